@@ -25,10 +25,9 @@ class EngineChoice:
     name: str
     """`openai_compatible`, `local_transformers`, `local_vllm` or `scripted`."""
     model: str | None = None
-    """A server's name for the model, or a model of our own catalogue. None takes the only model that the server serves, or
-    DEFAULT_MODEL.
+    """The model's name on the server or in our catalogue; `local_vllm` also takes a model's directory.
 
-    `local_vllm` also accepts the path of a model's directory.
+    None takes the only model that the server serves, or DEFAULT_MODEL.
     """
     url: str | None = None
     """Base URL of an OpenAI-compatible API, such as `http://127.0.0.1:8000/v1`."""
@@ -210,21 +209,18 @@ def _build_verifier(
     from model.prompts import prompt_template
     from model.verifiers import two_rounds, vote_schemes, yes_no
 
+    load = prompt_template.load
     match name:
         case "pointwise":
-            return vote_schemes.PointwiseVerifier(
-                engine, prompt_template.load(prompt or "r4p_group"), options
-            )
+            return vote_schemes.PointwiseVerifier(engine, load(prompt or "r4p_group"), options)
         case "pairwise":
-            return vote_schemes.PairwiseVerifier(
-                engine, prompt_template.load(prompt or "pairwise"), options
-            )
+            return vote_schemes.PairwiseVerifier(engine, load(prompt or "pairwise"), options)
         case "yes-no" | "yes-no-trajectory":
-            template = prompt_template.load(prompt or "yes_no")
+            template = load(prompt or "yes_no")
             with_trajectory = name == TRAJECTORY_VERIFIER
             return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
         case "r4p-two-rounds":
-            template = prompt_template.load(prompt or "most_likely")
+            template = load(prompt or "most_likely")
             return two_rounds.TwoRoundsVerifier(
                 _build_verifier("r4p", engine, None, options),
                 two_rounds.MostLikelyVerifier(engine, template, options),
@@ -232,9 +228,7 @@ def _build_verifier(
         case "consensus":
             return load_consensus(options.edited_lines)
         case _:
-            return vote_schemes.R4PVerifier(
-                engine, prompt_template.load(prompt or "r4p_group"), options
-            )
+            return vote_schemes.R4PVerifier(engine, load(prompt or "r4p_group"), options)
 
 
 def prepare_model(choice: EngineChoice) -> Path:

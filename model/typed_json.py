@@ -50,7 +50,7 @@ def _get_hints(kind: Any) -> dict[str, Any]:
 
 
 class _WrongType(Exception):
-    """A value that is not of the type; the value."""
+    """A value has the wrong type. The argument is the value."""
 
 
 def _read_value(hint: Any, value: Any) -> Any:
@@ -80,7 +80,7 @@ def _read_items(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
 
 
 def _read_scalar(kind: type, value: Any) -> Any:
-    """Whole numbers do for others, truths for none."""
+    """Read text, a boolean or a number. A whole number may stand for a float, a boolean for neither."""
     if issubclass(kind, StrEnum):
         return kind(_require_type(str, value))
     if kind in {str, bool}:
@@ -98,7 +98,7 @@ def _require_type(kind: type, value: Any) -> Any:
 
 
 def _check_depth(value: Any, depth: int) -> Any:
-    """JSON that is not too deep for whoever copies it or writes it again."""
+    """Refuse JSON that is too deep to be copied or written again."""
     items = value.values() if isinstance(value, dict) else value
     if isinstance(value, dict | list):
         if not depth:

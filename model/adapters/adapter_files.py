@@ -17,21 +17,14 @@ from model.errors import BadAdapter
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FILES = (CONFIG, WEIGHTS)
-_UNSUPPORTED = (
-    "use_dora",
-    "lora_bias",
-    "alora_invocation_tokens",
-    "layer_replication",
-    "modules_to_save",
-)
+_OFF = ("use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication", "modules_to_save")
 """Settings of PEFT that vLLM ignores."""
 _LIST_SETTINGS = {"target_modules", "exclude_modules", "modules_to_save"}
 _VOCABULARY = ("embed_tokens", "lm_head")
 _MAX_RANK = 512
 """The highest value of vLLM's --max-lora-rank."""
 _NUMBER_TYPES = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80)}
-"""For each safetensors type: its integer type in numpy, and the exponent bits, which are all set in NaN and infinity.
-"""
+"""For each safetensors type: numpy's integer type, and the exponent bits, which NaN and infinity set."""
 
 
 def hash_adapter(directory: Path) -> str:
@@ -81,10 +74,7 @@ def read_probe(path: Path) -> Probe:
 
 
 def find_objections(directory: Path) -> tuple[str, ...]:
-    """List the reasons why vLLM cannot serve an adapter faithfully. An empty list means that it can.
-
-    Raises BadAdapter.
-    """
+    """List the reasons why vLLM cannot serve an adapter faithfully; empty when it can. Raises BadAdapter."""
     path = directory / CONFIG
     try:
         config = json.loads(_read_bytes(path))
@@ -99,7 +89,7 @@ def find_config_objections(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"peft_type is {config.get('peft_type')!r}; LORA can be served"
     if config.get("bias", "none") != "none":
         yield f"bias is {config['bias']!r}; none can be served"
-    for name in _UNSUPPORTED:
+    for name in _OFF:
         if config.get(name):
             yield f"{name} is set; vLLM would leave it out"
     if isinstance(rank := config.get("r"), int) and rank > _MAX_RANK:
@@ -121,11 +111,8 @@ def _find_weight_objections(path: Path) -> Iterator[str]:
         header = json.loads(data[8 : 8 + length])
         tensors = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
         foreign = [name for name in tensors if ".lora_A." not in name and ".lora_B." not in name]
-        infinite = [
-            name
-            for name, tensor in tensors.items()
-            if _has_infinite(memoryview(data)[8 + length :], tensor)
-        ]
+        weights = memoryview(data)[8 + length :]
+        infinite = [name for name, tensor in tensors.items() if _has_infinite(weights, tensor)]
     except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadAdapter(f"{path} is no safetensors file ({error}); save it again") from error
     if not tensors:

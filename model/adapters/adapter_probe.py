@@ -1,4 +1,4 @@
-"""This module compares a server's log-probabilities with the trainer's, to show that the server runs the adapter (pure).
+"""This module shows whether a server runs the trained adapter, by comparing its log-probabilities (pure).
 
 vLLM silently serves the base model when the module names of an adapter do not fit. It also reuses the prefix cache of
 an earlier adapter with the same name. So the trainer records log-probabilities of a few fixed continuations, from the
@@ -71,8 +71,7 @@ class ProbeComparison:
     mean_distance: float
     """Mean absolute difference of the adapted model's log-probabilities, in nats."""
     effect: float
-    """The served share of the trainer's effect: the slope of a regression through 0. NaN when the trainer saw no effect.
-    """
+    """The served share of the trainer's effect: a slope through 0. NaN when the trainer saw no effect."""
     effect_error: float
     """Standard error of `effect`. Rounding hides a small effect."""
     max_change: float
@@ -91,22 +90,20 @@ def parse_probe(text: str) -> Probe:
 
 def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
     """Compare a server's answers with the probe. Raises ValueError when the server answered other tokens."""
-    trained = [(one.base, one.adapted) for one in probe.passages]
-    before, after = (_flatten(rows) for rows in zip(*trained, strict=True))
-    plain, again, adapted = (
-        _flatten(of) for of in (served.base, served.base_again, served.adapted)
-    )
-    ours = _subtract(after, before)
-    square = sum(one * one for one in ours)
-    theirs = _subtract(adapted, plain)
-    shared = sum(one * other for one, other in zip(ours, theirs, strict=True))
-    effect = shared / square if square else math.nan
-    off = sum((other - effect * one) ** 2 for one, other in zip(ours, theirs, strict=True))
+    before = _flatten(passage.base for passage in probe.passages)
+    after = _flatten(passage.adapted for passage in probe.passages)
+    plain, again, adapted = map(_flatten, (served.base, served.base_again, served.adapted))
+    # regression of the served effect on the trained one, through 0
+    trained_effect, served_effect = _subtract(after, before), _subtract(adapted, plain)
+    pairs = list(zip(trained_effect, served_effect, strict=True))
+    square = sum(trained**2 for trained in trained_effect)
+    effect = sum(trained * served for trained, served in pairs) / square if square else math.nan
+    residual = sum((served - effect * trained) ** 2 for trained, served in pairs)
     return ProbeComparison(
         tokens=len(after),
         mean_distance=fmean(_distances(adapted, after)),
         effect=effect,
-        effect_error=math.sqrt(off / max(1, len(after) - 1) / square) if square else math.nan,
+        effect_error=math.sqrt(residual / max(1, len(after) - 1) / square) if square else math.nan,
         max_change=max(_distances(adapted, plain)),
         max_noise=max(_distances(again, plain)),
     )
@@ -124,8 +121,8 @@ def find_objections(comparison: ProbeComparison) -> tuple[str, ...]:
     low, high, margin = *EXPECTED_EFFECT, _STANDARD_ERRORS * comparison.effect_error
     if comparison.effect - margin <= 0:
         objections.append(
-            f"{comparison.effect:.2f} ± {margin:.2f} of its effect arrives, which may be none: it serves the base, or {comparison.tokens} "
-            "tokens are too few to measure so small an effect"
+            f"{comparison.effect:.2f} ± {margin:.2f} of its effect arrives, which may be none: "
+            f"it serves the base, or {comparison.tokens} tokens are too few to measure so small an effect"
         )
     elif comparison.effect + margin < low or comparison.effect - margin > high:
         objections.append(
@@ -133,8 +130,8 @@ def find_objections(comparison: ProbeComparison) -> tuple[str, ...]:
         )
     if not comparison.mean_distance <= MAX_MEAN_DISTANCE:
         objections.append(
-            f"log-probabilities differ from the trainer's by {comparison.mean_distance:.3f} in the mean of {comparison.tokens} tokens; "
-            f"{MAX_MEAN_DISTANCE} is the most"
+            f"log-probabilities differ from the trainer's by {comparison.mean_distance:.3f} in the "
+            f"mean of {comparison.tokens} tokens; {MAX_MEAN_DISTANCE} is the most"
         )
     return tuple(objections)
 

@@ -78,7 +78,7 @@ def load_adapter(
 
 
 def check_adapter(adapter: NamedAdapter, probe: Probe) -> None:
-    """Check that the adapter's files are the trained and measured files, and that vLLM can serve them. Raises BadAdapter."""
+    """Check that the adapter's files are the trained ones and that vLLM can serve them. Raises BadAdapter."""
     digest = adapter_files.hash_adapter(adapter.directory)
     for what, expected in (("was registered", adapter.sha256), ("was measured", probe.adapter)):
         if digest != expected:
@@ -92,10 +92,7 @@ def check_adapter(adapter: NamedAdapter, probe: Probe) -> None:
 
 
 def load_on_replica(replica: Replica, adapter: NamedAdapter) -> bool:
-    """Load an adapter on one server without a comparison; False when the server had it already.
-
-    Raises like `load_adapter`.
-    """
+    """Load an adapter on one server; False when the server had it already. Raises like `load_adapter`."""
     if is_served(replica, adapter):
         return False
     body = {"lora_name": adapter.name, "lora_path": str(adapter.directory)}
@@ -112,10 +109,7 @@ def load_on_replica(replica: Replica, adapter: NamedAdapter) -> bool:
 
 
 def is_served(replica: Replica, adapter: NamedAdapter) -> bool:
-    """Return whether a server serves the adapter. Raises EngineDown.
-
-    Raises EngineError when the name stands for other files there.
-    """
+    """Return whether a server serves the adapter. Raises EngineDown, and EngineError for other files under this name."""
     card = _fetch_models(replica).get(adapter.name)
     if card and not _has_same_files(card, adapter):
         raise EngineError(
@@ -131,9 +125,8 @@ def unload_adapter(replica: Replica, name: str) -> None:
 
 
 def unload_unused(replica: Replica, unused: Iterable[NamedAdapter]) -> tuple[str, ...]:
-    """Unload those of the adapters that the server loaded from their folders, and return their names.
-
-    Raises like `unload_adapter`.
+    """Unload those adapters that the server loaded from their folders, and return their names. Raises like
+    `unload_adapter`.
     """
     cards = _fetch_models(replica)
     names = [

@@ -39,10 +39,7 @@ class CalibratorFile:
         )
 
     def check_engine(self, engine: EngineInfo) -> None:
-        """Check that the calibrator was fitted for this engine, model and prompt.
-
-        Raises IncompatibleOptions with the difference.
-        """
+        """Refuse an engine, model or prompt that the calibrator was not fitted for. Raises IncompatibleOptions."""
         fitted, present = asdict(self.engine), asdict(engine)
         for what, expected in fitted.items():
             if present[what] != expected:
@@ -54,7 +51,9 @@ class CalibratorFile:
     def calibrate(
         self, verdict: GroupVerdict, consensus: Callable[[], GroupVerdict]
     ) -> GroupVerdict:
-        """Add probabilities to a verdict and apply the thresholds. `consensus` is called only when the calibrator uses it."""
+        """Add probabilities to a verdict and apply the thresholds. A calibrator without that feature never calls
+        `consensus`.
+        """
         is_weighed = "consensus" in self.calibrator.weights and self.verifier != evidence.CONSENSUS
         beliefs = {patch.id: patch.score for patch in consensus().patches} if is_weighed else {}
         inputs = evidence.build_evidence(verdict, beliefs, self.verifier)

@@ -69,7 +69,7 @@ _LANGUAGES: Final = (
     _Language("clj el lisp scm", (_DOUBLE,), ";"),
     _Language("erl tex", (), "%"),
 )
-_BY_SUFFIX: Final = {name: one for one in _LANGUAGES for name in one.suffixes.split(" ")}
+_BY_SUFFIX: Final = {suffix: lang for lang in _LANGUAGES for suffix in lang.suffixes.split(" ")}
 _PREFIX = re.compile(r"[ \t]*[rRuUbB]?")
 _DOCSTRING_TEXT = re.compile(r"[ \t]*(?!(?:and|else|for|if|in|is|not|or)\b)\w")
 """Text that can follow opening quotes and cannot follow closing quotes."""

@@ -26,8 +26,7 @@ _COMBINED = re.compile(
     r"|^\+\+\+ [^\n]*\n@@@+ -",
     re.MULTILINE,
 )
-"""A combined diff of a merge, by its header or by its hunks below a file header. Elsewhere such a line is plain text.
-"""
+"""A combined diff of a merge: its header, or its hunks below a file header. Elsewhere the line is plain text."""
 _HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
 _MARK = "\x02"
 """A mark before a `b/` inside a path. Git always escapes this character in paths, so the mark is unambiguous."""
@@ -70,8 +69,7 @@ class BareDiff:
     text: str
     """File headers and hunks, line for line."""
     left_out: int
-    """The number of other lines, such as a mail's head, a message, a signature or binary data. Blank lines do not count.
-    """
+    """The number of other lines, such as a mail's head, a signature or binary data. Blank lines do not count."""
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
@@ -79,9 +77,8 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
     Raises BadDiff for text that is no unified diff, is cut off, or is longer than MAX_CHARACTERS.
     """
-    return tuple(
-        _convert_file(file) for file in _parse(text, contents=len(text) < _CACHED_CHARACTERS)
-    )
+    files = _parse(text, contents=len(text) < _CACHED_CHARACTERS)
+    return tuple(map(_convert_file, files))
 
 
 def list_touched_files(text: str) -> frozenset[str]:
@@ -107,7 +104,7 @@ def normalise(text: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """Return the SHA-256 of the normalised diff in hex. Equal edits have equal fingerprints. Raises BadDiff like `parse`."""
+    """Return the SHA-256 of the normalised diff in hex, which is equal for equal edits. Raises BadDiff like `parse`."""
     return hashlib.sha256(normalise(text).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -118,18 +115,15 @@ def extract_bare_diff(text: str) -> BareDiff:
     Raises BadDiff like `parse`, and also for text inside a header, which makes the owner of the next hunks unclear.
     """
     lines = text.split("\n")
-    hunks = [
-        hunk for file in _parse(text, contents=True) for hunk in file if _list_line_numbers(hunk)
-    ]
+    files = _parse(text, contents=True)
+    hunks = [hunk for file in files for hunk in file if _list_line_numbers(hunk)]
     starts = [(hunk[0].diff_line_no or 0) - 1 for hunk in hunks]
     shown = _find_header_lines(lines, starts)
     for number in (*starts, *(number for hunk in hunks for number in _list_line_numbers(hunk))):
         shown[number] = lines[number - 1]
         if lines[number : number + 1] and lines[number].rstrip("\r") == _NO_NEWLINE:
             shown[number + 1] = lines[number]
-    left_out = sum(
-        bool(line.strip()) for number, line in enumerate(lines, 1) if number not in shown
-    )
+    left_out = sum(bool(line.strip()) for i, line in enumerate(lines, 1) if i not in shown)
     bare = "".join(f"{shown[number]}\n" for number in sorted(shown))
     if left_out and _parse_textual(bare) != _parse_textual(text):
         raise BadDiff(
@@ -141,15 +135,12 @@ def extract_bare_diff(text: str) -> BareDiff:
 
 def _list_line_numbers(hunk: Hunk) -> list[int]:
     """Return the line numbers of a hunk's lines in the text, from 1, without the marks of a missing line end."""
-    return [
-        line.diff_line_no
-        for line in hunk
-        if line.diff_line_no and line.line_type in {" ", "+", "-"}
-    ]
+    numbers = (line.diff_line_no for line in hunk if line.line_type in {" ", "+", "-"})
+    return [number for number in numbers if number]
 
 
 def _find_header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
-    """Return header lines by number: each kind of git's extended header once per file, and the two paths above a hunk."""
+    """Return header lines by number: each kind of git's extended header once per file, and the paths above a hunk."""
     shown: dict[int, str] = {}
     kinds: set[str] | None = None
     for number, line in enumerate(lines, 1):
@@ -211,7 +202,7 @@ def _parse_cached(text: str, contents: bool) -> PatchSet:
 
 
 def _mark_paths(text: str) -> str:
-    """Mark paths with ` b/` inside, because their `diff --git a/x b/x` can be split in more than one place."""
+    """Mark paths with ` b/` inside, whose `diff --git a/x b/x` can be split in more than one place."""
     marked: dict[str, str] = {}
     for header in _HEADER.finditer(text) if " b/" in text else ():
         names = header[2]

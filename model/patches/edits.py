@@ -209,7 +209,7 @@ def _read_hunk(lines: Iterator[str], target: _Lines, path: str, header: re.Match
 
 
 def _read_body(lines: Iterator[str], header: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """Yield sign and text of as many lines as the header announces, so that a removed `-- x` is not taken for a file name."""
+    """Yield sign and text of as many lines as the header announces. A removed `-- x` must not become a file name."""
     old, new = int(header[2] or 1), int(header[3] or 1)
     while (old > 0 or new > 0) and (line := next(lines, None)) is not None:
         sign = line[:1]

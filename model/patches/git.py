@@ -71,7 +71,7 @@ def run(repository: Path, *arguments: str, seconds: float, data: bytes = b"") ->
 
 
 def read_beginning(repository: Path, *arguments: str, max_bytes: int, seconds: float) -> bytes:
-    """Run a git command and return the first `max_bytes` of its output, which may be of any length. Raises GitFailed."""
+    """Run a git command and return the first `max_bytes` of its output. Raises GitFailed."""
     process = GitProcess(repository, *arguments, seconds=seconds)
     try:
         output = process.answers.read(max_bytes)

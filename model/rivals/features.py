@@ -74,7 +74,7 @@ def compute_features(issue: Issue, edits: Sequence[PatchEdit]) -> list[Features]
 
 
 def compare_edits(left: PatchEdit, right: PatchEdit) -> Features:
-    """Measure how alike two edits are in many ways, each from 0 to 1. `size` is 0 for equal sizes and negative otherwise."""
+    """Measure how alike two edits are in many ways, from 0 to 1; `size` is 0 for equal sizes, otherwise negative."""
     return {
         "text": _compare_texts(left.code, right.code),
         "added": _compare_texts("\n".join(left.added), "\n".join(right.added)),

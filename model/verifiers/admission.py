@@ -24,8 +24,7 @@ class AdmissionRules:
     seats: int = SEATS
     """The number of patches in one prompt."""
     edited_lines: int = 0
-    """The fewest added and removed lines of a judged patch. The paper does not judge very short patches (section 5.3).
-    """
+    """The fewest added and removed lines of a judged patch (very short patches: R4P, section 5.3)."""
 
 
 DEFAULT_RULES = AdmissionRules()
@@ -58,12 +57,15 @@ class RefusedPatch:
     coverage: Coverage
 
 
+AdmissionResult = AdmittedPatch | RefusedPatch
+
+
 def admit(
     patches: Sequence[Patch],
     room: int,
     count_tokens: Callable[[str], int],
     rules: AdmissionRules = DEFAULT_RULES,
-) -> tuple[AdmittedPatch | RefusedPatch, ...]:
+) -> tuple[AdmissionResult, ...]:
     """Admit or refuse each patch, in order. `room` is the number of tokens for all patches of one prompt.
 
     The longest patches get a prompt of their own until any `rules.seats` of the rest fit together. So a patch that is
@@ -95,7 +97,7 @@ def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> i
     return share
 
 
-def _read_patch(patch: Patch, rules: AdmissionRules) -> AdmittedPatch | RefusedPatch:
+def _read_patch(patch: Patch, rules: AdmissionRules) -> AdmissionResult:
     try:
         files = parse(patch.diff)
         shown = extract_bare_diff(patch.diff)
@@ -113,7 +115,7 @@ def _read_patch(patch: Patch, rules: AdmissionRules) -> AdmittedPatch | RefusedP
     return AdmittedPatch(Candidate(patch.id, identity), text, coverage, shown.left_out)
 
 
-def _seat(case: AdmittedPatch, size: int, share: int, room: int) -> AdmittedPatch | RefusedPatch:
+def _seat(case: AdmittedPatch, size: int, share: int, room: int) -> AdmissionResult:
     if size > room:
         needs = f"{size:,} tokens" if size > room + 1 else "more tokens"
         return RefusedPatch(

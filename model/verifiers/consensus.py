@@ -33,6 +33,7 @@ from model.rivals.features import MAX_COMPARED_CHARACTERS
 from model.rivals.rival_agreement import Panel, build_panels
 from model.verifiers.admission import (
     DEFAULT_RULES,
+    AdmissionResult,
     AdmissionRules,
     AdmittedPatch,
     RefusedPatch,
@@ -59,9 +60,7 @@ class ConsensusVerifier:
         independent: bool = False,
         rules: AdmissionRules = DEFAULT_RULES,
     ) -> None:
-        """Create the verifier. `independent` says that the rivals come from independent authors, so copies count as
-        agreement.
-        """
+        """Create the verifier. With `independent`, copies count as agreement of independent authors."""
         self._artefact = artefact
         self._fit = fit
         self._independent = independent
@@ -82,10 +81,7 @@ class ConsensusVerifier:
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,  # noqa: ARG002
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:
-        """Score every readable patch that has a readable rival with another edit.
-
-        Raises Cancelled when `keep_going` returns False.
-        """
+        """Score every readable patch that has a readable rival with another edit. Raises Cancelled."""
         started = time.monotonic()
         if not keep_going():
             raise Cancelled
@@ -114,15 +110,13 @@ class ConsensusVerifier:
         """Return belief and reason of each patch that has a rival to compare with."""
         seats, all_edits = list(read), list(read.values())
         all_seats = tuple(range(len(all_edits)))
-        comparisons = (
-            [(seat, all_seats) for seat in all_seats]
-            if self._independent
-            else build_panels(all_edits)
-        )
+        panels = build_panels(all_edits)
+        if self._independent:
+            panels = [(seat, all_seats) for seat in all_seats]
         visible_issue = Issue("", strip_html_comments(issue.text))
         beliefs: dict[Panel, list[float]] = {}
         judged = {}
-        for patch, (speaker, panel) in zip(seats, comparisons, strict=True):
+        for patch, (speaker, panel) in zip(seats, panels, strict=True):
             if len(panel) < 2:
                 continue
             rivals = [all_edits[seat] for seat in panel]
@@ -156,21 +150,19 @@ def build_holdout(
     return ConsensusVerifier(artefact, fit, independent=independent, rules=rules)
 
 
-def _refuse_long(
-    case: AdmittedPatch | RefusedPatch, read: Mapping[PatchId, PatchEdit]
-) -> AdmittedPatch | RefusedPatch:
+def _refuse_long(case: AdmissionResult, read: Mapping[PatchId, PatchEdit]) -> AdmissionResult:
     """Refuse a patch whose code is too long to be compared as a whole."""
-    if (
-        isinstance(case, RefusedPatch)
-        or (size := len(read[case.candidate.id].code)) <= MAX_COMPARED_CHARACTERS
-    ):
+    if isinstance(case, RefusedPatch):
         return case
-    reason = f"Not judged: the patch changes {size:,} characters of code, and consensus compares at most {MAX_COMPARED_CHARACTERS:,}"
+    if (size := len(read[case.candidate.id].code)) <= MAX_COMPARED_CHARACTERS:
+        return case
+    limit = f"consensus compares at most {MAX_COMPARED_CHARACTERS:,}"
+    reason = f"Not judged: the patch changes {size:,} characters of code, and {limit}"
     return RefusedPatch(case.candidate.id, reason, Coverage(case.coverage.files, 0))
 
 
 def _build_verdict(
-    case: AdmittedPatch | RefusedPatch,
+    case: AdmissionResult,
     judged: Mapping[PatchId, tuple[float, str]],
     missing: str,
     thresholds: Thresholds,

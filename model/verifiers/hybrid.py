@@ -6,16 +6,7 @@ R2E-Gym makes the shortlist by log-probabilities and judges it by running tests.
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from model.domain import (
-    EngineInfo,
-    GroupVerdict,
-    Issue,
-    Patch,
-    PatchId,
-    PatchVerdict,
-    Tokens,
-    Vote,
-)
+from model.domain import EngineInfo, GroupVerdict, Issue, Patch, PatchId, PatchVerdict, Tokens, Vote
 from model.prompts.fingerprint import combine_fingerprints
 from model.protocols import Verifier
 from model.verifiers.prompt_builder import KeepGoing, OnVote, index_by_id

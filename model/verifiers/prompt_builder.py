@@ -13,7 +13,13 @@ from model.prompts.fingerprint import derive_seed
 from model.prompts.prompt_template import Template
 from model.prompts.untrusted import escape_issue
 from model.protocols import Engine
-from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch, admit
+from model.verifiers.admission import (
+    AdmissionResult,
+    AdmissionRules,
+    AdmittedPatch,
+    RefusedPatch,
+    admit,
+)
 from model.voting.grouping import Candidate, Likeness, share_seats
 
 _CHAT_MARGIN = 64
@@ -29,7 +35,7 @@ class CandidateGroup:
 
     issue: str
     """The issue's text, escaped for the prompt."""
-    cases: tuple[AdmittedPatch | RefusedPatch, ...]
+    cases: tuple[AdmissionResult, ...]
     """Every candidate, admitted or refused, in the given order."""
     texts: Mapping[PatchId, str]
     """The texts of the seated patches."""
@@ -40,9 +46,7 @@ class CandidateGroup:
     seed: int
 
     @classmethod
-    def from_cases(
-        cls, issue: str, cases: tuple[AdmittedPatch | RefusedPatch, ...], *salt: str
-    ) -> Self:
+    def from_cases(cls, issue: str, cases: tuple[AdmissionResult, ...], *salt: str) -> Self:
         """Build a group from admitted and refused patches. `salt` gives each way to judge its own seeds."""
         admitted = [case for case in cases if isinstance(case, AdmittedPatch)]
         shared = share_seats([case.candidate for case in admitted])
@@ -75,10 +79,8 @@ class PromptBuilder:
 
     def admit(
         self, issue: Issue, candidates: Sequence[Patch]
-    ) -> tuple[str, tuple[AdmittedPatch | RefusedPatch, ...]]:
-        """Return the escaped issue and each candidate, admitted or refused. Raises ValueError for two candidates with one
-        id.
-        """
+    ) -> tuple[str, tuple[AdmissionResult, ...]]:
+        """Return the escaped issue and each candidate, admitted or refused. Raises ValueError for equal ids."""
         if len({patch.id for patch in candidates}) < len(candidates):
             raise ValueError("two candidates have the same id; give each its own")
         text = escape_issue(issue.text).text
@@ -111,7 +113,7 @@ def select_own_votes(
     return [vote for vote in votes if (vote.seed, vote.seats) in plan]
 
 
-def add_note(case: AdmittedPatch | RefusedPatch, verdict: PatchVerdict) -> PatchVerdict:
+def add_note(case: AdmissionResult, verdict: PatchVerdict) -> PatchVerdict:
     """Add a remark about left-out text to the verdict of an admitted patch."""
     return (
         verdict

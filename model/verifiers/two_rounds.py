@@ -15,7 +15,7 @@ from model.voting.selection import select_survivors
 
 
 def _build_line_up(seats: int) -> Scheme:
-    """Build a scheme that shows all candidates in one prompt, except a patch that is too long or would stand there alone."""
+    """Build a scheme that shows all candidates in one prompt, but no patch that is too long or would be alone."""
 
     def plans(
         candidates: Sequence[Candidate], seed: int, likeness: Likeness
@@ -29,7 +29,7 @@ def _build_line_up(seats: int) -> Scheme:
 
 
 class MostLikelyVerifier:
-    """A verifier that shows all candidates at once and asks each vote for one; the score is a patch's share of votes."""
+    """A verifier that shows all candidates at once, of which each vote names one; the score is the share of votes."""
 
     def __init__(
         self, engine: Engine, template: Template, options: VotingOptions | None = None
@@ -62,12 +62,7 @@ class MostLikelyVerifier:
             self._engine, self._template, scheme, self._options, single_choice=True
         )
         verdict = voting.verify(
-            issue,
-            candidates,
-            votes=votes,
-            earlier=earlier,
-            on_vote=on_vote,
-            keep_going=keep_going,
+            issue, candidates, votes=votes, earlier=earlier, on_vote=on_vote, keep_going=keep_going
         )
         return replace(verdict, engine=self.engine)
 

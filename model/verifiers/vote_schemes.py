@@ -6,7 +6,7 @@ from dataclasses import replace
 from model.domain import PatchVerdict, Vote, VoteCount
 from model.prompts.prompt_template import Template
 from model.protocols import Engine
-from model.verifiers.admission import AdmittedPatch, RefusedPatch
+from model.verifiers.admission import AdmissionResult, RefusedPatch
 from model.verifiers.prompt_builder import CandidateGroup
 from model.verifiers.voting_verifier import VotingOptions, VotingVerifier, add_twin_note
 from model.voting.grouping import PAIRS, SINGLY, build_group_scheme
@@ -62,7 +62,7 @@ class PairwiseVerifier(VotingVerifier):
         super().__init__(engine, template, PAIRS, ranking)
 
     def _verdict(
-        self, case: AdmittedPatch | RefusedPatch, group: CandidateGroup, cast: Sequence[Vote]
+        self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]
     ) -> PatchVerdict:
         verdict = super()._verdict(case, group, cast)
         if isinstance(case, RefusedPatch) or not verdict.votes.valid:

@@ -19,7 +19,7 @@ from model.domain import (
 from model.prompts.fingerprint import combine_fingerprints, derive_seed
 from model.prompts.prompt_template import Template
 from model.protocols import Engine, Request
-from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch
+from model.verifiers.admission import AdmissionResult, AdmissionRules, RefusedPatch
 from model.verifiers.prompt_builder import (
     CandidateGroup,
     KeepGoing,
@@ -29,9 +29,9 @@ from model.verifiers.prompt_builder import (
     select_own_votes,
 )
 from model.verifiers.vote_sampling import Sampling, VoteRequest, VoteSampler
-from model.voting import leave_one_out_effect
 from model.voting import votes as counting
 from model.voting.grouping import Scheme, Seating
+from model.voting.leave_one_out_effect import explain_dependence, find_decisive_rivals
 from model.voting.thresholds import AGREEMENT, Thresholds
 
 
@@ -90,7 +90,7 @@ class VotingVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engine and model, with a fingerprint of prompt and scheme. Votes with equal values may be counted together."""
+        """The engine and model, with a fingerprint of prompt and scheme. Votes under equal values may be added up."""
         fingerprint = combine_fingerprints(self._template.fingerprint, *self._salt)
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
@@ -199,17 +199,16 @@ class VotingVerifier:
         return VoteRequest(slot.seats, request, self._one_only)
 
     def _verdict(
-        self, case: AdmittedPatch | RefusedPatch, group: CandidateGroup, cast: Sequence[Vote]
+        self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]
     ) -> PatchVerdict:
         if isinstance(case, RefusedPatch):
             return build_refused_verdict(case)
         patch = case.candidate.id
         seat = group.representatives[patch]
         count = counting.tally(cast, seat)
-        if self._scheme.leaves_one_out and (
-            rivals := leave_one_out_effect.find_decisive_rivals(cast, seat)
-        ):
-            reason = add_twin_note(patch, seat, leave_one_out_effect.explain(count, rivals))
+        rivals = find_decisive_rivals(cast, seat) if self._scheme.leaves_one_out else ()
+        if rivals:
+            reason = add_twin_note(patch, seat, explain_dependence(count, rivals))
             return PatchVerdict(
                 patch, Verdict.UNSURE, count, reason, case.coverage, depends_on=rivals
             )

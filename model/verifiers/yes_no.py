@@ -21,7 +21,7 @@ from model.prompts.fingerprint import combine_fingerprints, derive_seed
 from model.prompts.prompt_template import Template
 from model.prompts.untrusted import escape_patch
 from model.protocols import Completion, Engine, Request, Token
-from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch
+from model.verifiers.admission import AdmissionResult, AdmissionRules, RefusedPatch
 from model.verifiers.prompt_builder import (
     CandidateGroup,
     KeepGoing,
@@ -91,8 +91,7 @@ class YesNoVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """Judge each patch by P(YES). The verdict is unsure, without a score, where the engine fails or gives neither
-        word.
+        """Judge each patch by P(YES). It is unsure, without a score, where the engine fails or gives neither word.
 
         `votes` and `earlier` do not change the result. Raises EngineDown, also for an engine without log-probabilities,
         Cancelled when `keep_going` returns False, and ValueError for two candidates with one id.
@@ -141,8 +140,8 @@ class YesNoVerifier:
         return CandidateGroup.from_cases(text, fitting, *self._salt), records
 
     def _add_record(
-        self, case: AdmittedPatch | RefusedPatch, records: Mapping[PatchId, str], room: int
-    ) -> AdmittedPatch | RefusedPatch:
+        self, case: AdmissionResult, records: Mapping[PatchId, str], room: int
+    ) -> AdmissionResult:
         """Add the trajectory to a patch's fingerprint, or refuse the patch if both do not fit in the room."""
         if isinstance(case, RefusedPatch) or case.candidate.id not in records:
             return case
@@ -199,7 +198,7 @@ class YesNoVerifier:
 
     def _verdict(
         self,
-        case: AdmittedPatch | RefusedPatch,
+        case: AdmissionResult,
         group: CandidateGroup,
         opinions: Mapping[PatchId, _Opinion],
         records: Mapping[PatchId, str],
@@ -222,11 +221,9 @@ class YesNoVerifier:
 def _find_verdict_token(answer: Completion) -> Token | None:
     """Return the token that says YES or NO, if the reply has one with a usable probability."""
     index = locate_verdict(answer.tokens)
-    return (
-        answer.tokens[index]
-        if index is not None and compute_yes_probability(answer.tokens[index]) is not None
-        else None
-    )
+    if index is None or compute_yes_probability(answer.tokens[index]) is None:
+        return None
+    return answer.tokens[index]
 
 
 def _read_opinion(patch: PatchId, request: Request, answer: Completion | EngineError) -> _Opinion:
@@ -235,9 +232,8 @@ def _read_opinion(patch: PatchId, request: Request, answer: Completion | EngineE
         return _Opinion(replace(vote, failure=f"{ENGINE_FAILED}: {answer}"), None)
     vote = replace(vote, reply=(request.prefill or "") + answer.text)
     token = _find_verdict_token(answer)
-    if (
-        token is None and request.prefill is not None
-    ):  # the first token of the repeated question is the answer, even if its text is neither word
+    # The first token after the second question is the answer, even if its text is neither word.
+    if token is None and request.prefill is not None:
         token = next(iter(answer.tokens), None)
     chance = compute_yes_probability(token) if token else None
     if chance is None:

@@ -171,7 +171,7 @@ class _History:
 def _split_by_length(
     candidates: Sequence[Candidate],
 ) -> tuple[tuple[PatchId, ...], tuple[PatchId, ...]]:
-    """Split candidates into those that share prompts and those that sit alone, in an order without regard to arrival."""
+    """Split candidates into those that share prompts and those that sit alone, whatever their order of arrival."""
     ordered = sorted(candidates, key=lambda candidate: (candidate.fingerprint, candidate.id))
     together = tuple(candidate.id for candidate in ordered if not candidate.sits_alone)
     return together, tuple(candidate.id for candidate in ordered if candidate.sits_alone)

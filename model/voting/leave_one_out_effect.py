@@ -31,13 +31,13 @@ def _is_decisive(rival: PatchId, about: Sequence[Vote], patch: PatchId) -> bool:
 
 
 def _find_majority(count: VoteCount) -> bool | None:
-    """Return whether most votes hold the patch correct, or None where they are too few, too unreadable, or split evenly."""
+    """Return whether most votes hold the patch correct; None for too few readable votes or a tie."""
     if count.valid < max(MIN_VOTES, count.none) or count.correct == count.incorrect:
         return None
     return count.correct > count.incorrect
 
 
-def explain(count: VoteCount, rivals: Sequence[PatchId]) -> str:
+def explain_dependence(count: VoteCount, rivals: Sequence[PatchId]) -> str:
     """Explain to a person why there is no claim. Some votes must be readable."""
     tallied = f"{count.correct} of {count.valid} valid votes hold it correct"
     return f"{tallied}; its verdict changes when {' or '.join(rivals)} is not shown"

@@ -38,11 +38,7 @@ def select_shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
 
 def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
     """Select the patches that pass the paper's first round: the correct ones, else the unsure, else all judged."""
-    rounds = (
-        {Verdict.CORRECT},
-        {Verdict.UNSURE},
-        {Verdict.INCORRECT},
-    )
+    rounds = ({Verdict.CORRECT}, {Verdict.UNSURE}, {Verdict.INCORRECT})
     passing = (
         frozenset(patch.id for patch in patches if patch.verdict in verdicts) for verdicts in rounds
     )
@@ -64,7 +60,7 @@ def combine_scores(first: Scores, second: Scores) -> dict[PatchId, float | None]
 
 
 def select_best(scores: Scores) -> tuple[PatchId, ...]:
-    """Return the patch with the highest score, or all that tie for it, in their order. Without an opinion return nothing."""
+    """Return the patch with the highest score, or all that tie for it; nothing without an opinion."""
     top = max((score for score in scores.values() if score is not None), default=None)
     return tuple(patch for patch, score in scores.items() if score is not None and score == top)
 

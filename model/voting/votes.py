@@ -51,7 +51,7 @@ def is_settled(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) 
 
 
 def count_votes_to_settle(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) -> int:
-    """Count the agreeing valid votes, of `left` more, after which the verdict could be settled; all if it never could."""
+    """Count the agreeing valid votes, of `left` more, that could settle the verdict; all if none could."""
     agreed = (
         more
         for more in range(left)

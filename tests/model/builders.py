@@ -1,4 +1,4 @@
-"""Patches, votes and groups with defaults for all but what a test is about."""
+"""Builders of patches and votes with defaults."""
 
 from model.domain import Patch, PatchId, Vote
 

@@ -1,4 +1,4 @@
-"""A small real HTTP server that speaks the chat completions API, well or badly, as a test needs it."""
+"""A small HTTP server that speaks the chat completions API, with correct and broken answers."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""The real vLLM of the tests of models."""
+"""Fixtures of the model tests: a real vLLM server, the verify command and a dead URL."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""The catalogue: names to constructors, and a clear word for a name it does not have."""
+"""The catalog builds engines and verifiers by name, and explains unknown names."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from model.errors import EngineDown, IncompatibleOptions, TemplateError, Unknown
 from tests.model.chat_server import MODELS, serve_chat
 
 
-def test_a_served_model_is_connected_to():
+def test_loads_the_engine_of_a_server():
     with serve_chat(models=[MODELS]) as server:
         engine = catalog.load_engine(EngineChoice("openai_compatible", url=server.url))
     assert (engine.name, engine.model, engine.context_tokens) == ("openai_compatible", "r4p", 4096)
 
 
-def test_a_script_is_loaded_and_verified_with(tmp_path):
+def test_loads_a_scripted_engine_and_verifies(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text('{"reply": "\\\\boxed{}"}')
     engine = catalog.load_engine(EngineChoice("scripted", script=script))
@@ -32,7 +32,7 @@ def test_a_script_is_loaded_and_verified_with(tmp_path):
         (EngineChoice("local_transformers"), "needs its cache"),
     ],
 )
-def test_what_is_missing_is_named(choice, message):
+def test_names_the_missing_engine_setting(choice, message):
     with pytest.raises(EngineDown, match=message):
         catalog.load_engine(choice)
 
@@ -54,7 +54,7 @@ def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["r4p", "r4p-two-rounds", "hybrid", "hybrid:r4p+consensus"])
-def test_one_is_left_out_where_rivals_are_shown_and_no_vote_is_spared(name):
+def test_leave_one_out_needs_groups_and_excludes_early_stopping(name):
     catalog.check_choice(name, VotingChoice(leave_one_out=True))
     catalog.check_choice(name, VotingChoice(stop_early=True))
     with pytest.raises(IncompatibleOptions, match=r"cannot stop early: .* choose one of the two"):
@@ -62,7 +62,7 @@ def test_one_is_left_out_where_rivals_are_shown_and_no_vote_is_spared(name):
 
 
 @pytest.mark.parametrize("name", ["pointwise", "pairwise", "yes-no", "consensus"])
-def test_one_is_left_out_nowhere_else(name):
+def test_leave_one_out_is_refused_by_verifiers_without_groups(name):
     with pytest.raises(
         IncompatibleOptions, match=f"verifier {name} shows no groups.* r4p, r4p-two-rounds"
     ):
@@ -80,7 +80,7 @@ def test_a_hybrid_is_composed_of_two_others():
     assert catalog.parse_verifier_name("pointwise") == ("pointwise",)
 
 
-def test_no_two_verifiers_take_each_others_votes(tmp_path):
+def test_verifiers_have_different_fingerprints(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text("")
     engine = catalog.load_engine(EngineChoice("scripted", script=script))

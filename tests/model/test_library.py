@@ -1,4 +1,4 @@
-"""docs/library.md shows code that runs as it stands, and is typed."""
+"""The examples of docs/library.md run unchanged and pass the type checker."""
 
 import re
 import subprocess
@@ -63,7 +63,7 @@ def test_the_first_example_has_ten_lines_at_most():
     assert len([line for line in BLOCKS[0].splitlines() if line]) <= 10
 
 
-def test_every_public_name_is_there_and_no_other_is_made_up():
+def test_exports_every_public_name_and_no_other():
     assert all(getattr(model, name) for name in model.__all__)
     with pytest.raises(AttributeError, match="no attribute 'oracle'"):
         _ = model.oracle

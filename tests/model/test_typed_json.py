@@ -1,4 +1,4 @@
-"""What is read as a typed value holds what its types say, or nothing is read."""
+"""Typed JSON is read only if every field has its type."""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ FULL = Shape(
 
 
 @pytest.mark.parametrize("shape", [FULL, Shape("line", 1)])
-def test_there_and_back(shape):
+def test_a_value_survives_a_round_trip(shape):
     assert read(Shape, json.loads(json.dumps(asdict(shape)))) == shape
 
 
@@ -86,15 +86,15 @@ def nested(depth):
         ({"m" * 200: 1}, "Shape has no field 'm{78}…"),
     ],
 )
-def test_what_a_field_can_not_hold_is_refused(changes, why):
+def test_refuses_a_field_of_the_wrong_type(changes, why):
     with pytest.raises((TypeError, ValueError), match=why):
         read(Shape, asdict(FULL) | {"points": [], "pair": ["a", 1]} | changes)
 
 
-def test_a_lacking_field_is_refused():
+def test_refuses_a_missing_field():
     with pytest.raises(TypeError, match="sides"):
         read(Shape, {"name": "box"})
 
 
-def test_what_is_as_deep_as_may_be_is_read():
+def test_reads_json_up_to_the_depth_limit():
     assert read(Shape, {"name": "", "sides": 0, "marks": {"a": nested(MAX_DEPTH)}}).marks

@@ -1,4 +1,4 @@
-"""The published verdict: valid by its own schema, and readable again."""
+"""The published verdict is valid by its schema and can be read back."""
 
 import json
 from dataclasses import replace
@@ -40,7 +40,7 @@ VERDICT = GroupVerdict(
 SUBJECT = Subject("It breaks", "g1", "octo/repo", 7, {PatchId("#12"): "a" * 40})
 
 
-def test_the_document_is_the_contract():
+def test_document_has_the_published_form():
     assert to_json(VERDICT, SUBJECT) == {
         "schema": "r4p.verdict/1",
         "issue": {"repository": "octo/repo", "number": 7, "title": "It breaks"},
@@ -72,13 +72,13 @@ def test_the_document_is_the_contract():
     }
 
 
-def test_spared_votes_are_said_where_there_are_any(schema):
+def test_document_counts_skipped_votes(schema):
     document = to_json(replace(VERDICT, spared=2), SUBJECT)
     assert document["votes"] == {"asked": 3, "valid": 1, "spared": 2}
     schema.validate(document)
 
 
-def test_a_patch_of_our_own_agents_is_marked_as_such(schema):
+def test_document_names_the_proposer_of_our_patches(schema):
     ours = Proposer("mini-se", "Coder-7B", 12, "b" * 40)
     document = to_json(VERDICT, replace(SUBJECT, proposers={PatchId("#13"): ours}))
     theirs, marked = document["patches"]
@@ -105,13 +105,13 @@ def test_the_document_is_valid_by_the_published_schema(schema):
 
 
 @pytest.mark.parametrize("key", ["schema", "issue", "patches", "seconds"])
-def test_the_schema_misses_what_is_missing(schema, key):
+def test_schema_requires_every_field(schema, key):
     document = to_json(VERDICT, SUBJECT)
     del document[key]
     assert not schema.is_valid(document)
 
 
-def test_the_schema_knows_no_other_verdict_and_no_other_field(schema):
+def test_schema_refuses_unknown_verdicts_and_fields(schema):
     document = to_json(VERDICT, SUBJECT)
     document["patches"][0]["verdict"] = "maybe"
     assert not schema.is_valid(document)

@@ -15,9 +15,7 @@ from model.adapters import adapter_files
         ),
     ],
 )
-def test_equal_settings_are_equal_bytes_in_whatever_order_they_were_written(
-    tmp_path, first, second
-):
+def test_sorted_configs_have_equal_bytes(tmp_path, first, second):
     found = set()
     for name, config in ("first", first), ("second", second):
         directory = tmp_path / name

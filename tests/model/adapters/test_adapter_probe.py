@@ -28,12 +28,12 @@ FINE = ProbeComparison(
 )
 
 
-def test_a_server_that_serves_what_was_trained():
+def test_no_objection_to_the_trained_adapter():
     assert compare(PROBE, ServedLogprobs(BASE, BASE, ADAPTED)) == FINE
     assert find_objections(FINE) == ()
 
 
-def test_a_server_that_serves_the_base():
+def test_objections_to_the_base_model():
     found = compare(PROBE, ServedLogprobs(BASE, BASE, BASE))
     assert (found.effect, found.max_change, found.mean_distance) == (0.0, 0.0, 1.0)
     assert [one.split(" ")[0] for one in find_objections(found)] == [
@@ -43,7 +43,7 @@ def test_a_server_that_serves_the_base():
     ]
 
 
-def test_rounding_blurs_and_is_forgiven():
+def test_rounding_errors_are_accepted():
     def rounded(rows, by):
         return tuple(tuple(one + by for one in row) for row in rows)
 
@@ -74,22 +74,22 @@ def test_rounding_blurs_and_is_forgiven():
         ({"effect": math.nan}, "the trainer saw no effect either"),
     ],
 )
-def test_what_speaks_against_it(changes, said):
+def test_every_objection_by_its_message(changes, said):
     (found,) = find_objections(replace(FINE, **changes))
     assert said in found
 
 
 @pytest.mark.parametrize(("effect", "blur"), [(0.65, 0.1), (1.5, 0.2), (0.8, 0.0), (1.25, 0.0)])
-def test_what_rounding_may_have_blurred_is_let_pass(effect, blur):
+def test_effects_within_the_error_are_accepted(effect, blur):
     assert find_objections(replace(FINE, effect=effect, effect_error=blur)) == ()
 
 
-def test_a_trainer_that_saw_no_effect_knows_none():
+def test_effect_is_nan_when_the_trainer_saw_none():
     idle = Probe("a", (Passage((1,), (2,), (-1.0,), (-1.0,)),))
     assert math.isnan(compare(idle, ServedLogprobs(((-1.0,),), ((-1.0,),), ((-1.0,),))).effect)
 
 
-def test_a_server_that_tells_of_other_tokens_is_not_believed():
+def test_answers_about_other_tokens_are_refused():
     with pytest.raises(ValueError, match="zip"):
         compare(PROBE, ServedLogprobs(BASE, BASE, ((-1.0,),)))
 
@@ -103,6 +103,6 @@ def test_a_probe_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize("changes", [{"prompt": ()}, {"continuation": ()}, {"base": (-1.0,)}])
-def test_a_passage_gives_every_token_its_two_numbers(changes):
+def test_passage_needs_two_numbers_per_token(changes):
     with pytest.raises(ValueError, match="give each token its two"):
         replace(PROBE.passages[0], **changes)

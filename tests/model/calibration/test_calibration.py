@@ -1,4 +1,4 @@
-"""Calibrators: probabilities that keep the order of the evidence, silence where there is no history."""
+"""Calibrators keep the order of the evidence and give no probability without enough history."""
 
 import json
 import math
@@ -56,7 +56,7 @@ def test_isotonic_goes_along_its_curve(logit, probability):
 @pytest.mark.parametrize(
     "history", [History(29, 20, 20), History(30, 19, 20), History(30, 20, 19), History(0, 0, 0)]
 )
-def test_below_a_minimum_of_history_there_is_no_probability_and_the_reason_is_said(history):
+def test_no_probability_below_the_minimum_of_history(history):
     young = replace(PLATT, history=history)
     sure = Evidence(score=1.0, valid=4)
     assert young.predict_probability(sure) is None
@@ -76,12 +76,12 @@ def test_missing_evidence_weighs_nothing():
     assert (shares["valid"], shares["forced"]) == (0.5, 1.0)
 
 
-def test_the_more_votes_the_more_their_share_says():
+def test_more_votes_shrink_the_share_less():
     few, many = (build_features(Evidence(score=1.0, valid=votes))["votes"] for votes in (1, 9))
     assert 0 < few < many
 
 
-def test_a_belief_that_is_no_share_of_votes_is_not_drawn_towards_a_half():
+def test_belief_without_votes_is_not_shrunk():
     sure = build_features(Evidence(score=0.98, valid=0))["votes"]
     assert sure == pytest.approx(math.log(0.98 / 0.02))
     assert sure > build_features(Evidence(score=1.0, valid=1))["votes"]
@@ -89,7 +89,7 @@ def test_a_belief_that_is_no_share_of_votes_is_not_drawn_towards_a_half():
 
 
 @pytest.mark.parametrize("calibrator", [PLATT, ISOTONIC])
-def test_it_survives_json(calibrator):
+def test_calibrator_survives_json(calibrator):
     assert from_json(json.loads(json.dumps(to_json(calibrator)))) == calibrator
 
 
@@ -111,12 +111,12 @@ def test_it_survives_json(calibrator):
         ({"thresholds": {"correct": 0.2, "incorrect": 0.6}}, "overlap"),
     ],
 )
-def test_a_calibrator_that_can_not_be_is_refused(changes, said):
+def test_refuses_an_invalid_calibrator(changes, said):
     with pytest.raises(ValueError, match=said):
         from_json(json.loads(json.dumps(to_json(PLATT) | changes)))
 
 
-def test_a_document_that_lacks_something_is_refused():
+def test_refuses_an_incomplete_document():
     whole = to_json(PLATT)
     with pytest.raises(ValueError, match="no calibrator: 'kind'"):
         from_json({name: value for name, value in whole.items() if name != "kind"})

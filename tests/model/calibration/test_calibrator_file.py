@@ -1,4 +1,4 @@
-"""A calibrator in a file: written with its judge, refused for another, and asked by `r4p verify`."""
+"""A calibrator file is read back, is refused for another judge, and is used by `r4p verify`."""
 
 import json
 from dataclasses import asdict, replace
@@ -51,13 +51,13 @@ def script_of(options):
     return None if "consensus" in options else "script.jsonl"
 
 
-def test_it_survives_its_file_with_its_judge(tmp_path):
+def test_calibrator_file_survives_a_round_trip(tmp_path):
     calibrator_file.write(tmp_path / "c.json", KEPT)
     assert calibrator_file.read(tmp_path / "c.json", "r4p") == KEPT
     assert calibrator_file.read(tmp_path / "c.json") == KEPT
 
 
-def test_the_same_numbers_are_the_same_calibrator_whenever_they_were_fitted():
+def test_digest_ignores_the_date():
     later = replace(KEPT, calibrator=replace(KEPT.calibrator, fitted_at="later"))
     other = replace(KEPT, calibrator=replace(KEPT.calibrator, intercept=-1.1))
     assert later.digest == KEPT.digest != other.digest
@@ -82,7 +82,7 @@ def test_the_same_numbers_are_the_same_calibrator_whenever_they_were_fitted():
         ),
     ],
 )
-def test_a_file_that_can_not_be_used_is_refused_with_why(tmp_path, content, said):
+def test_refuses_an_unusable_file_with_the_reason(tmp_path, content, said):
     path = tmp_path / "c.json"
     calibrator_file.write(path, KEPT)
     if content is None:
@@ -94,7 +94,7 @@ def test_a_file_that_can_not_be_used_is_refused_with_why(tmp_path, content, said
         calibrator_file.read(path)
 
 
-def test_another_judge_is_refused_by_what_differs(tmp_path):
+def test_refuses_another_judge_with_the_difference(tmp_path):
     calibrator_file.write(tmp_path / "c.json", KEPT)
     with pytest.raises(IncompatibleOptions, match="was fitted for verifier r4p, not pointwise"):
         calibrator_file.read(tmp_path / "c.json", "pointwise")
@@ -106,7 +106,7 @@ def test_another_judge_is_refused_by_what_differs(tmp_path):
         KEPT.check_engine(replace(KEPT.engine, prompt_fingerprint="1" * 12))
 
 
-def test_verify_tells_its_probabilities_and_claims_by_its_thresholds(run, judge, tmp_path):
+def test_verify_reports_probabilities_and_calibrated_claims(run, judge, tmp_path):
     calibrator_file.write(tmp_path / "c.json", replace(KEPT, engine=judge()))
     ask = (*build_patch_options("a.diff", "b.diff"), "--votes", "2", "--calibrator", "c.json")
     result = run(*ask, "--json")
@@ -128,7 +128,7 @@ def test_verify_tells_its_probabilities_and_claims_by_its_thresholds(run, judge,
     assert "0.65" in shown
 
 
-def test_verify_hears_consensus_where_it_is_weighed(run, judge, tmp_path):
+def test_verify_runs_consensus_when_the_calibrator_uses_it(run, judge, tmp_path):
     by_both = replace(KEPT.calibrator, weights={"votes": 1.0, "consensus": 5.0})
     group, found = four(tmp_path), []
     for calibrator in (KEPT.calibrator, by_both):
@@ -141,7 +141,7 @@ def test_verify_hears_consensus_where_it_is_weighed(run, judge, tmp_path):
     assert None not in found[1]
 
 
-def test_consensus_itself_can_be_weighed(run, judge, tmp_path):
+def test_calibrates_the_consensus_verifier(run, judge, tmp_path):
     engine = judge("--verifier", "consensus")
     alone = replace(KEPT.calibrator, weights={"consensus": 1.0})
     kept = CalibratorFile("consensus", engine, alone, 0.2)
@@ -163,7 +163,7 @@ def test_consensus_itself_can_be_weighed(run, judge, tmp_path):
         ({"engine": EngineInfo("scripted", "other", "f")}, "was fitted for model 'other'"),
     ],
 )
-def test_verify_refuses_another_judges_in_one_line(run, tmp_path, changes, said):
+def test_verify_refuses_the_calibrator_of_another_judge(run, tmp_path, changes, said):
     calibrator_file.write(tmp_path / "c.json", replace(KEPT, **changes))
     result = run(*build_patch_options("a.diff"), "--calibrator", "c.json")
     assert (result.exit_code, result.stdout) == (2, "")

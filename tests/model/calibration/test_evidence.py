@@ -1,4 +1,4 @@
-"""What was known of each patch, and what a calibrator may make of it: never a claim where nothing could be read."""
+"""Evidence leaves out unreadable votes, and a calibrator makes no claim without evidence."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ SWAYED = replace(patch("f", Verdict.UNSURE, VoteCount(6, 2), 0.75), depends_on=(
 SILENT = patch("e", Verdict.UNSURE, VoteCount(0, 0, 4), None)
 
 
-def test_votes_that_were_read_are_evidence_and_consensus_stands_beside_them():
+def test_evidence_holds_votes_and_consensus():
     cast = [Vote(1, ("a",), frozenset("a"), "", forced=True), Vote(2, ("a",), frozenset(), "")]
     known = evidence.build_evidence(group(GOOD, SPLIT, cast=cast), {"a": 0.7}, "r4p")
     assert known == {
@@ -54,7 +54,7 @@ def test_votes_that_were_read_are_evidence_and_consensus_stands_beside_them():
 
 
 @pytest.mark.parametrize("one", [MUTE, TOO_LONG, SILENT, SWAYED], ids=lambda one: one.id)
-def test_what_nobody_could_read_or_a_rival_turns_is_no_evidence_and_stays_as_it_is(one):
+def test_unreadable_or_rival_dependent_votes_are_no_evidence(one):
     verdict = group(one)
     known = evidence.build_evidence(verdict, {one.id: 0.99}, "r4p")
     assert known == {}
@@ -72,17 +72,17 @@ def test_what_nobody_could_read_or_a_rival_turns_is_no_evidence_and_stays_as_it_
         ("hybrid:r4p+yes-no", 0),
     ],
 )
-def test_a_chance_read_from_a_model_is_not_taken_for_a_share_of_votes(verifier, valid):
+def test_yes_no_probability_is_no_share_of_votes(verifier, valid):
     known = evidence.build_evidence(group(GOOD), {}, verifier)["a"]
     assert (known.score, known.valid, known.valid_share) == (1.0, valid, 1.0)
 
 
-def test_what_drew_up_a_shortlist_is_no_evidence_beside_what_settled_it():
+def test_preliminary_scores_are_no_evidence():
     left = replace(GOOD, is_preliminary=True)
     assert list(evidence.build_evidence(group(left, SPLIT), {"a": 0.9}, "hybrid")) == ["b"]
 
 
-def test_consensus_alone_is_evidence_of_its_own_kind():
+def test_consensus_verdict_gives_consensus_evidence():
     one = patch("a", Verdict.CORRECT, VoteCount(), 0.55)
     known = evidence.build_evidence(group(one, engine=evidence.CONSENSUS), {}, "r4p")
     assert known == {"a": Evidence(consensus=0.55)}

@@ -1,4 +1,4 @@
-"""Comments and docstrings are cut by the file's language, strings stay, and what is in doubt is code."""
+"""Comments and docstrings are removed by language; strings and ambiguous lines stay."""
 
 import time
 
@@ -72,7 +72,7 @@ def test_a_docstring_is_cut_and_another_string_is_not(lines, code):
         ['"""Doc', "'''", "evil()", '"""'],
     ],
 )
-def test_what_may_be_code_is_not_hidden_by_where_a_hunk_begins_or_ends(lines):
+def test_ambiguous_lines_at_hunk_edges_count_as_code(lines):
     assert any("evil()" in line for line in strip_comments("a.py", lines))
 
 
@@ -101,7 +101,7 @@ def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code
     st.sampled_from(["a.py", "a.js", "a.c", "a.sql", "a.lua", "a.hs", "a.html"]),
     st.booleans(),
 )
-def test_there_are_as_many_lines_as_there_were_and_nothing_is_made_up(lines, path, top):
+def test_stripping_keeps_the_number_of_lines_and_adds_no_text(lines, path, top):
     found = strip_comments(path, lines, top=top)
     assert len(found) == len(lines)
     for line, code in zip(lines, found, strict=True):
@@ -119,7 +119,7 @@ def test_there_are_as_many_lines_as_there_were_and_nothing_is_made_up(lines, pat
         ["'\""] * 9_000,
     ],
 )
-def test_no_text_takes_long(lines):
+def test_stripping_takes_linear_time(lines):
     started = time.process_time()
     for path in ("a.py", "a.js", "a.c"):
         strip_comments(path, lines)

@@ -1,4 +1,4 @@
-"""Diffs: what git says about them is what we say about them."""
+"""Parsed diffs agree with git."""
 
 import subprocess
 
@@ -132,7 +132,7 @@ def test_line_ends_inside_a_file_are_part_of_the_edit():
     ],
     ids=["prose", "mangled", "cut off", "no target", "absurd number"],
 )
-def test_a_bad_diff_is_named_by_its_line_and_a_way_out(text, line):
+def test_error_names_the_line_and_the_fix(text, line):
     with pytest.raises(BadDiff, match=f"{line}.*git diff"):
         diff.parse(text)
 
@@ -151,13 +151,13 @@ def test_a_combined_diff_of_a_merge_is_refused():
         ("--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n", 2),
     ],
 )
-def test_a_merge_is_told_by_its_headers(text, line):
+def test_combined_diff_is_recognised_by_its_headers(text, line):
     with pytest.raises(BadDiff, match=f"line {line} belongs to a combined diff of a merge"):
         diff.parse(text)
 
 
 @pytest.mark.parametrize("talk", ["@@@ -1 is where it broke", "diff --cc shows it"])
-def test_a_mail_may_talk_of_merges(talk):
+def test_text_about_merges_is_no_combined_diff(talk):
     (file,) = diff.parse(f"Subject: a fix\n\n{talk}\n---\n\n{build_diff('better')}")
     assert file.is_textual
 
@@ -221,7 +221,7 @@ def test_an_empty_context_line_without_its_space_is_context():
     st.text(max_size=300)
     | st.lists(st.sampled_from(build_diff("n").splitlines(keepends=True))).map("".join)
 )
-def test_any_text_is_read_or_refused_and_nothing_else(text):
+def test_any_text_is_parsed_or_raises_bad_diff(text):
     try:
         files = diff.parse(text)
     except BadDiff:

@@ -1,4 +1,4 @@
-"""A diff without the text around it: what is code stays to the last character, what is said beside it goes."""
+"""A bare diff keeps headers and hunks unchanged and drops all other text."""
 
 import pytest
 from hypothesis import given
@@ -73,7 +73,7 @@ def test_only_headers_and_hunks_are_left(text, alone, left_out):
     ],
     ids=["signs", "no newline", "twice", "DOS", "rename", "mode", "binary", "no paths"],
 )
-def test_what_git_writes_stays_to_the_last_character(text):
+def test_bare_diff_keeps_git_output_unchanged(text):
     assert diff.extract_bare_diff(text) == diff.BareDiff(text, 0)
 
 
@@ -93,7 +93,7 @@ def test_data_of_a_binary_file_is_left_out():
     ],
     ids=["after another file", "alone", "a second rename"],
 )
-def test_hunks_below_a_torn_header_go_to_no_other_file(text):
+def test_refuses_text_inside_a_header(text):
     with pytest.raises(BadDiff):
         diff.extract_bare_diff(text)
 
@@ -102,7 +102,7 @@ def test_hunks_below_a_torn_header_go_to_no_other_file(text):
     st.text(max_size=300)
     | st.lists(st.sampled_from([*(A + B).splitlines(keepends=True), PROSE, "\n"])).map("".join)
 )
-def test_whatever_is_read_is_still_the_same_edit_without_what_stands_around_it(text):
+def test_bare_diff_has_the_fingerprint_of_the_diff(text):
     try:
         shown = diff.extract_bare_diff(text)
     except BadDiff:

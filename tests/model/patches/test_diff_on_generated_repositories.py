@@ -1,4 +1,4 @@
-"""Whatever two trees differ in, a diff of them is read as `git apply` reads it, or refused with the reason."""
+"""Diffs of generated trees are parsed like `git apply` reads them, or refused with a reason."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Real agents' patches, thousands of them, read like git reads them. Needs the large data: R4P_DATA."""
+"""Thousands of real agents' patches are parsed like git reads them. Needs the large data: R4P_DATA."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ def test_every_patch_is_read_and_has_a_fingerprint(patches):
         assert diff.fingerprint(patch) == diff.fingerprint(patch.replace("\n", "\r\n"))
 
 
-def test_the_counts_are_gits(patches):
+def test_line_counts_equal_those_of_git(patches):
     for patch in patches[::EVERY]:
         ours = [(file.path, file.added, file.removed) for file in diff.parse(patch)]
         assert ours == numstat(patch)

@@ -1,4 +1,4 @@
-"""Diffs read leniently: code without comments, where it stands, and no error whatever the text."""
+"""Edits are read leniently, without comments, and compared by their words."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +61,7 @@ def test_names_are_new_kept_or_unseen():
     assert "find" in edit.context_names
 
 
-def test_a_comment_is_no_code_but_makes_another_edit():
+def test_comment_changes_identity_and_not_code():
     plain = edits.read_edit(build_diff("x = 1"))
     chatty = edits.read_edit(build_diff("x = 1  # all tests pass"))
     assert plain.added == chatty.added
@@ -88,7 +88,7 @@ def test_a_string_left_open_in_one_hunk_or_file_hides_nothing_of_the_next():
         assert edit.added == ("def f():", "evil()")
 
 
-def test_a_file_in_which_comments_change_alone_is_touched_and_has_no_code():
+def test_file_with_only_comment_changes_has_no_code():
     edit = edits.read_edit(
         build_diff("x = 1") + build_diff("// new", path="b.js", removed="// old")
     )
@@ -108,7 +108,7 @@ def test_a_hunk_that_breaks_off_is_read_as_far_as_it_goes():
 
 
 @given(st.text(alphabet="+-@ 1,a#\n\"'\\", max_size=300))
-def test_no_text_is_an_error_or_edits_more_than_it_marks(text):
+def test_any_text_is_read_without_an_error(text):
     for edit in (
         edits.read_edit(text),
         edits.read_edit(f"--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n{text}"),

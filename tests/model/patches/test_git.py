@@ -1,4 +1,4 @@
-"""git as we run it: nobody's settings, and an end to time and output."""
+"""Git runs without foreign settings and with limits of time and output."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def repository(tmp_path):
     return tmp_path / ".git"
 
 
-def test_output_is_taken_to_its_limit(repository):
+def test_reads_output_up_to_the_limit(repository):
     def names(most):
         command = ["ls-tree", "--name-only", "HEAD"]
         return git.read_beginning(repository, *command, max_bytes=most, seconds=20)
@@ -23,7 +23,7 @@ def test_output_is_taken_to_its_limit(repository):
     assert names(1000).count(b"\n") == 20
 
 
-def test_what_git_complains_of_is_said(repository):
+def test_error_holds_git_complaint(repository):
     for asked in (
         lambda: git.read_beginning(repository, "ls-tree", "nowhere", max_bytes=99, seconds=20),
         lambda: git.run(repository, "ls-tree", "nowhere", seconds=20),
@@ -32,18 +32,18 @@ def test_what_git_complains_of_is_said(repository):
             asked()
 
 
-def test_silence_ends(repository):
+def test_silent_git_is_stopped(repository):
     with pytest.raises(GitFailed, match=r"stopped after 0\.2 s without output"):
         git.read_beginning(repository, "cat-file", "--batch", max_bytes=99, seconds=0.2)
 
 
-def test_no_git_is_said(repository, monkeypatch):
+def test_missing_git_is_reported(repository, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(GitFailed, match="git was not found; install it"):
         git.read_beginning(repository, "ls-tree", "HEAD", max_bytes=99, seconds=20)
 
 
-def test_settings_of_others_are_not_seen(repository, monkeypatch, tmp_path):
+def test_foreign_settings_are_ignored(repository, monkeypatch, tmp_path):
     (tmp_path / "theirs").write_text("[core]\n\tquotePath = true\n[user]\n\tname = Somebody\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "theirs"))
     assert by_hand(tmp_path, "config", "--global", "user.name") == "Somebody"

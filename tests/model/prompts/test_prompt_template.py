@@ -20,7 +20,7 @@ def test_the_group_prompt_holds_issue_and_four_seats():
 
 
 @pytest.mark.parametrize("name", ["r4p_group", "pairwise", "most_likely", "yes_no"])
-def test_two_orders_share_everything_before_the_first_patch(name):
+def test_prompts_share_a_prefix_up_to_the_first_patch(name):
     template = prompt_template.load(name)
     one, two = (
         "".join(
@@ -34,7 +34,7 @@ def test_two_orders_share_everything_before_the_first_patch(name):
 
 
 @pytest.mark.parametrize("name", ["r4p_group", "pairwise", "most_likely", "yes_no"])
-def test_every_prompt_names_its_version_and_says_whose_word_counts(name):
+def test_every_prompt_has_a_version_and_ends_with_our_text(name):
     template = prompt_template.load(name)
     system, user = template.render(issue="I", patches=("A",), trajectory="")
     assert template.version == "1"
@@ -42,7 +42,7 @@ def test_every_prompt_names_its_version_and_says_whose_word_counts(name):
     assert user.content.endswith((r"\boxed{}.", "YES or NO:"))  # strangers have not the last word
 
 
-def test_only_the_prompt_that_shows_a_record_speaks_of_it():
+def test_prompt_mentions_a_trajectory_only_when_it_shows_one():
     template = prompt_template.load("yes_no")
     without = template.render(issue="I", patches=("A",), trajectory="")
     shown = template.render(issue="I", patches=("A",), trajectory="I ran it.")
@@ -51,7 +51,7 @@ def test_only_the_prompt_that_shows_a_record_speaks_of_it():
     assert "<patch-1-record>\nI ran it.\n</patch-1-record>" in shown[1].content
 
 
-def test_a_template_is_known_by_version_and_bytes(tmp_path):
+def test_template_has_version_and_fingerprint(tmp_path):
     ours = prompt_template.load("r4p_group")
     assert ours.version == "1"
     assert len(ours.fingerprint) == 12
@@ -86,6 +86,6 @@ def test_a_template_that_asks_for_an_unknown_name_does_not_render(tmp_path):
         prompt_template.load(path).render(issue="", patches=())
 
 
-def test_a_template_that_is_not_there_is_named():
+def test_missing_template_is_named():
     with pytest.raises(TemplateError, match="nowhere"):
         prompt_template.load("nowhere")

@@ -44,7 +44,7 @@ from model.prompts.untrusted import (
         ("p\u0430tch", "p⟦U+0430⟧tch", InjectionKind.LOOKALIKE),
     ],
 )
-def test_a_trick_becomes_a_visible_escape(text, safe, trick):
+def test_injection_becomes_a_visible_escape(text, safe, trick):
     assert escape_patch(text) == SafeText(safe, ((trick, 1),))
 
 
@@ -112,7 +112,7 @@ def test_an_escape_that_is_not_ours_stays(text):
 
 
 @given(tricky)
-def test_safe_text_closes_no_tag_opens_no_turn_and_boxes_nothing(text):
+def test_escaped_text_holds_no_tag_chat_marker_or_box(text):
     for safe in (escape_patch(text).text, escape_issue(text).text):
         assert "<issue>" not in safe
         for forged in ("<patch-", "</patch-", "</issue>", "<|", "\\boxed", "[inst]"):
@@ -131,10 +131,10 @@ def test_an_issue_shows_no_comment(text):
     assert "<!--" not in escape_issue(text).text
 
 
-def test_what_is_short_stays():
+def test_short_text_is_not_cut():
     assert cut_middle("abcdef", 2, 4) == "abcdef"
 
 
-def test_what_is_long_keeps_both_ends():
+def test_long_text_keeps_both_ends():
     assert cut_middle("abcdefg", 2, 3) == "ab\n… 2 characters left out …\nefg"
     assert cut_middle("abcdefg", 2, 3, ends=" ") == "ab … 2 characters left out … efg"

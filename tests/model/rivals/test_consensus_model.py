@@ -1,4 +1,4 @@
-"""The consensus model: its arithmetic, its artefact, and who may be judged by which fit."""
+"""The consensus model: its arithmetic, its file format, and its choice of fit."""
 
 import json
 import lzma
@@ -62,22 +62,22 @@ def artefact():
     return ConsensusModel(fits, blocks, {"seed": 0}, "")
 
 
-def test_trees_add_what_their_leaves_say():
+def test_trees_sum_their_leaves():
     assert trees().sum_leaves(np.array([[0.0], [0.5], [1.0]])).tolist() == [-0.5, -0.5, 2.5]
 
 
-def test_an_expert_adds_log_odds():
+def test_classifier_adds_log_odds():
     below, above = expert(mean=np.array([1.0])).predict_probability(np.array([[1.0], [2.0]]))
     assert np.log(below / (1 - below)) == pytest.approx(0.25 - 0.5)
     assert np.log(above / (1 - above)) == pytest.approx(3 + 0.25 + 2.5)
 
 
-def test_a_fact_far_out_tells_no_more_than_one_at_the_limit():
+def test_features_are_clipped():
     far, limit = expert().predict_probability(np.array([[1e9], [consensus_model.MAX_DEVIATIONS]]))
     assert far == limit
 
 
-def test_copies_and_groups_of_few_have_their_own_experts():
+def test_copies_and_small_groups_have_their_own_classifiers():
     fit = artefact().fits["everything"]
     rivals = [
         edits.read_edit(build_diff(f"x = {number}")) for number in range(consensus_model.FEW_RIVALS)
@@ -107,7 +107,7 @@ def test_an_issue_is_judged_by_a_fit_that_never_saw_it(repository, instance, str
     assert artefact().select_fit(repository, instance, strict=strict).name == name
 
 
-def test_what_is_written_is_read_again_the_same():
+def test_model_survives_a_round_trip():
     packed = consensus_model.to_bytes(artefact())
     again = consensus_model.from_bytes(packed)
     assert consensus_model.to_bytes(again) == packed
@@ -116,14 +116,14 @@ def test_what_is_written_is_read_again_the_same():
     assert len(again.fingerprint) == 12
 
 
-def test_another_format_is_refused_with_what_to_do():
+def test_refuses_another_format_with_the_fix():
     with pytest.raises(BadArtefact, match=r"r4p\.consensus/0.*training\.consensus"):
         consensus_model.from_bytes(
             lzma.compress(json.dumps({"format": "r4p.consensus/0"}).encode())
         )
 
 
-def test_the_shipped_artefact_knows_these_facts():
+def test_shipped_model_uses_the_current_features():
     shipped = consensus_model.load_shipped()
     assert shipped.manifest["facts"] == list(list_columns())
     assert {block.name for block in shipped.blocks} < set(shipped.fits)

@@ -1,4 +1,4 @@
-"""Facts about rivals: the same in any order, the same for the same edit, defined for anything."""
+"""Features of rivals are finite, independent of order, and equal for equal edits."""
 
 import math
 
@@ -30,7 +30,7 @@ def facts(diffs, issue=ISSUE):
 
 @settings(deadline=None)
 @given(GROUPS, st.randoms(use_true_random=False))
-def test_seats_do_not_matter(diffs, rng):
+def test_features_ignore_the_order_of_rivals(diffs, rng):
     order = list(range(len(diffs)))
     rng.shuffle(order)
     straight, shuffled = facts(diffs), facts([diffs[seat] for seat in order])
@@ -40,7 +40,7 @@ def test_seats_do_not_matter(diffs, rng):
 
 @settings(deadline=None)
 @given(GROUPS, st.data())
-def test_copies_have_the_same_facts(diffs, data):
+def test_copies_have_equal_features(diffs, data):
     copied = data.draw(st.integers(0, len(diffs) - 1))
     known = facts([*diffs, diffs[copied]])
     assert known[-1] == pytest.approx(known[copied], abs=1e-12)
@@ -49,7 +49,7 @@ def test_copies_have_the_same_facts(diffs, data):
 
 @settings(deadline=None)
 @given(GROUPS, st.text(max_size=60))
-def test_every_fact_is_a_finite_number_in_its_column(diffs, body):
+def test_every_feature_is_finite(diffs, body):
     for one in facts(diffs, Issue("", body)):
         assert tuple(one) == features.list_columns()
         assert all(math.isfinite(value) for value in one.values())
@@ -70,13 +70,13 @@ def test_copies_are_one_rival():
     assert alone["distinct rivals' text"] == doubled["distinct rivals' text"]
 
 
-def test_what_the_issue_names_is_seen():
+def test_features_count_names_of_the_issue():
     named = facts([build_diff("return self.books.get(key, None)"), build_diff("return other")])
     assert named[0]["issue shows its code"] > 0.5 > named[1]["issue shows its code"]
     assert named[0]["issue names it adds"] > named[1]["issue names it adds"]
 
 
-def test_only_so_much_of_a_giant_is_compared():
+def test_comparison_stops_at_the_character_limit():
     giant = edits.read_edit(build_diff("x" * 3_000_000))
     alike = features.compare_edits(giant, edits.read_edit(build_diff("y")))
     assert 0 <= alike["text"] < 0.01

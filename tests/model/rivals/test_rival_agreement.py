@@ -1,4 +1,4 @@
-"""Which rivals say the same, and whom each is compared with."""
+"""Edits with the same content share an opinion, and each edit gets its panel."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_comments_in_any_language_make_no_other_opinion():
     )
 
 
-def test_each_is_compared_with_the_first_of_every_other_opinion():
+def test_panel_holds_the_first_edit_of_each_other_opinion():
     rivals = read("x = 1", "y = 1", "wait()", "x = 1", "go()")
     assert build_panels(rivals) == [(0, (0, 2)), (1, (1, 2)), (2, (0, 2)), (0, (0, 2)), (4, (0, 4))]
     assert build_panels([]) == []

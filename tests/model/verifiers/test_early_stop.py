@@ -1,4 +1,4 @@
-"""Stopping early: whatever an engine says and however it fails, the verdicts are those of all votes."""
+"""Early stopping gives the verdicts of all votes, for any replies and failures."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Hybrid: one verifier's shortlist, another's verdict; each patch under its own name and no vote counted twice."""
+"""A hybrid verifier combines a shortlist with a second verdict and counts each vote once."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def voting(*texts, name=R4PVerifier):
 FALLING = {f"n{n}": 0.9 - n / 10 for n in range(8)}
 
 
-def test_the_better_half_goes_on_and_the_second_verdict_stands():
+def test_second_verdict_of_the_better_half_wins():
     second, engine = voting("solution 3;")
     verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT, votes=2)
     seated = {seat for vote in verdict.votes if len(vote.seats) == 4 for seat in vote.seats}
@@ -61,7 +61,7 @@ def test_the_better_half_goes_on_and_the_second_verdict_stands():
     assert verdict.tokens.prompt > 80
 
 
-def test_three_go_on_however_few_there_are():
+def test_shortlist_holds_at_least_three():
     second, _ = voting("solution")
     verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT[:4], votes=1)
     shortlisted = [one.id for one in verdict.patches if "shortlist" not in one.reason]
@@ -88,7 +88,7 @@ def test_where_the_second_has_no_opinion_the_first_stands():
     assert all(one.is_preliminary for one in verdict.patches)
 
 
-def test_where_neither_has_one_nothing_is_claimed():
+def test_no_claim_without_any_opinion():
     silent = R4PVerifier(
         RecordingEngine(ScriptLine(fail="boom", repeat=True)), prompt_template.load("r4p_group")
     )
@@ -99,7 +99,7 @@ def test_where_neither_has_one_nothing_is_claimed():
     assert [one.score for one in verdict.patches] == [None, None]
 
 
-def test_votes_of_an_earlier_run_count_once_each_where_they_belong():
+def test_earlier_votes_count_once_for_their_verifier():
     first, _ = voting("solution 1;", name=PointwiseVerifier)
     second, engine = voting("solution 1;")
     hybrid = HybridVerifier(first, second)
@@ -147,7 +147,7 @@ def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties()
     assert verdict.patches[5].verdict is Verdict.INCORRECT  # 40 %, by the first alone
 
 
-def test_both_names_are_said_where_they_differ():
+def test_engine_joins_different_names():
     one, _ = voting("x")
     other = weighing(n0=0.5)
     assert HybridVerifier(one, one).engine.name == "scripted"

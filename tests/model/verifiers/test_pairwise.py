@@ -1,4 +1,4 @@
-"""Pairwise: every two patches in both orders, and a score that no liking for a seat can move."""
+"""The pairwise verifier shows both orders, so that a preference for a seat has no effect."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def scores(verdict):
     return {one.id: one.score for one in verdict.patches}
 
 
-def test_who_wins_every_comparison_scores_one():
+def test_winner_of_every_comparison_scores_one():
     engine, verdict = judge([A, B, C], ScriptLine(box_containing=("solution a",), repeat=True))
     assert len(engine.requests) == verdict.asked == 6
     assert scores(verdict) == {"a": 1, "b": 0, "c": 0}
@@ -47,7 +47,7 @@ def test_who_wins_every_comparison_scores_one():
 
 
 @pytest.mark.parametrize("seat", [1, 2])
-def test_a_judge_who_only_looks_at_the_seat_says_nothing(seat):
+def test_seat_bias_gives_every_patch_one_half(seat):
     _, verdict = judge([A, B, C, D], ScriptLine(reply=f"\\boxed{{{seat}}}", repeat=True), votes=2)
     assert set(scores(verdict).values()) == {0.5}
     assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
@@ -62,7 +62,7 @@ def test_an_order_of_merit_is_found():
     assert sorted("abcd", key=scores(verdict).get, reverse=True) == list("cadb")
 
 
-def test_who_has_no_rival_is_compared_with_no_change():
+def test_single_patch_is_compared_with_an_empty_patch():
     engine, verdict = judge([A], ScriptLine(box_containing=(), repeat=True))
     assert verdict.asked == 1
     assert "<patch-2>\n\n</patch-2>" in engine.requests[0].messages[1].content
@@ -87,7 +87,7 @@ def test_the_best_of_two_is_ranked_first_and_not_called_correct():
     ]
 
 
-def test_a_claim_takes_a_calibrator_with_history():
+def test_only_a_calibrator_with_history_claims():
     _, verdict = judge([A, B], ScriptLine(box_containing=("solution a",), repeat=True))
     known = build_evidence(verdict, {}, "pairwise")
     for calibrator in (None, replace(CALIBRATOR, history=History(2, 2, 2))):
@@ -100,7 +100,7 @@ def test_a_claim_takes_a_calibrator_with_history():
     assert best.reason.startswith("Uncalibrated, this would be unsure. Preferred 2 of 2 times")
 
 
-def test_comparisons_that_cannot_be_read_are_told_and_never_count():
+def test_unreadable_comparisons_are_reported_and_not_counted():
     lines = [
         ScriptLine(when="solution c", reply="I can't say", repeat=True),
         ScriptLine(box_containing=("solution a",), repeat=True),

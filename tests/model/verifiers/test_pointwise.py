@@ -1,4 +1,4 @@
-"""Pointwise: the group's prompt with one patch in it, and votes that are not taken for the group's."""
+"""The pointwise verifier uses the group's prompt with one patch and has its own votes."""
 
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import ScriptLine
@@ -35,7 +35,7 @@ def test_votes_on_one_patch_differ_in_their_seed_only():
     assert len({request.seed for request in engine.requests}) == 3
 
 
-def test_it_uses_the_words_of_the_group_and_not_its_votes():
+def test_shares_the_prompt_but_not_the_votes_of_groups():
     group = R4PVerifier(RecordingEngine(RIGHT_IS_A), TEMPLATE)
     alone = PointwiseVerifier(RecordingEngine(ScriptLine(box_containing=(), repeat=True)), TEMPLATE)
     assert alone.engine != group.engine

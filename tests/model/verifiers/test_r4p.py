@@ -1,4 +1,4 @@
-"""R4P end to end on a scripted engine: groups in, set-valued verdicts out, and no failure ever a zero."""
+"""The R4P verifier judges groups with a scripted engine, and a failure never counts as incorrect."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def verdicts(verdict):
     return {one.id: one.verdict for one in verdict.patches}
 
 
-def test_whoever_is_right_is_found_on_whatever_seat():
+def test_correct_patch_is_found_on_any_seat():
     verdict = judge([A, B, C, D], RIGHT_IS_A)
     assert verdicts(verdict) == {
         "a": Verdict.CORRECT,
@@ -47,7 +47,7 @@ def test_whoever_is_right_is_found_on_whatever_seat():
     assert verdict.total_seconds >= verdict.engine_seconds
 
 
-def test_several_may_be_right_or_all_or_none():
+def test_any_number_of_patches_may_be_correct():
     all_right = judge([A, B], ScriptLine(box_containing=("solution",), repeat=True))
     none_right = judge([A, B], ScriptLine(box_containing=(), repeat=True))
     assert set(verdicts(all_right).values()) == {Verdict.CORRECT}
@@ -132,7 +132,7 @@ def test_a_failure_while_asking_for_the_box_is_no_vote():
     assert "boom" in (verdict.votes[0].failure or "")
 
 
-def test_a_reply_is_stored_without_what_no_database_takes():
+def test_reply_is_stored_without_nul_and_surrogates():
     (vote,) = judge([A], ScriptLine(reply="a\0b\ud800 \\boxed{1}"), votes=1).votes
     assert vote.reply == "a\ufffdb? \\boxed{1}"
 
@@ -142,7 +142,7 @@ def test_a_dead_engine_is_not_a_verdict():
         judge([A], ScriptLine(down="out of memory"))
 
 
-def test_newer_work_stops_it_between_engine_calls():
+def test_cancels_between_engine_calls():
     engine = RecordingEngine(RIGHT_IS_A)
     answers = iter([True, True, False])
     with pytest.raises(Cancelled):
@@ -150,7 +150,7 @@ def test_newer_work_stops_it_between_engine_calls():
     assert len(engine.batches) == 1
 
 
-def test_progress_is_told_batch_by_batch():
+def test_reports_progress_after_each_batch():
     told = []
     verifier(RecordingEngine(RIGHT_IS_A), batch=2).verify(
         ISSUE, [A], votes=3, on_vote=lambda done, asked: told.append((done, asked))
@@ -167,7 +167,7 @@ def test_an_empty_patch_is_not_judged_and_takes_no_seat():
 
 
 @pytest.mark.parametrize("patches", [[], [Patch(PatchId("e"), "")]])
-def test_nothing_to_judge_asks_nobody(patches):
+def test_no_request_without_a_patch_to_judge(patches):
     engine = RecordingEngine()
     verdict = verifier(engine).verify(ISSUE, patches, votes=3)
     assert (verdict.asked, verdict.partition, engine.batches) == (0, (), [])
@@ -192,7 +192,7 @@ def test_an_issue_that_does_not_fit_leaves_nothing_judged_and_says_so():
     assert engine.batches == []
 
 
-def test_the_same_group_is_asked_the_same_way_whatever_the_order():
+def test_requests_do_not_depend_on_the_order_of_candidates():
     one, two = RecordingEngine(RIGHT_IS_A), RecordingEngine(RIGHT_IS_A)
     verifier(one).verify(ISSUE, [A, B, C], votes=3)
     verifier(two).verify(ISSUE, [C, A, B], votes=3)
@@ -200,7 +200,7 @@ def test_the_same_group_is_asked_the_same_way_whatever_the_order():
     assert len({request.seed for request in one.requests}) == 3
 
 
-def test_the_verifier_says_who_will_speak():
+def test_engine_info_names_engine_model_and_prompt():
     assert verifier(RecordingEngine(RIGHT_IS_A)).engine == judge([A], RIGHT_IS_A).engine
 
 
@@ -239,7 +239,7 @@ def test_patches_below_a_minimum_of_edited_lines_can_be_left_out():
     assert "edits 2 lines, and the verifier needs at least 3" in verdict.patches[0].reason
 
 
-def test_a_caller_brings_thresholds_of_its_own():
+def test_caller_can_set_thresholds():
     strict = R4PVerifier(
         RecordingEngine(RIGHT_IS_A, ScriptLine(box_containing=())),
         prompt_template.load("r4p_group"),

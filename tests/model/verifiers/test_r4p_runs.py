@@ -1,4 +1,4 @@
-"""R4P's votes over several runs: earlier ones count, and those that can change nothing are spared."""
+"""The R4P verifier continues earlier runs and skips superfluous votes."""
 
 from model.domain import Verdict, VoteCount
 from model.engines.scripted import ScriptLine
@@ -7,7 +7,7 @@ from tests.model.fake_engines import RecordingEngine
 from tests.model.verifiers.test_r4p import ISSUE, RIGHT_IS_A, A, B, C, judge, verdicts, verifier
 
 
-def test_a_later_run_asks_for_the_votes_that_come_next_and_counts_all():
+def test_later_run_continues_the_plan_and_counts_all_votes():
     whole, rest = (
         RecordingEngine(RIGHT_IS_A),
         RecordingEngine(ScriptLine(box_containing=(), repeat=True)),
@@ -38,7 +38,7 @@ def stopping(lines, patches, votes, **options):
     return engine, verdict
 
 
-def test_votes_that_can_change_nothing_are_spared_and_said_to_be():
+def test_skips_and_counts_superfluous_votes():
     told = []
     engine, verdict = stopping(
         [RIGHT_IS_A], [A, B], votes=5, on_vote=lambda *said: told.append(said)
@@ -64,14 +64,14 @@ def test_votes_that_do_not_agree_are_all_asked_for():
     assert (whole.spared, whole.patches[0].votes) == (0, VoteCount(correct=3, none=2))
 
 
-def test_a_part_that_is_decided_waits_for_no_other():
+def test_decided_part_stops_by_itself():
     patches = [build_patch(str(n), f"solution {n};") for n in range(6)]
     engine, verdict = stopping([ScriptLine(box_containing=("3;",), repeat=True)], patches, votes=3)
     assert (len(engine.requests), verdict.asked, verdict.spared) == (4, 4, 2)
     assert {one.votes.valid for one in verdict.patches} == {2}
 
 
-def test_a_later_run_spares_what_earlier_votes_have_decided_and_goes_on_with_its_own():
+def test_later_run_skips_votes_that_earlier_votes_decided():
     earlier = judge([A, B], RIGHT_IS_A, votes=9).votes
     engine, verdict = stopping([RIGHT_IS_A], [A, B], votes=3, earlier=earlier)
     assert (engine.requests, verdict.asked, verdict.spared) == ([], 9, 3)
@@ -79,7 +79,7 @@ def test_a_later_run_spares_what_earlier_votes_have_decided_and_goes_on_with_its
     assert verdict.patches[0].votes == VoteCount(correct=9)
 
 
-def test_votes_of_another_group_are_passed_on_and_not_counted():
+def test_votes_of_another_group_are_returned_and_not_counted():
     foreign = judge([A, B], ScriptLine(box_containing=(), repeat=True), votes=2).votes
     verdict = judge([A, B, C], RIGHT_IS_A, votes=1, earlier=foreign)
     assert verdict.votes[:2] == foreign

@@ -1,4 +1,4 @@
-"""Two rounds: groups let some pass, then every vote names one of those."""
+"""The two-rounds verifier filters in groups, then lets each vote name one patch."""
 
 from model.domain import Issue, Verdict
 from model.engines.scripted import ScriptLine
@@ -37,7 +37,7 @@ def second_round(engine):
     return [one for one in engine.requests if SECOND in one.messages[0].content]
 
 
-def test_those_who_pass_meet_in_one_prompt_and_the_named_one_is_first():
+def test_passing_patches_share_a_prompt_and_the_named_patch_ranks_first():
     engine, verdict = judge(SIX, naming(4), passing(0, 1, 2, 4, 5))
     assert len(second_round(engine)) == 2
     for request in second_round(engine):
@@ -54,14 +54,14 @@ def test_those_who_pass_meet_in_one_prompt_and_the_named_one_is_first():
     assert verdict.asked == len(verdict.votes) == 6
 
 
-def test_the_only_one_to_pass_is_not_asked_about_again():
+def test_single_passing_patch_gets_no_second_round():
     engine, verdict = judge(SIX[:3], passing(1))
     assert second_round(engine) == []
     assert [one.verdict for one in verdict.patches].count(Verdict.CORRECT) == 1
     assert max(verdict.patches, key=lambda one: one.rank).id == "1"
 
 
-def test_where_none_passes_the_likeliest_of_all_is_looked_for():
+def test_second_round_judges_all_when_no_patch_passes():
     engine, verdict = judge(SIX[:3], naming(2), passing())
     assert len(second_round(engine)) == 2
     assert {one.verdict for one in verdict.patches} == {Verdict.INCORRECT}
@@ -75,7 +75,7 @@ def test_a_vote_that_names_two_is_no_vote():
     assert "the box names 2 patches instead of one" in (verdict.votes[-1].failure or "")
 
 
-def test_who_is_too_long_for_the_common_prompt_keeps_its_first_rank():
+def test_patch_too_long_for_the_line_up_keeps_its_first_rank():
     long = [build_patch(name, f"solution 1; {name * 6000}") for name in "xy"]
     engine, verdict = judge([*SIX[:2], *long], naming(0), passing(0, 1), context_tokens=4500)
     assert len(second_round(engine)) == 2
@@ -85,7 +85,7 @@ def test_who_is_too_long_for_the_common_prompt_keeps_its_first_rank():
     assert len({one.rank for one in verdict.patches[2:]}) == 1
 
 
-def test_where_no_two_fit_together_the_first_round_ranks():
+def test_first_round_ranks_when_no_two_patches_fit_together():
     long = [build_patch(name, f"solution 1; {name * 6000}") for name in "xy"]
     engine, verdict = judge([SIX[0], *long], passing(0, 1), context_tokens=4500)
     assert second_round(engine) == []

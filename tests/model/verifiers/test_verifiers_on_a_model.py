@@ -1,4 +1,4 @@
-"""Every verifier that speaks through an engine, on a real small model (SmolLM2-135M): end to end, if not wisely."""
+"""Every verifier with an engine runs end to end on a small real model (SmolLM2-135M)."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_votes_are_cast_and_read(engine, name, ballots):
     assert verdict.engine.model == "smollm2-135m-instruct"
 
 
-def test_a_second_round_names_one_of_those_that_passed(engine):
+def test_second_round_names_a_passing_patch(engine):
     verifier = catalog.load_verifier("r4p-two-rounds", engine, reply_tokens=8)
     verdict = verifier.verify(ISSUE, CANDIDATES, votes=1)
     assert all(len(vote.correct or "x") == 1 for vote in verdict.votes[1:])
@@ -51,7 +51,7 @@ def test_the_chance_of_yes_is_read_from_the_model(engine):
     assert {one.id: one.score for one in again.patches} == pytest.approx(scores, abs=0.02)
 
 
-def test_a_shortlist_is_drawn_up_and_settled(engine):
+def test_hybrid_judges_its_shortlist(engine):
     verifier = catalog.load_verifier("hybrid", engine, reply_tokens=8)
     verdict = verifier.verify(ISSUE, CANDIDATES, votes=1)
     assert [len(vote.seats) for vote in verdict.votes] == [1, 1, 4]

@@ -1,4 +1,4 @@
-"""Leaving one out: who sits in which vote, and what becomes of verdicts that hang on a rival's presence."""
+"""Leave-one-out votes: the seating, and verdicts that depend on a rival."""
 
 from collections import Counter
 from itertools import islice
@@ -44,9 +44,7 @@ counts = st.integers(2, 13)
 
 @settings(deadline=None)
 @given(counts, st.integers(), st.integers(0, 20))
-def test_all_but_one_sit_once_and_nobody_is_out_more_than_once_more_than_another(
-    count, seed, votes
-):
+def test_absences_differ_by_one_at_most(count, seed, votes):
     plans = plans_of(candidates(count), seed, votes)
     everybody = {f"#{n}" for n in range(count)}
     out = Counter(dict.fromkeys(everybody, 0))
@@ -78,7 +76,7 @@ def test_after_full_turns_every_rival_is_missing_equally_often_from_each_patchs_
 
 @settings(deadline=None)
 @given(st.integers(5, 13), st.integers())
-def test_above_four_everybody_meets_two_neighbourhoods_in_three_votes(count, seed):
+def test_above_four_each_patch_meets_two_parts_in_three_votes(count, seed):
     met = Counter()
     for plan in plans_of(candidates(count), seed, 3):
         met.update({(one, frozenset(part) - {one}) for part in plan for one in part if one})
@@ -97,7 +95,7 @@ def test_up_to_four_patches_visit_every_seat_that_is_taken_equally_often(count, 
 
 @settings(deadline=None)
 @given(st.integers(0, 9), st.sets(st.integers(0, 8)), st.integers(), st.randoms())
-def test_the_plan_does_not_depend_on_arrival_nor_on_who_sits_alone(count, solo, seed, random):
+def test_plan_ignores_arrival_and_patches_that_sit_alone(count, solo, seed, random):
     group = candidates(count, solo=solo)
     shuffled = random.sample(group, count)
     plans = plans_of(group, seed, 5)
@@ -167,7 +165,7 @@ def claims(verdicts, patches):
     [([RIGHT[0], WRONG[0]], 6), ([*RIGHT, WRONG[0]], 8)],
     ids=["three", "four"],
 )
-def test_no_claim_that_one_rivals_presence_has_turned_remains(neighbours, votes):
+def test_verdict_that_depends_on_a_rival_claims_nothing(neighbours, votes):
     group = [*neighbours, rival(ORDER)]
     names = [one.id for one in neighbours]
     swayed = said(Swayed(ORDER), group, votes, leave_one_out=False)
@@ -183,7 +181,7 @@ def test_no_claim_that_one_rivals_presence_has_turned_remains(neighbours, votes)
 
 
 @pytest.mark.parametrize("size", [4, 6, 8])
-def test_above_four_whoever_is_often_beside_it_is_found_out_too(size):
+def test_above_four_decisive_rival_is_found(size):
     neighbours = [*RIGHT, *WRONG[: size - 2]]
     group = [*neighbours, rival(ORDER)]
     found = said(Swayed(ORDER), group, 8 * size, leave_one_out=True)
@@ -194,7 +192,7 @@ def test_above_four_whoever_is_often_beside_it_is_found_out_too(size):
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 6])
-def test_of_an_honest_twin_every_verdict_is_the_same(size):
+def test_copy_without_influence_changes_no_verdict(size):
     neighbours = [*RIGHT, *WRONG[:size]]
     group = [*neighbours, rival("a harmless remark")]
     for votes in (2, 4, 9, 16):
@@ -207,14 +205,14 @@ def test_of_an_honest_twin_every_verdict_is_the_same(size):
         }
 
 
-def test_with_too_few_votes_nothing_is_claimed_of_sway():
+def test_too_few_votes_find_no_decisive_rival():
     group = [*RIGHT, WRONG[0], rival(ORDER)]
     found = said(Swayed(ORDER), group, 4, leave_one_out=True)
     assert not any(one.depends_on for one in found.values())
     assert {one.votes.valid for one in found.values()} == {3}
 
 
-def test_a_vote_without_a_patch_is_none_about_it_and_costs_as_many_replies():
+def test_absent_patch_gets_no_vote():
     for count, replies in ((3, 1), (4, 1), (5, 2), (9, 3)):
         group = [*RIGHT, *WRONG[: count - 2]]
         engines = [Swayed(ORDER), Swayed(ORDER)]
@@ -226,13 +224,13 @@ def test_a_vote_without_a_patch_is_none_about_it_and_costs_as_many_replies():
         assert [engine.asked for engine in engines] == [count * replies] * 2
 
 
-def test_whoever_was_left_out_of_the_only_vote_is_unsure():
+def test_patch_absent_from_the_only_vote_is_unsure():
     found = said(Swayed(ORDER), RIGHT, 1, leave_one_out=True)
     assert sorted(one.verdict for one in found.values()) == [Verdict.CORRECT, Verdict.UNSURE]
     assert "No vote was cast about it" in {one.reason for one in found.values()}
 
 
-def test_votes_that_failed_sway_nobody():
+def test_failed_votes_find_no_decisive_rival():
     engine = RecordingEngine(
         ScriptLine(when=ORDER, fail="boom", repeat=True),
         ScriptLine(box_containing=("right",), repeat=True),
@@ -241,14 +239,14 @@ def test_votes_that_failed_sway_nobody():
     assert not any(one.depends_on for one in found.values())
 
 
-def test_copies_share_a_seat_and_what_sways_it():
+def test_copies_share_a_seat_and_its_decisive_rivals():
     group = [*RIGHT, WRONG[0], rival(ORDER), Patch(PatchId("z"), RIGHT[0].diff)]
     found = said(Swayed(ORDER), group, 8, leave_one_out=True)
     assert found["z"].depends_on == ("r",)
     assert found["z"].reason.startswith("The same edit as a. ")
 
 
-def test_asking_again_adds_the_votes_that_come_next():
+def test_second_run_continues_the_plan():
     group = [*RIGHT, WRONG[0], rival(ORDER)]
     judge = R4PVerifier(Swayed(ORDER), TEMPLATE, VotingOptions(leave_one_out=True))
     half = judge.verify(ISSUE, group, votes=4)
@@ -274,7 +272,7 @@ def test_stopping_early_is_refused():
         VotingOptions(Sampling(stop_early=True), leave_one_out=True)
 
 
-def test_a_hybrids_shortlist_does_not_outvote_what_is_swayed():
+def test_hybrid_keeps_a_dependent_verdict_unsure():
     group = [*RIGHT, WRONG[0], rival(ORDER)]
     alone = PointwiseVerifier(Swayed("no such order"), TEMPLATE)
     groups = R4PVerifier(Swayed(ORDER), TEMPLATE, VotingOptions(leave_one_out=True))

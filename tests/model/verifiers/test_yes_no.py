@@ -1,4 +1,4 @@
-"""Yes or no: P(YES) from the engine's log-probabilities, keyed by patch, and silence where there is no word."""
+"""The yes-no verifier reads P(YES) from log-probabilities and abstains without the words."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_one_answer_between_the_bounds_is_too_close():
     assert verdict.patches[0].votes == VoteCount(correct=1)
 
 
-def test_a_reply_without_the_word_is_continued_once_and_weighed_where_the_word_was_due():
+def test_reply_without_yes_or_no_is_continued_once():
     due = [build_token(" The", The=0.5, **{" YES": 0.1, " NO": 0.3})]
     engine = LogprobEngine({"Well,\n\nIn one word": due, "solution": BABBLE})
     (one,) = (verdict := verifier(engine).verify(ISSUE, [A], votes=1)).patches
@@ -72,7 +72,7 @@ def test_a_reply_without_the_word_is_continued_once_and_weighed_where_the_word_w
     assert len(engine.requests) == 2
 
 
-def test_where_neither_word_is_among_the_likeliest_it_abstains():
+def test_abstains_when_neither_word_is_likely():
     verdict = judge({"solution a": BABBLE, "solution b": YES}, [A, B])
     assert verdict.patches[0].verdict is Verdict.UNSURE
     assert verdict.patches[0].score is None
@@ -83,7 +83,7 @@ def test_where_neither_word_is_among_the_likeliest_it_abstains():
     assert (verdict.asked, verdict.valid) == (2, 1)
 
 
-def test_a_word_whose_figures_are_useless_is_asked_for_again():
+def test_unusable_logprobs_trigger_the_second_question():
     useless = [Token("YES", float("nan"))]
     verdict = judge({"In one word": NO, "solution": useless}, [A])
     assert verdict.patches[0].score == pytest.approx(1 / 9)
@@ -141,7 +141,7 @@ def test_a_trajectory_is_shown_only_when_asked_for_and_safely():
     assert verifier(blind).engine != verifier(blind, trajectories=True).engine
 
 
-def test_equal_edits_with_other_trajectories_are_asked_about_apart():
+def test_equal_edits_with_different_trajectories_get_their_own_requests():
     patches = [told("a", "I ran it."), told("b", "I guessed."), told("c", None)]
     engine = LogprobEngine({"I ran it": YES, "I guessed": NO, "solution": YES})
     verdict = verifier(engine, trajectories=True).verify(ISSUE, patches, votes=1)
@@ -157,7 +157,7 @@ def test_equal_edits_with_other_trajectories_are_asked_about_apart():
 
 
 @pytest.mark.parametrize("trajectory", [None, "", " \n"])
-def test_who_has_no_trajectory_is_judged_by_the_words_of_plain_yes_no(trajectory):
+def test_patch_without_a_trajectory_gets_the_plain_prompt(trajectory):
     plain, shown = LogprobEngine({"solution": YES}), LogprobEngine({"solution": YES})
     (one,) = verifier(plain).verify(ISSUE, [told("a", trajectory)], votes=1).patches
     (other,) = (
@@ -180,14 +180,14 @@ def test_a_trajectory_that_does_not_fit_leaves_its_patch_unjudged():
     assert engine.requests == []
 
 
-def test_asking_again_gives_the_same_answer_and_no_second_vote():
+def test_second_run_adds_no_vote():
     earlier = judge({"solution": YES}, [A]).votes
     again = judge({"solution": YES}, [A], earlier=earlier)
     assert again.votes == earlier
     assert (again.asked, again.patches[0].votes) == (1, VoteCount(correct=1))
 
 
-def test_newer_work_stops_it():
+def test_stops_when_cancelled():
     with pytest.raises(Cancelled):
         judge({"solution": YES}, [A], keep_going=lambda: False)
 

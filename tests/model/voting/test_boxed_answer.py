@@ -1,4 +1,4 @@
-r"""Boxes: what \boxed{} holds is read, or the vote is no vote."""
+"""A boxed answer is read exactly, or the vote is unreadable."""
 
 import pytest
 from hypothesis import given
@@ -65,7 +65,7 @@ def test_a_clear_box_is_read(reply, seats):
         r"\boxed{99999999999999999999}",
     ],
 )
-def test_anything_else_is_unreadable(reply):
+def test_refuses_any_other_box(reply):
     with pytest.raises(UnreadableAnswer):
         read_box(reply, ALL)
 
@@ -94,7 +94,7 @@ def test_nested_braces_belong_to_the_box():
         (r"\boxed{1} then \boxed{", r"\boxed{1} then "),
     ],
 )
-def test_a_box_that_was_cut_off_is_taken_back(reply, kept):
+def test_open_box_is_dropped(reply, kept):
     assert drop_open_box(reply) == kept
 
 
@@ -105,7 +105,7 @@ def test_any_set_is_read_back_whatever_stands_before(seats, before, separator):
 
 
 @given(st.text(st.sampled_from("\\boxed{}123 ,and45")), st.sets(st.sampled_from(ALL)))
-def test_a_reading_never_names_a_seat_that_was_empty(reply, occupied):
+def test_read_box_never_returns_an_empty_seat(reply, occupied):
     try:
         assert read_box(reply, occupied) <= occupied
     except UnreadableAnswer:

@@ -1,4 +1,4 @@
-"""Seating: everybody sits once in every vote, next to somebody new."""
+"""Every candidate sits once in every vote, with new neighbours."""
 
 from collections import Counter
 from itertools import combinations, islice
@@ -151,7 +151,7 @@ def test_above_four_everybody_meets_two_neighbourhoods_in_two_votes(count, seed)
     assert len(met) == 2 * count
 
 
-def test_the_half_alike_are_kept_apart():
+def test_half_alike_patches_sit_in_different_parts():
     families = {PatchId(f"#{n}"): n % 2 for n in range(8)}
 
     def likeness(one, other):
@@ -174,7 +174,7 @@ def test_the_half_alike_are_kept_apart():
 
 
 @given(st.integers(5, 9), st.integers())
-def test_a_long_line_up_shows_all_at_once_and_favours_no_seat(count, seed):
+def test_line_up_shows_all_patches_and_favours_no_seat(count, seed):
     plans = list(islice(build_group_scheme(9).plans(candidates(count), seed, unlike), count))
     places = Counter()
     for (part,) in plans:
@@ -185,13 +185,13 @@ def test_a_long_line_up_shows_all_at_once_and_favours_no_seat(count, seed):
 
 
 @given(groups, st.integers(), st.integers(1, 3))
-def test_one_by_one_everybody_is_asked_about_once_a_vote(group, seed, count):
+def test_single_scheme_asks_about_each_patch_once_per_vote(group, seed, count):
     for plan in islice(SINGLY.plans(group, seed, unlike), count):
         assert sorted(plan) == sorted((one.id,) for one in group)
 
 
 @given(groups, st.integers())
-def test_pairs_are_shown_in_both_orders_and_nobody_is_left_out(group, seed):
+def test_pair_scheme_shows_every_pair_in_both_orders(group, seed):
     (plan,) = islice(PAIRS.plans(group, seed, unlike), 1)
     assert all(len(pair) == 2 for pair in plan)
     assert {one for pair in plan for one in pair if one} == {one.id for one in group}

@@ -1,18 +1,22 @@
-"""Sway: whose presence turns the votes about a patch, and when nothing can be said of that."""
+"""Rivals that reverse the votes about a patch are found if there are enough votes."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.domain import VoteCount
-from model.voting.leave_one_out_effect import count_needed_votes, explain, find_decisive_rivals
+from model.voting.leave_one_out_effect import (
+    count_needed_votes,
+    explain_dependence,
+    find_decisive_rivals,
+)
 from tests.model.builders import build_vote
 
 SHOWN = [build_vote("ar", "")] * 2
 ABSENT = [build_vote("ab", "a")] * 2
 
 
-def test_a_rival_in_whose_presence_the_votes_say_the_opposite_is_named():
+def test_finds_a_rival_that_reverses_the_votes():
     pushed_down = [
         build_vote("ar", ""),
         build_vote("abr", "b"),
@@ -29,11 +33,11 @@ def test_a_rival_in_whose_presence_the_votes_say_the_opposite_is_named():
     assert find_decisive_rivals(pulled_up, "x") == ("y",)
 
 
-def test_whose_absence_is_the_others_presence_are_named_together():
+def test_finds_two_rivals_that_alternate():
     assert find_decisive_rivals([*SHOWN, *ABSENT], "a") == ("b", "r")
 
 
-def test_who_is_judged_alike_with_and_without_every_rival_hangs_on_nobody():
+def test_equal_votes_find_no_decisive_rival():
     assert find_decisive_rivals([build_vote("ar", "a"), build_vote("ab", "a")] * 4, "a") == ()
     assert find_decisive_rivals([build_vote("ar", ""), build_vote("ab", "b")] * 4, "a") == ()
 
@@ -50,15 +54,15 @@ def test_who_is_judged_alike_with_and_without_every_rival_hangs_on_nobody():
     ],
     ids=["none", "of others", "one absent", "one readable", "one shown", "never shown"],
 )
-def test_of_too_few_votes_nothing_is_claimed(votes):
+def test_too_few_votes_find_no_decisive_rival(votes):
     assert find_decisive_rivals(votes, "a") == ()
 
 
-def test_an_even_split_is_no_opposite():
+def test_even_split_is_no_reversal():
     assert find_decisive_rivals([*SHOWN, build_vote("a.", "a"), build_vote("a.", "")], "a") == ()
 
 
-def test_votes_that_mostly_failed_tell_nothing():
+def test_mostly_failed_votes_find_no_decisive_rival():
     failed = [build_vote("ar", None)] * 3
     assert find_decisive_rivals([*SHOWN, *ABSENT, *failed], "a") == ()
     assert find_decisive_rivals([*SHOWN, *ABSENT, *failed[:2]], "a") == ("b", "r")
@@ -72,7 +76,7 @@ def test_votes_that_mostly_failed_tell_nothing():
         max_size=20,
     )
 )
-def test_whoever_is_named_sat_beside_the_patch_and_was_missing(drawn):
+def test_decisive_rival_was_both_present_and_absent(drawn):
     votes = [
         build_vote(
             "".join(order[:size]), None if boxed is None else "".join(boxed & set(order[:size]))
@@ -94,11 +98,11 @@ def test_whoever_is_named_sat_beside_the_patch_and_was_missing(drawn):
 
 
 def test_the_reason_tells_the_votes_and_names_the_rivals():
-    assert explain(VoteCount(2, 3, 1), ["candidate-2"]) == (
+    assert explain_dependence(VoteCount(2, 3, 1), ["candidate-2"]) == (
         "2 of 5 valid votes hold it correct; its verdict changes when candidate-2 is not shown"
     )
-    assert explain(VoteCount(1, 1), ["#7", "#9"]).endswith("when #7 or #9 is not shown")
+    assert explain_dependence(VoteCount(1, 1), ["#7", "#9"]).endswith("when #7 or #9 is not shown")
 
 
-def test_everybody_is_left_out_twice_in_the_votes_that_are_needed():
+def test_needed_votes_leave_each_candidate_out_twice():
     assert [count_needed_votes(count) for count in (1, 2, 3, 4, 9)] == [0, 0, 6, 8, 18]

@@ -1,4 +1,4 @@
-"""Choosing among candidates, and what a choice is worth: by hand, by property, and against brute force."""
+"""Choices among candidates and Best@K, by hand, by property, and against brute force."""
 
 from itertools import combinations
 from math import comb
@@ -51,7 +51,7 @@ def test_a_shortlist(ranking, keep, kept):
 
 
 @given(rankings, st.integers(1, 8))
-def test_nobody_is_left_off_who_is_as_good_as_one_on_the_shortlist(ranking, keep):
+def test_shortlist_holds_all_ties_and_unknown_scores(ranking, keep):
     kept = select_shortlist(ranking, keep)
     assert len(kept) >= min(keep, len(ranking))
     on = [ranking[one] for one in kept if ranking[one] is not None]
@@ -75,7 +75,7 @@ def verdict(name, said):
         ("cci", "01"),
     ],
 )
-def test_whom_the_first_round_lets_pass(said, left):
+def test_survivors_of_the_first_round(said, left):
     letters = {
         "c": Verdict.CORRECT,
         "u": Verdict.UNSURE,
@@ -86,7 +86,7 @@ def test_whom_the_first_round_lets_pass(said, left):
     assert select_survivors(patches) == set(left)
 
 
-def test_a_second_opinion_comes_first_and_the_first_parts_its_ties():
+def test_second_score_decides_and_first_breaks_ties():
     first = {"a": 0.2, "b": 0.9, "c": 0.8, "d": 1.0, "e": None, "f": 0.5}
     ranking = combine_scores(first, {"a": 1.0, "b": 0.0, "c": 0.0})
     assert sorted("fdcba", key=ranking.get, reverse=True) == ["a", "b", "c", "d", "f"]
@@ -168,14 +168,14 @@ def test_few_draws_are_all_tried_and_many_are_sampled_the_same_by_their_seed():
 
 
 @pytest.mark.parametrize("k", [0, 3])
-def test_best_of_more_than_there_are_is_refused(k):
+def test_refuses_k_above_the_number_of_candidates(k):
     with pytest.raises(ValueError, match=f"Best@{k} of 2"):
         compute_best_at_k([(0.1, True), (0.2, False)], k)
     with pytest.raises(ValueError, match=f"Best@{k} of 2"):
         sample_best_at_k(lambda places: places, [True, False], k)
 
 
-def test_the_majority_makes_the_same_edit_wherever_it_stands_and_whatever_surrounds_it():
+def test_majority_ignores_position_and_surrounding_text():
     moved = build_diff("same").replace("@@ -1 +1 @@", "@@ -7 +7 @@")
     diffs = [build_diff("same"), moved, build_diff("other"), "no diff", " "]
     assert score_by_majority(list(map(fingerprint_edit, diffs))) == [

@@ -1,4 +1,4 @@
-"""Thresholds: what a belief amounts to."""
+"""Thresholds turn beliefs into verdicts."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Counting: majorities decide, failures count for nobody, reasons name patches and not seats."""
+"""Majorities decide, failures count for no side, and reasons name patches instead of seats."""
 
 from dataclasses import replace
 from itertools import product
@@ -119,7 +119,7 @@ def test_a_long_quote_is_cut_at_a_word():
     assert quote.endswith("really…")
 
 
-def test_silence_is_reported_as_silence():
+def test_reason_says_that_no_reply_explains():
     assert reason([build_vote("a...", "a", "\\boxed{1}")]) == (
         "1 of 1 valid votes hold it correct; no reply said why"
     )
@@ -130,7 +130,7 @@ def test_a_tie_says_that_the_votes_do_not_agree():
     assert reason(votes) == "1 of 2 valid votes hold it correct; the votes do not agree"
 
 
-def test_too_many_failures_are_said():
+def test_reason_reports_too_many_failures():
     votes = [build_vote("a...", "a"), build_vote("a...", None), build_vote("a...", None)]
     assert reason(votes) == (
         "1 of 1 valid votes hold it correct; 2 votes failed or could not be read, too many to decide"
@@ -142,7 +142,7 @@ def test_a_reason_names_no_server():
     assert reason([failed]) == "None of 1 votes could be read: the engine failed"
 
 
-def test_no_vote_at_all_says_what_was_wrong_first():
+def test_reason_without_votes_holds_the_first_failure():
     assert reason([build_vote("a...", None)]) == "None of 1 votes could be read: no box"
     assert explain([], "a") == "No vote was cast about it"
 
@@ -168,7 +168,7 @@ def test_settled_means_that_no_further_votes_can_change_the_verdict(count, left,
 
 
 @given(counts, st.integers(0, 6), thresholds)
-def test_before_the_fewest_to_settle_votes_that_agree_settle_nothing(count, left, bounds):
+def test_fewer_votes_than_counted_settle_nothing(count, left, bounds):
     fewest = count_votes_to_settle(count, left, bounds)
     assert 0 <= fewest <= left
     for more in range(fewest):
@@ -184,14 +184,14 @@ def test_how_many_votes_that_agree_decide(votes, fewest):
     assert count_votes_to_settle(VoteCount(), votes) == fewest
 
 
-def test_a_ballot_waits_as_long_as_it_can_change_what_is_thought_of_anybody_on_it():
+def test_seating_stays_open_while_its_vote_can_change_a_verdict():
     waiting = [("a", "b", None, None), ("c", None, None, None)]
     counts = {"a": VoteCount(correct=3), "b": VoteCount(1, 1), "c": VoteCount(incorrect=3)}
     assert find_open_ballots(waiting, counts, AGREEMENT) == [True, False]
     assert compute_wave_size(waiting[:1], counts, AGREEMENT) == 1
 
 
-def test_a_wave_ends_where_everybody_could_be_decided():
+def test_wave_ends_when_all_patches_could_be_settled():
     waiting = [("a", "b"), ("c",), ("a", "c"), ("b",), ("a", "b"), ("c",)]
     nobody = dict.fromkeys("abc", VoteCount())
     assert compute_wave_size(waiting, nobody, AGREEMENT) == 4

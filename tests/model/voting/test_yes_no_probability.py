@@ -1,4 +1,4 @@
-"""P(YES) from log-probabilities: the verdict is found wherever it stands, and no figure breaks the sum."""
+"""P(YES) is computed at the located token and survives invalid log-probabilities."""
 
 import math
 
@@ -47,7 +47,7 @@ def test_the_sampled_word_counts_though_it_is_not_listed():
     assert compute_yes_probability(unlisted) == pytest.approx(0.75)
 
 
-def test_a_word_that_is_not_listed_is_given_the_most_it_can_have():
+def test_unlisted_word_gets_its_upper_bound():
     assert compute_yes_probability(build_token("YES", YES=0.9, Maybe=0.05)) == pytest.approx(
         0.9 / 0.95
     )  # left over
@@ -71,7 +71,7 @@ def test_without_either_word_there_is_no_belief(nothing):
     assert compute_yes_probability(nothing) is None
 
 
-def test_neither_underflow_nor_figures_that_are_none_break_it():
+def test_underflow_and_invalid_logprobs_are_handled():
     far = Token("YES", -1e-9, (("YES", -1e-9), ("NO", -9999.0)))
     assert compute_yes_probability(far) == 1
     assert compute_yes_probability(Token("NO", 0.0, (("YES", -9999.0), ("NO", 0.0)))) == 0
@@ -86,7 +86,7 @@ texts = st.sampled_from(["YES", " NO", "no", "Y", "The", "", "⟦"])
 
 
 @given(st.builds(Token, texts, logs, st.lists(st.tuples(texts, logs), max_size=6).map(tuple)))
-def test_whatever_the_figures_a_belief_is_a_probability_or_none(one):
+def test_any_logprobs_give_a_probability_or_none(one):
     value = compute_yes_probability(one)
     assert value is None or 0 <= value <= 1
 
