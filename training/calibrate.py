@@ -47,7 +47,7 @@ def main(
     accept: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of accepting.")] = 0.8,
     reject: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of rejecting.")] = 0.7,
 ) -> None:
-    """Fit a calibrator on what verifiers said of labelled groups; prints how good it is as JSON."""
+    """Fit a calibrator on judged groups with labels, and print its quality as JSON."""
     require_extras(_COMMAND, "calibrate")
     targets = ClaimTargets(accept, reject)
     try:

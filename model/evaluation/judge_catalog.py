@@ -129,7 +129,7 @@ def _open_plain_judges(
         AdmissionRules(edited_lines=voting.edited_lines),
     )
     if catalog.VOTING_VERIFIERS.isdisjoint(names):
-        votes = 1  # whose answer is always the same is asked once, and its runs are of one judge
+        votes = 1  # a verifier without votes is asked once, so that its runs belong to one judge
     if names == (CONSENSUS,):
         yield tuple(
             build_consensus_judge(name_of_runs, strict=strict, independent=independent, rules=rules)

@@ -140,7 +140,7 @@ def _parse_group(line: str, where: str) -> LabelledGroup:
 
 
 def _build_patch(number: int, row: _PatchRow) -> LabelledPatch:
-    # without its last newline, as many data sets hold it, git refuses a diff
+    # many data sets drop the last newline, and git refuses such a diff
     ended = row.patch if not row.patch or row.patch.endswith("\n") else row.patch + "\n"
     patch = Patch(PatchId(f"candidate-{number}"), ended, row.trajectory)
     return LabelledPatch(patch, row.resolved, row.source, tuple(row.also_from))

@@ -21,7 +21,7 @@ class RunFile:
 
     def __init__(self, judged: tuple[JudgedGroup, ...], descriptor: int) -> None:
         self.judged = judged
-        """What it held when it was opened, in the order written."""
+        """Groups in the file when it was opened, in the order written."""
         self._descriptor = descriptor
 
     def add(self, group: JudgedGroup) -> None:

@@ -39,14 +39,14 @@ def collect_evidence(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
     runs = [group for group in runs if not group.key.verifier.endswith(STRICT_SUFFIX)]
     if weighed := {group.key.verifier for group in runs if is_calibrated(group.key.verifier)}:
         raise ValueError(
-            f"{min(weighed)} was weighed by a calibrator already; fit on runs without --calibrator"
+            f"{min(weighed)} was made with a calibrator; fit on runs without --calibrator"
         )
     judges = sorted({_identify_judge(group.key) for group in runs})
     voting = [judge for judge in judges if strip_suffixes(judge[0]) != CONSENSUS]
     if len(judges) > 2 or len(voting) > 1:
         names = "; ".join(" ".join(map(str, judge)) for judge in judges)
         raise ValueError(
-            f"run files of one verifier, or of one and {CONSENSUS}, are wanted, not: {names}"
+            f"give run files of one verifier, or of one verifier and {CONSENSUS}, not: {names}"
         )
     by_judge = {
         judge: {group.key.group: group for group in runs if _identify_judge(group.key) == judge}

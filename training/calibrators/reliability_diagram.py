@@ -37,7 +37,7 @@ def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[Reliab
 
 def draw_diagram(bins: Sequence[ReliabilityBin], title: str, path: Path) -> None:
     """Draw the diagram as a PNG. Raises ImportError without matplotlib."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
+    from matplotlib.figure import Figure  # noqa: PLC0415 - only a picture needs matplotlib
 
     figure = Figure(figsize=(5, 5), dpi=150, layout="constrained")
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""What `r4p train` offers; heavy modules are loaded by the command that needs them."""
+"""The sub-commands of `r4p train`. Each loads its heavy modules only when it is called."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def _commands(
     called: Annotated[str | None, typer.Option(metavar="COMMAND", hidden=True)] = None,
 ) -> None:
     """Learn from labelled patches."""
-    context.obj = called  # the command that another home of a sub-command shows in its help
+    context.obj = called  # the command name to show in the help of a sub-command
 
 
 _PASSED_ON = {
@@ -45,7 +45,7 @@ main.command()(report)
 
 @main.command(context_settings=_PASSED_ON)
 def labels(context: typer.Context) -> None:
-    """Why patches have their labels, how many there are of each rule, and what they are worth."""
+    """Explain labels, count them by rule, and estimate their precision."""
     from training.commands.labels import app
 
     app(context.args, prog_name=context.obj or "r4p train labels")
@@ -53,7 +53,7 @@ def labels(context: typer.Context) -> None:
 
 @main.command(context_settings=_PASSED_ON)
 def outcomes(context: typer.Context) -> None:
-    """What a trained model said, held against what became of the patches: `r4p models outcomes`."""
+    """Compare a trained model's verdicts with outcomes: `r4p models outcomes`."""
     from training.commands.outcomes import outcomes as tell
 
     command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -63,8 +63,8 @@ def outcomes(context: typer.Context) -> None:
 
 @main.command(context_settings=_PASSED_ON)
 def attempts(context: typer.Context) -> None:
-    """Write what agents did as a file, for plans that learn from pairs of attempts."""
-    from training.commands.attempts import attempts as write
+    """Write agents' attempts to a file, for plans that learn from pairs of attempts."""
+    from training.commands.export import attempts as write
 
     command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     command.command()(write)
@@ -74,7 +74,7 @@ def attempts(context: typer.Context) -> None:
 @main.command(name="export-verl", context_settings=_PASSED_ON)
 def export_verl(context: typer.Context) -> None:
     """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
-    from training.commands.export_verl import app
+    from training.commands.export import app
 
     app(context.args, prog_name="r4p train export-verl")
 

@@ -1,4 +1,4 @@
-"""`r4p train dataset`: builds datasets from outcomes and from files of labelled groups, and tells what is in one."""
+"""`r4p train dataset`: build datasets from outcomes and labelled groups, and show them."""
 
 import hashlib
 import shlex
@@ -34,7 +34,7 @@ from training.datasets.manifest import UNKNOWN, Manifest
 from training.plans.plan import BadPlan
 
 NOTHING: Final = 3
-"""Exit code: there is nothing to learn from, which is nobody's mistake."""
+"""Exit code: there is nothing to learn from."""
 
 app = typer.Typer(name="dataset", help="Datasets to train and measure on.", no_args_is_help=True)
 
@@ -173,7 +173,7 @@ def show(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A dataset.")],
     as_json: _Json = False,
 ) -> None:
-    """Say what is in a dataset, and what was dropped on the way; its files are checked."""
+    """Show the content of a dataset and what was dropped, and check its files."""
     try:
         held = dataset.read_manifest(directory)
         for split in held.splits:
@@ -185,7 +185,7 @@ def show(
 
 @dataclass(frozen=True, slots=True)
 class _InputFiles:
-    """What files a dataset is made of, and which say what may not be in it."""
+    """The input files of a dataset, and the files with groups it must not contain."""
 
     files: tuple[Path, ...]
     measured_on: tuple[Path, ...]
@@ -202,7 +202,7 @@ class _InputFiles:
 def _write_dataset(
     out: Path, recipe: DatasetRecipe, given: _InputFiles, now: datetime | None
 ) -> Manifest:
-    """`now`: with outcomes as they are then; None: without."""
+    """Build and write a dataset. With `now`, it includes the outcomes of that time."""
     pools = [*_read(given.files), *(_read_outcomes(now) if now else ())]
     built = dataset_builder.build_dataset(pools, recipe, given.measured())
     manifest = Manifest(

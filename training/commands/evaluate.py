@@ -1,4 +1,4 @@
-"""`r4p train evaluate`: whether what a run made may come into use."""
+"""`r4p train evaluate`: decide whether a trained model may replace the champion."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from training.gate.run_evaluation import EvaluationRequest, EvaluationServer
 
 CODES: Final = {GateOutcome.PASSED: 0, GateOutcome.FAILED: 3, GateOutcome.TOO_FEW: 4}
-"""Exit codes by what the gate says; 2: a folder or the engine can't be used, 5: the engine is down, and nothing was decided."""
+"""Exit codes by outcome of the gate. 2: a folder or the engine cannot be used. 5: the engine is down, and nothing is decided."""
 
 _PLAIN = Rules()
 _Url = Annotated[
@@ -55,7 +55,7 @@ _Margin = Annotated[
 _Least = Annotated[int, typer.Option(min=2, help="Fewest issues with which a set decides.")]
 
 
-def evaluate(  # noqa: PLR0913 - one for each option
+def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     run: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run.")],
     data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="Dataset to measure on.")],
     learnt_from: _LearntFrom = None,

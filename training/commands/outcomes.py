@@ -1,4 +1,4 @@
-"""`r4p models outcomes`: what a trained model said, held against what became of the patches."""
+"""`r4p models outcomes`: compare a trained model's verdicts with outcomes."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ def outcomes(
     name: Annotated[str, typer.Argument(help="As `r4p models list` tells it.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """What a model said, held against what became of the patches, beside who judged them."""
+    """Compare a model's verdicts with outcomes and with the judge of the same patches."""
     with corpus.open_corpus() as store:
         try:
             records = _build_records(store, name, datetime.now(UTC))
@@ -44,7 +44,7 @@ def outcomes(
 
 
 def _build_records(store: Corpus, name: str, now: datetime) -> dict[str, TrackRecord | None]:
-    """By what it was when it spoke; nothing shown and nothing unseen is ever pooled."""
+    """Build the track records as shadow and as judge, which are never pooled."""
     shadow = store.read_shadow(name)
     records, checks = [record.limit_to(now) for record in store.list_records()], store.read_checks()
     today = labels.label_patches(records, now, checks)
@@ -96,7 +96,7 @@ def _iterate_lines(role: str, record: TrackRecord) -> Iterator[str]:
         "decided when the judge's claim could be read."
     )
     if record.measured is None:
-        yield f"Too few: shares are told from {LEAST_ISSUES} issues on."
+        yield f"Too few issues: shares are shown from {LEAST_ISSUES} issues on."
     else:
         yield f"To call every patch correct would be right on {record.measured.all_correct:.2f}."
         if paired := record.measured.paired:

@@ -1,4 +1,4 @@
-"""`r4p train report`: a page with figures and tables from a run's folder."""
+"""`r4p train report`: write a page with figures and tables of one run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,12 +20,12 @@ def report(
         ),
     ],
 ) -> None:
-    """Write RUN/report.html and a PNG for each figure; a run that goes on is drawn as far as it came.
+    """Write RUN/report.html and one PNG per figure, also for an unfinished run.
 
     Exit codes: 0 written, 2 usage.
     """
     require_extras(_NAME, "report")
-    from model.evaluation.report.report_writer import PAGE, write_report
+    from model.evaluation.report.html_page import PAGE, write_report
     from training.report.outline import build_page
     from training.report.run_reader import read_run
 

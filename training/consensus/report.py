@@ -126,7 +126,7 @@ def measure_seconds(groups: Sequence[LabelledGroup]) -> dict[str, tuple[float, f
 
 
 def _list_timed_work(group: LabelledGroup) -> dict[str, Callable[[], object]]:
-    """What is timed, ready to run."""
+    """List the callables to time, by name."""
     patches = [patch.patch for patch in group.patches]
     verdicts = {
         f"verdict, copies {copies}": partial(

@@ -1,4 +1,4 @@
-"""What was decided of a run, in its folder: of which adapter, on what, beside whom, and what was decided before.
+"""Write the gate's decision and its measurements to the run's folder.
 
 gate.json alone decides. evaluation.json holds the numbers of the same measurement, and is written before it.
 """
@@ -60,4 +60,4 @@ def _read_earlier(path: Path, adapter: str) -> list[Mapping[str, Any]]:
         decisions = gate_rules.list_decisions(json.loads(path.read_text()))
         return [decision for decision in decisions if decision["measured"]["adapter"] == adapter]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []  # there is none, or it is no gate
+        return []  # no earlier decision, or an invalid file

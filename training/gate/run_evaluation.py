@@ -19,7 +19,7 @@ from training.datasets.groups import LabelSource, TrainingGroup
 from training.evaluation import metrics
 from training.evaluation.evaluation_replies import ReplySettings, collect_replies
 from training.evaluation.metrics import GroupReplies
-from training.gate import comparison, gate_decision, gate_file
+from training.gate import gate_decision, gate_facts, gate_file
 from training.gate.gate_decision import GateDecision
 from training.gate.gate_facts import ChampionComparison, ProvenanceCheck, StepHealth
 from training.gate.gate_file import MeasurementKey
@@ -114,11 +114,9 @@ def _check_provenance(
 ) -> ProvenanceCheck:
     result = run_folder.read_result(wanted.run)
     if result is None:
-        raise BadRun(f"{wanted.run} holds no run that has ended; go on with r4p train run --resume")
+        raise BadRun(f"{wanted.run} holds no finished run; continue it with r4p train run --resume")
     if result.ended_at is None:
-        raise BadRun(
-            f"{wanted.run} does not say when its run ended, as a name has to; train it anew"
-        )
+        raise BadRun(f"{wanted.run} has no end time, which the model's name needs; train it anew")
     groups = [group for set_groups in sets.values() for group in set_groups]
     by_outcomes = any(group.source is LabelSource.OUTCOMES for group in groups)
     manifest = dataset.read_manifest(wanted.data)
@@ -163,7 +161,7 @@ def _compare_sets(
         zip((group.key for group in groups), zip(candidate, champion, strict=True), strict=True)
     )
     return [
-        comparison.compare_answered(
+        gate_facts.compare_answered(
             name, [answers[group.key] for group in set_groups], wanted.rules
         )
         for name, set_groups in sets.items()
@@ -185,7 +183,7 @@ def _ask_server(
     sha256 = adapter_files.hash_adapter(directory)
     name = f"{adapter_files.build_run_adapter_name(wanted.run, sha256)}{MEASURED}"
     servable = NamedAdapter(name, server.base, directory, sha256)
-    _unload_quietly(replica, name)  # what was killed may have left it
+    _unload_quietly(replica, name)  # a killed measurement may have left the adapter loaded
     try:
         _load(replica, servable, wanted.run / run_folder.PROBE)
         replies = []
@@ -208,7 +206,7 @@ def _ask_server(
 
 
 def _unload_quietly(replica: Replica, name: str) -> None:
-    with suppress(EngineError):  # what was measured is not lost for that
+    with suppress(EngineError):  # a failed unload must not lose the measurement
         adapter_server.unload_adapter(replica, name)
 
 

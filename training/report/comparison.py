@@ -37,7 +37,7 @@ def build_gate_section(run: TrainingRun) -> Section:
             "Gate",
             (),
             missing=(
-                "gate.json is missing: nobody has decided whether this model may come into use. r4p train evaluate does.",
+                "gate.json is missing: the gate has not decided yet. Run r4p train evaluate.",
             ),
         )
     said_why = _format_sentence(str(run.gate.get("why", "")))
@@ -46,7 +46,7 @@ def build_gate_section(run: TrainingRun) -> Section:
         (finding.check, _format_answer(finding, run), finding.said) for finding in run.findings
     )
     table = Table(
-        "Every question, and its answer. Rules were fixed before the run was looked at.",
+        "Every check and its result. The rules were fixed before the measurement.",
         build_head(("check", "passed", "found"), ()),
         rows,
         words=3,
@@ -73,13 +73,16 @@ def build_comparison_section(run: TrainingRun) -> Section:
             "Before and after",
             (),
             missing=(
-                "evaluation.json is missing: nobody has measured this model. r4p train evaluate does.",
+                "evaluation.json is missing: this model has not been measured. Run r4p train evaluate.",
             ),
         )
     margin = _read_margin(run)
     text = (
-        "Candidate and champion judged the same groups, by the same prompts and sampler. Intervals are 95 %, from issues drawn with replacement.",
-        "What maintainers did and what tests say are different questions; they are never pooled.",
+        (
+            "Candidate and champion judged the same groups, with the same prompts and sampler. Intervals "
+            "are 95 %, from issues drawn with replacement."
+        ),
+        "Outcomes by maintainers and results of tests answer different questions; they are never pooled.",
         *(_describe_change(comparison) for comparison in run.compared),
     )
     figures = tuple(
@@ -141,7 +144,7 @@ def _build_figures(comparison: ChampionComparison, margin: float | None) -> Iter
     )
     yield Figure(
         f"differences-{_build_slug(comparison.name)}",
-        f"What the candidate has more: {comparison.name}",
+        f"Candidate minus champion: {comparison.name}",
         f"{_format_size(comparison)}, paired by issue.",
         f"Differences of candidate and champion with their intervals. {values}.",
         DotPlot(
@@ -217,7 +220,7 @@ def _build_constant_table(comparison: ChampionComparison) -> Table:
         for name in comparison.candidate
     )
     return Table(
-        f"{comparison.name}: what somebody reaches who says the same of every patch.",
+        f"{comparison.name}: metrics of constant judges.",
         build_head(
             ("metric", *(constant.replace("_", " ") for constant in comparison.constants)), ()
         ),

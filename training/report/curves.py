@@ -39,14 +39,14 @@ _FIGURES = (
         "reward",
         "Reward",
         "mean reward",
-        "Mean over all replies of the step that could be scored.",
+        "Mean over all replies of the step that have a reward.",
         (("reward", "reward"),),
     ),
     _FigureSpec(
         "format",
         "Replies that can be read",
         "share of replies",
-        "A reply without a readable answer is worth nothing.",
+        "A reply without a readable answer gets reward 0.",
         (("format-valid", "format_valid"),),
         Scale.SHARE,
     ),
@@ -54,21 +54,24 @@ _FIGURES = (
         "entropy",
         "Entropy",
         "nats per token",
-        "Of the sampled tokens. Near 0 the model says one thing only, and its replies to one question teach nothing.",
+        "Entropy of the sampled tokens. Near 0, all replies to a question are alike and teach nothing.",
         (("entropy", "entropy"),),
     ),
     _FigureSpec(
         "deviation",
         "What groups can teach",
         "standard deviation",
-        "Of the rewards of replies to one question; 0 where all are worth the same, and then nothing is learnt.",
+        (
+            "Deviation of the rewards of replies to one question. At 0 all replies are worth the same, and "
+            "nothing is learnt."
+        ),
         (("within a group", "reward_std"),),
     ),
     _FigureSpec(
         "clipped",
         "Clipped tokens",
         "share of tokens",
-        "Tokens whose probability had moved so far within the round that the step ignored them.",
+        "Tokens that the step ignored because their probability had moved too far within the round.",
         (("above the range", "clip_high"), ("below it", "clip_low")),
         Scale.PART,
     ),
@@ -83,11 +86,15 @@ _FIGURES = (
         "speed",
         "Speed",
         "tokens per second",
-        "Sampled tokens over the whole step's time, learning included.",
+        "Sampled tokens divided by the time of the whole step, learning included.",
         (("tokens per second", "tokens_per_second"),),
     ),
     _FigureSpec(
-        "rate", "Learning rate", "learning rate", "As the schedule had it.", (("rate", "lr"),)
+        "rate",
+        "Learning rate",
+        "learning rate",
+        "Learning rate of the schedule.",
+        (("rate", "lr"),),
     ),
 )
 

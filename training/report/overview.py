@@ -32,7 +32,7 @@ def build_data_section(run: TrainingRun) -> Section:
             "data",
             "Data",
             (),
-            missing=("dataset.json does not say: what was learnt from is unknown.",),
+            missing=("dataset.json has no manifest: the dataset is unknown.",),
         )
     return Section(
         "data",
@@ -102,7 +102,7 @@ def _build_split_table(manifest: Manifest) -> Table:
         for name, split in manifest.splits.items()
     )
     return Table(
-        "What the dataset holds: groups by their number of correct patches.",
+        "Groups of the dataset by their number of correct patches.",
         build_head(
             ("split", "groups", "issues", "repositories", "seats without a label", *counted), ()
         ),
@@ -121,7 +121,8 @@ def _build_step_table(manifest: Manifest) -> Table:
         for step in manifest.steps
     )
     return Table(
-        "The way from what was found to what is learnt from. Units are patches, and groups from when they are formed.",
+        "The steps from the input to the dataset. Units are patches, and groups after the step that forms "
+        "them.",
         build_head(("step", "dropped, and why", "issues kept", "units kept"), ()),
         rows,
         words=2,

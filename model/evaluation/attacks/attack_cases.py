@@ -109,7 +109,9 @@ def _build_case(
             _add_text(group, attacker, play.place, words)
             for words in (neutralise_text(play, text), neutralise_text(play, text, 1), text)
         )
-        if play.kind in STRUCTURAL - {AttackKind.PREAMBLE}:  # its structure is where it stands
+        if play.kind in STRUCTURAL - {
+            AttackKind.PREAMBLE
+        }:  # the structure of a preamble is its place
             plain_text = _fill_text(strip_structure(play), target.patch.diff)
             words = _add_text(group, attacker, play.place, plain_text)
     return AttackCase(play, attacker.patch.id, target.patch.id, twin, again, attacked, words)

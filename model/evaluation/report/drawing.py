@@ -16,7 +16,7 @@ from model.evaluation.report.content import GREY, Curve, Curves, DotPlot, Panel,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Drawn as wide as a phone shows it, and with twice the pixels: text stays as large as the page's.
+# The width of a phone at twice the pixels, so that text is as large as on the page.
 _INCHES, _DOTS_PER_INCH = 4.6, 180
 _ROW, _MARGIN = 0.28, 0.85
 _LONGEST = 48
@@ -68,7 +68,7 @@ def draw_png(drawing: DotPlot | Curves, theme: Theme) -> bytes:
 
 def _build_style(theme: Theme) -> dict[Any, Any]:
     return {
-        "text.parse_math": False,  # a name with dollar signs is a name
+        "text.parse_math": False,  # a name may contain dollar signs
         "font.family": "DejaVu Sans",
         "font.size": 9.5,
         "axes.titlesize": 10,
@@ -126,7 +126,7 @@ def _draw_panel(axes: "Axes", panel: Panel, drawing: DotPlot, theme: Theme) -> N
             label=label,
         )
     if any(line.label for line in panel.lines):
-        below = -0.3 if drawing.scale is Scale.DIFFERENCE else -0.12  # of the axis' own words
+        below = -0.3 if drawing.scale is Scale.DIFFERENCE else -0.12  # below the label of the axis
         axes.legend(loc="upper left", bbox_to_anchor=(0, below), ncols=1)
     axes.set_title(panel.title)
     axes.set_yticks(range(len(panel.rows)), [_wrap(row.label) for row in panel.rows])
@@ -200,7 +200,7 @@ def draw_curves(drawing: Curves, theme: Theme) -> Canvas:
         axes.set_xlim(-0.4, len(drawing.ticks) - 0.6)
     beside = [curve for curve in drawing.curves if curve.colour != GREY]
     for curve in drawing.curves:
-        # whiskers stand beside each other, references where they are
+        # shift whiskers so that they do not overlap; references stay in place
         moved = drawing.ticks and curve.colour != GREY
         shift = (beside.index(curve) - (len(beside) - 1) / 2) * 0.07 if moved else 0.0
         _draw_curve(axes, curve, shift, theme)

@@ -1,4 +1,4 @@
-"""Render a report as one HTML file without scripts and without remote content (pure).
+"""Render a report as one HTML file without scripts and without remote content, with a PNG per figure.
 
 Run files may hold untrusted names. The template engine escapes all text, and a content security policy allows
 only embedded pictures and the page's own style sheet.
@@ -10,10 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import jinja2
 
 from model.evaluation.report.content import Report
+from model.evaluation.report.drawing import DARK, LIGHT, draw_png
+
+PAGE = "report.html"
+"""File name of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,19 @@ def _load_template() -> jinja2.Template:
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    # between tags of <style> nothing is unescaped by a browser, and the file is ours
+    # browsers do not unescape the content of <style>, and the style sheet is trusted
     environment.filters["ours"] = jinja2.filters.do_mark_safe
     return environment.from_string(_read("report.html.j2"))
+
+
+def write_report(report: Report, folder: Path) -> int:
+    """Draw and write a report. Returns the number of figures. Raises OSError."""
+    pictures = {
+        figure.name: Picture(draw_png(figure.drawing, LIGHT), draw_png(figure.drawing, DARK))
+        for section in report.sections
+        for figure in section.figures
+    }
+    for name, picture in pictures.items():
+        (folder / f"{name}.png").write_bytes(picture.light)
+    (folder / PAGE).write_text(render_page(report, pictures), encoding="utf-8")
+    return len(pictures)

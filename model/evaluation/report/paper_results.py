@@ -24,8 +24,9 @@ PUBLISHED_RESULTS = (
     PublishedResult("r2e-gym-verifier-14b", 0.600),
 )
 COMPARISON_NOTE = (
-    "The paper's figures (R4P: its Table 1; the others: its Figure 3a) were measured on its own 335 groups (1,340 patches) of SWE-bench Verified, which are not these: "
-    "they are marks to look at, not rivals in a comparison. How it averages F1 is not said; here F1 is over all patches."
+    "The paper's values (R4P: its Table 1; the others: its Figure 3a) come from its own 335 groups (1,340 "
+    "patches) of SWE-bench Verified, which are other groups. They are for orientation, not for "
+    "comparison. The paper does not say how it averages F1; here F1 is over all patches."
 )
 UNANIMOUS_SHARE, ONE_DEVIATES_SHARE = 0.888, 0.032
 """Shares of the paper's patches with 0 and with 1 deviating reply among 32 replies at temperature 1."""

@@ -14,7 +14,7 @@ from model.agents.trajectories.trajectory import Attempt
 from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
 from tests.builders import guided_attempts, judged_history
 from tests.model.agents.builders import ISSUE
-from training.commands import attempts as attempts_cli
+from training.commands import export as attempts_cli
 from training.corpus import Corpus
 from training.datasets import pairs
 

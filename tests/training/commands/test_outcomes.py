@@ -90,7 +90,7 @@ def test_what_a_shadow_said_is_held_against_what_happened(lived):
     said = "\n".join(line.rstrip() for line in shadow.splitlines())
     assert f"\n$ r4p models outcomes {NAME}\n{said}\n```" in PAGE, said
     assert "called rightly         1 of 1" in judge
-    assert "Too few: shares are told from 30 issues on." in judge
+    assert "Too few issues: shares are shown from 30 issues on." in judge
 
 
 def test_json_says_the_same(lived):

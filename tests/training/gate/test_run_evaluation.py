@@ -103,7 +103,7 @@ def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, r
     assert all(
         sound[check] for check in ("run", "adapter", "dataset", "labels", "leak", "loadable")
     )
-    assert set(adapter_server._cards(Replica(vllm.url))) == {tiny_adapters.BASE}, (
+    assert set(adapter_server._fetch_models(Replica(vllm.url))) == {tiny_adapters.BASE}, (
         "it is served when promoted"
     )
 
@@ -183,7 +183,7 @@ def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
     with pytest.raises(BadRun, match="does not say which dataset"):
         run_evaluation.evaluate_run(wanted(run, data))
     write(run, data, ended_at=None)
-    with pytest.raises(BadRun, match="does not say when its run ended"):
+    with pytest.raises(BadRun, match="has no end time"):
         run_evaluation.evaluate_run(wanted(run, data))
     (run / run_folder.RESULT).unlink()
     with pytest.raises(BadRun, match="holds no run that has ended"):

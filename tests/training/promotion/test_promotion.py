@@ -32,7 +32,7 @@ def test_promoted_served_replaced_and_rolled_back(database, servers, names):
     assert "2 servers answer as trained: " in said
     promotion.promote(database, servers, second, Alias.CHAMPION)
     assert champion(database) == second
-    assert {first, second} <= set(adapter_server._cards(servers[0])), "the one before stays loaded"
+    assert {first, second} <= set(adapter_server._fetch_models(servers[0])), "the one before stays loaded"
     assert state(database, first) is ModelState.RETIRED
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
     assert champion(database) == first
@@ -57,7 +57,7 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
 
     def left():
         carry_out(database, handler, UnloadAdapters(OF_THE_APP))
-        return set(adapter_server._cards(servers[0])) - {tiny_adapters.BASE}
+        return set(adapter_server._fetch_models(servers[0])) - {tiny_adapters.BASE}
 
     try:
         assert left() == {first, second, "own"}, "a verdict may still ask it"
@@ -103,5 +103,5 @@ def test_a_rollback_waits_for_no_server(database, servers, names, dead):
         promotion.promote(database, servers, name, Alias.CHAMPION)
     restarted(servers, first)
     assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
-    assert first in adapter_server._cards(servers[0])
+    assert first in adapter_server._fetch_models(servers[0])
     assert state(database, second) is ModelState.REJECTED

@@ -31,7 +31,7 @@ def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
         promotion.promote(database, [servers[0], dead], second, Alias.CHAMPION)
     assert champion(database) == first
     assert state(database, second) is ModelState.CANDIDATE
-    assert set(adapter_server._cards(servers[0])) == {tiny_adapters.BASE, first}
+    assert set(adapter_server._fetch_models(servers[0])) == {tiny_adapters.BASE, first}
 
 
 def test_an_adapter_that_changed_on_disk_is_rejected_for_good(

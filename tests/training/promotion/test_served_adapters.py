@@ -49,7 +49,7 @@ def dead():
 
 
 def names(vllm):
-    return set(adapter_server._cards(Replica(vllm.url)))
+    return set(adapter_server._fetch_models(Replica(vllm.url)))
 
 
 def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):

@@ -116,7 +116,7 @@ def test_a_run_that_goes_on_is_drawn_as_far_as_it_came(tmp_path):
     assert "The run has not ended: it is at step 39 of 40." in result.stderr.replace("\n", " ")
     html = (folder / "report.html").read_text()
     assert "Not measured yet." in html
-    for name in ("gate.json is missing", "evaluation.json is missing", "dataset.json does not say"):
+    for name in ("gate.json is missing", "evaluation.json is missing", "dataset.json has no manifest"):
         assert name in html
 
 
@@ -218,7 +218,7 @@ def test_metrics_that_one_side_lacks_are_a_dash(tmp_path):
         ("gate.json", "{", "gate.json can't be read"),
         ("gate.json", "[]", "gate.json holds no object"),
         ("gate.json", '{"findings": [{}]}', "gate.json can't be read"),
-        ("evaluation.json", '{"compared": [{"name": 3}]}', "Compared.name holds 3"),
+        ("evaluation.json", '{"compared": [{"name": 3}]}', "ChampionComparison.name holds 3"),
         ("dataset.json", '{"manifest": {"seed": "x"}}', "Manifest.seed holds 'x'"),
         ("metrics.jsonl", "a note\n", "has a line that is no step"),
         ("result.json", "{}", "is no result of a run"),

@@ -24,18 +24,20 @@ def build_attacks_section(runs: Sequence[AttackRun]) -> Section:
         "Attacks",
         (
             (
-                "Attacked groups beside honest twins; they count nowhere else on this page. In favour: of the cases in which "
-                "the attacker does not have in the twin what he wants, those where he has it in the attacked group, with a "
-                "95 % interval over draws of issues. Past half: of the cases in which the belief in the target is not on the "
-                "attacker's side of a half in the twin, those where it is in the attacked group, whether or not the verifier "
-                "dares to claim anything; back: of all others, where it no longer is. Any flip: a verdict on anybody changed, of all cases. By noise: the same "
-                "between two honest twins in other words. Shift: how far the belief in the target moved the attacker's way, "
-                "between 0 and 1. By words: the words alone, without the structure, do as much."
+                "Attacked groups beside harmless twins; they count nowhere else on this page. In favour: "
+                "cases in which the attacker gets the wanted verdict in the attacked group, of the cases "
+                "without it in the twin, with a 95 % interval over draws of issues. Past half: cases in "
+                "which the belief in the target is on the attacker's side of 0.5 in the attacked group, "
+                "of the cases where it is not in the twin; back: cases in which the belief leaves that "
+                "side, of all others. Any flip: cases in which any verdict changed. By noise: the same "
+                "between two twins with different harmless words. Shift: the mean movement of the belief "
+                "in the target towards the attacker's goal, between 0 and 1. By words: the words alone, "
+                "without the structure, have the same effect."
             ),
             (
-                "Structural attacks live on how a prompt is built, and must flip nothing; the lines up to starvation are "
-                "theirs. Where nothing flipped, nothing flips in any draw either, so an interval of nothing is about these "
-                "attacks and no forecast for others."
+                "Structural attacks use the structure of a prompt and must flip nothing; the rows up to "
+                "starvation are structural. Where nothing flipped, nothing flips in any draw, so the "
+                "interval describes these attacks and does not forecast others."
             ),
         ),
         tables=tuple(

@@ -67,8 +67,9 @@ def build_differences_section(sets: Sequence[GroupSet]) -> Section:
         "Paired differences",
         (
             (
-                "What the first has more of than the second on the groups that both judged; the same issues in every draw. "
-                "An interval without zero is a difference that other issues would hardly undo. For Brier, less is better."
+                "The first verifier minus the second, on the groups that both judged; every draw takes "
+                "the same issues of both. With an interval without zero, other issues would hardly "
+                "reverse the difference. For Brier, less is better."
             ),
         ),
         figures=tuple(

@@ -53,8 +53,8 @@ def build_errors_section(sets: Sequence[GroupSet]) -> Section:
         "False positives and false negatives",
         (
             (
-                "A false accept costs more than a false reject: a wrong patch that is recommended may be merged. A patch "
-                "without an opinion counts half as each."
+                "A false accept costs more than a false reject: a recommended wrong patch may be merged. "
+                "A patch without an opinion counts half as each."
             ),
         ),
         figures=tuple(_build_figure(group_set, rates) for group_set, rates in rates_by_set),

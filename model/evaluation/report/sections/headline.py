@@ -39,7 +39,7 @@ def build_runs_section(sets: Sequence[GroupSet]) -> Section:
         "runs",
         "The runs",
         ("Intervals on this page are 95 %, from 1,000 draws of issues with replacement.",),
-        tables=(Table("What was judged, and by whom", head_, tuple(rows), words=4),),
+        tables=(Table("Judged groups by file and verifier", head_, tuple(rows), words=4),),
         missing=format_reasons(
             (group_set.name, series.label, _explain_partial(series, group_set))
             for group_set, series in _list_partial(sets)
@@ -72,8 +72,9 @@ def build_headline_section(sets: Sequence[GroupSet]) -> Section:
         "Accuracy, F1 and exact match",
         (
             (
-                "Who looks at nothing is the bar: always correct, never correct, or a coin. Every patch counts; one without "
-                "an opinion is a coin toss. Exact match asks for every patch of a group at once."
+                "Constant predictors are the bar: always correct, never correct, or a coin. Every patch "
+                "counts; a patch without an opinion is a coin toss. Exact match needs every patch of a "
+                "group decided correctly."
             ),
             COMPARISON_NOTE,
         ),
@@ -89,8 +90,8 @@ def build_metrics_section(sets: Sequence[GroupSet]) -> Section:
         "All metrics",
         (
             (
-                "As r4p evaluate prints them; a dash stands where a metric is not defined. ECE is never negative, and draws "
-                "spread it upwards, so its interval may lie above its value."
+                "The values of r4p evaluate; a dash stands where a metric is undefined. ECE is never "
+                "negative and resampling raises it, so its interval may lie above its value."
             ),
         ),
         tables=tuple(

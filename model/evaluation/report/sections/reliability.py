@@ -34,9 +34,10 @@ def build_reliability_section(sets: Sequence[GroupSet]) -> Section:
         "Reliability diagram",
         (
             (
-                "Of the patches that are believed with 0.7, seven in ten should be correct: then the dots lie on the diagonal. "
-                "Up to ten bins of equally many patches; equal beliefs share a bin, and who has no opinion is in none. Draws spread the expected "
-                "calibration error upwards: its interval may lie above its value."
+                "Of the patches with a belief of 0.7, seven in ten should be correct: then the points lie "
+                "on the diagonal. There are up to ten bins of equally many patches; equal beliefs share a "
+                "bin, and patches without an opinion are in none. Resampling raises the expected "
+                "calibration error: its interval may lie above its value."
             ),
         ),
         figures=tuple(_build_figure(group_set, bins) for group_set, bins in bins_by_set),

@@ -58,9 +58,10 @@ def build_seats_section(sets: Sequence[GroupSet]) -> Section:
         "Order sensitivity",
         (
             (
-                "Does the verdict on a patch depend on its seat? For every patch that was judged in different seats: how much "
-                "more often it is accepted in a seat than over all its votes. Zero everywhere is a verifier that order does not "
-                "move. “Mixed” counts the patches that some votes accepted and others rejected; sampling alone mixes too."
+                "Does the verdict on a patch depend on its seat? For every patch that was judged in "
+                "several seats, the figure shows how much more often it is accepted in a seat than over "
+                "all its votes. Zero everywhere means that the order has no effect. “Mixed” counts "
+                "patches that some votes accepted and others rejected; sampling alone also mixes."
             ),
         ),
         figures=tuple(

@@ -49,14 +49,16 @@ def build_selection_section(sets: Sequence[GroupSet]) -> Section:
         "Best@K",
         (
             (
-                "How often the patch believed most among K drawn from a group is correct, over every draw, ties averaged. A "
-                "random pick is chance; the majority takes the edit that most of the K make, line numbers aside; the "
-                "oracle finds a correct patch wherever there is one."
+                "How often the patch with the highest standing among K drawn from a group is correct, "
+                "over every draw, ties averaged. A random pick is chance; the majority takes the edit "
+                "that most of the K patches make, ignoring line numbers; the oracle finds a correct patch "
+                "wherever one exists."
             ),
             (
-                "Every opinion was given once, with all rivals of the group to look at, and is not asked for again among K: a "
-                "verifier that compares (r4p, two rounds, pairwise, consensus, a hybrid of them) might say otherwise of K alone, "
-                "so its curve is right at the group's full size and a reading below it. The majority is counted anew."
+                "Every opinion was given once, with all rivals of the group in view, and is not asked for "
+                "again among K. A verifier that compares (r4p, two rounds, pairwise, consensus, or a "
+                "hybrid) might answer differently about K alone, so its curve is exact at the full size "
+                "of the group and an estimate below. The majority is counted anew."
             ),
         ),
         figures=tuple(_build_figure(group_set, curves) for group_set, curves in curves_by_set),

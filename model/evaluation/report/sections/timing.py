@@ -28,8 +28,9 @@ def build_timing_section(sets: Sequence[GroupSet]) -> Section:
         "Time per patch",
         (
             (
-                "A group's wall time shared by its patches, all votes together. The machine is not noted in a run file: say "
-                "which it was when you quote these. The paper: below one second on two GPUs of 80 GB."
+                "The wall time of a group, all votes together, divided by its patches. Run files do not "
+                "name the machine: name it when you quote these values. The paper: below one second on "
+                "two GPUs with 80 GB."
             ),
         ),
         figures=tuple(_build_figure(group_set) for group_set in sets),

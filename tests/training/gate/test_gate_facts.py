@@ -8,7 +8,7 @@ from app.learning.gate_rules import Rules
 from model.errors import EngineError
 from tests.builders import tiny_model
 from training.evaluation.metrics import GroupReplies
-from training.gate import comparison
+from training.gate import gate_facts
 
 
 def heard(group, belief, reward):
@@ -22,7 +22,7 @@ def test_a_comparison_is_paired():
         (heard(group, truth, 1.0), heard(group, truth if at else 1 - truth, float(at > 0)))
         for at, (group, truth) in enumerate(zip(groups, right, strict=True))
     ]
-    found = comparison.compare_groups("benchmark", pairs)
+    found = gate_facts.compare_groups("benchmark", pairs)
     assert (found.issues, found.groups, found.patches) == (6, 6, 24)
     assert (found.only_candidate, found.only_champion) == (1, 0)
     assert (found.p_differs, found.p_worse) == (1.0, 1.0)
@@ -41,7 +41,7 @@ def pairs_of(groups, silent):
 
 
 def test_some_groups_may_stay_unanswered_and_are_counted():
-    found = comparison.compare_answered("benchmark", pairs_of(tiny_model.groups(10), 1), Rules())
+    found = gate_facts.compare_answered("benchmark", pairs_of(tiny_model.groups(10), 1), Rules())
     assert (found.groups, found.unanswered) == (9, 1)
 
 
@@ -49,4 +49,4 @@ def test_some_groups_may_stay_unanswered_and_are_counted():
 def test_too_many_groups_without_an_answer_decide_nothing(silent):
     said = f"{silent} of the 10 groups of benchmark were not answered by both, 10% is the most"
     with pytest.raises(EngineError, match=said):
-        comparison.compare_answered("benchmark", pairs_of(tiny_model.groups(10), silent), Rules())
+        gate_facts.compare_answered("benchmark", pairs_of(tiny_model.groups(10), silent), Rules())
