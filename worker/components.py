@@ -9,8 +9,7 @@ from functools import cached_property
 from sqlalchemy import Engine
 
 from app.db.store.queue.effects import PostgresEffects
-from app.db.store.queue.github_state import PostgresEtags
-from app.db.store.queue.github_state import PostgresLimiter
+from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.github.api.publisher import Publisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App
@@ -34,8 +33,7 @@ from worker.agents.propose import AgentSetup
 from worker.commands.issue_commands import AgentDescription
 from worker.git.checkout import Checkouts
 from worker.git.tree_store import TreeStore
-from worker.judging.trained_models import JudgeSetup
-from worker.judging.trained_models import TrainedModels
+from worker.judging.trained_models import JudgeSetup, TrainedModels
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import Any, Final
 from app import logs
 from app.db.session import create_database_engine
 from app.db.store.queue.effects import PostgresEffects
-from app.db.store.queue.github_state import PostgresEtags
-from app.db.store.queue.github_state import PostgresLimiter
+from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.dispatch import Doorbell
 from app.github.api.draft_publisher import DraftPublisher
 from app.github.endpoints import build_endpoints
@@ -37,6 +36,7 @@ from app.jobs.job import (
 )
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
 from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
+from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
 from app.settings import (
     BrokerSettings,
@@ -59,7 +59,11 @@ from worker.judging.reconcile import ReconcileHandler, plan_reconciliation
 from worker.judging.rivals import RivalCollector
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
-from worker.learning.launchers import catalog as launchers
+from worker.learning.launchers.kubernetes import Kubernetes
+from worker.learning.launchers.local import Local
+from worker.learning.launchers.ray import Ray
+from worker.learning.launchers.slurm import Slurm
+from worker.learning.launchers.task import Launcher
 from worker.learning.refit_calibrators import RefitCalibratorsHandler, plan_refit
 from worker.learning.register_model import Registrar
 from worker.learning.train_model import TrainModelHandler, plan_training
@@ -158,7 +162,7 @@ def _train_model(_parts: Components) -> Handler:
     registrar = Registrar(settings.promote, lambda: load(EngineSettings), settings.rules)
     return TrainModelHandler(
         settings=settings,
-        launcher=launchers.create_launcher(settings),
+        launcher=create_launcher(settings),
         register=registrar,
         comparison_arguments=registrar.build_comparison_arguments,
         database_url=load(DatabaseSettings).database_url,
@@ -225,3 +229,21 @@ def create_runtime(
         Runner(database, build_handlers(Components(database, pace)), doorbell, pace, stopping),
         Upkeep(database, doorbell, pace, TICKS),
     )
+
+
+def create_launcher(settings: TrainSettings) -> Launcher:
+    """Create the launcher of the settings."""
+    match settings.train_launcher:
+        case Name.SLURM:
+            return Slurm(settings.train_gpus, settings.train_options)
+        case Name.RAY:
+            return Ray(settings.train_address, settings.train_gpus, settings.train_options)
+        case Name.KUBERNETES:
+            return Kubernetes(
+                image=settings.train_image or "",
+                claim=settings.train_claim or "",
+                mount=settings.train_dir.resolve(),
+                namespace=settings.train_namespace,
+                gpus=settings.train_gpus,
+            )
+    return Local()

@@ -31,7 +31,7 @@ def build_endpoints(github_url: str) -> Endpoints:
         raise ValueError(f"R4P_GITHUB_URL {github_url!r}: expected http(s)://host")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(
-            "R4P_GITHUB_URL: remove credentials, query and fragment; a base URL is all"
+            "R4P_GITHUB_URL: remove credentials, query and fragment; give only the base URL"
         )
     if parts.hostname in {"github.com", "www.github.com", "api.github.com"}:
         api = "https://api.github.com"

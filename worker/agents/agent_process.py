@@ -6,7 +6,7 @@ valid. Costs come from the engine's token counts and from the worker's clock.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -37,9 +37,9 @@ from model.errors import BadDiff
 from model.prompts.untrusted import escape_invisible
 from model.protocols import Engine
 from model.workspace import diff_validation
+from worker.agents.budget import AgentLimits, UsageLedger
 from worker.agents.metered_engine import EngineRequests, LimitExceeded, MeteredEngine
 from worker.agents.sandboxed_process import LINE_BYTES, ProcessEnded, SandboxedProcess
-from worker.agents.usage_ledger import UsageLedger
 
 _MESSAGES: Final = 5_000
 """Most messages that a process may send for one attempt."""
@@ -48,20 +48,9 @@ _LINE_BYTES_PER_TOKEN: Final = 128
 showed, about 20 times."""
 _SECONDS: Final = 1e6
 """Longest time that a step may report."""
+_LIMITS: Final = AgentLimits()
 _REASON: Final = 2_000
 """Most characters that are kept of a failure."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentLimits:
-    """What one call may cost, all attempts together."""
-
-    seconds: float = 1_800.0
-    """After them attempts end themselves, between two replies."""
-    grace_seconds: float = 120.0
-    """For the reply under way; then the process is killed."""
-    tokens: int = 4_000_000
-    """Read and sampled, as the engine counts; a request that could pass it is refused, and its attempt ends."""
 
 
 class AgentFailed(Exception):
@@ -76,7 +65,7 @@ def run_agent(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     engine: Engine,
     seeds: Sequence[int],
     guidance: Guidance | None = None,
-    limits: AgentLimits = AgentLimits(),
+    limits: AgentLimits = _LIMITS,
     on_step: Callable[[int, Step], None] = lambda _attempt, _step: None,
     sandbox: Sandbox = Sandbox.BUBBLEWRAP,
     ledger: UsageLedger | None = None,
@@ -92,7 +81,7 @@ def run_agent(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     """
     agent_catalog.require_agent(agent)
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"seeds {list(seeds)} repeat; an attempt is known by its own")
+        raise ValueError(f"seeds {list(seeds)} repeat; each attempt needs its own seed")
     till = MeteredEngine(engine, limits.tokens, len(seeds))
     with provide_folders(sandbox, tree) as (mounted_tree, scratch):
         task = AgentTask(
@@ -133,7 +122,7 @@ def _start_attempts(process: SandboxedProcess, task: AgentTask, sandbox: Sandbox
         process.wait_for_exit()
         raise NoSandbox(explain_failure(sandbox, process.read_last_error()))
     if not isinstance(parse_agent_message(first), Ready):
-        raise BadMessage("it did not say that it is ready")
+        raise BadMessage("the first message of the agent's process was not Ready")
     process.send(encode_message(task))
 
 
@@ -148,7 +137,7 @@ def _follow(
         most = _MESSAGES * len(record.task.seeds)
         for number, raw in enumerate(process.read_lines()):
             if number >= most:
-                raise LimitExceeded(f"the agent's process said more than {most:,} things")
+                raise LimitExceeded(f"the agent's process sent more than {most:,} messages")
             _handle_message(parse_agent_message(raw), record, asking, on_step)
         asking.raise_engine_error()
         if code := process.wait_for_exit():
@@ -174,7 +163,7 @@ def _handle_message(
         case ProcessFailed(why):
             raise ProcessEnded(f"the agent failed: {escape_invisible(why[:500])}")
         case Ready():
-            raise BadMessage("it was ready before")
+            raise BadMessage("the agent's process sent Ready twice")
 
 
 class _InvalidRecord(Exception):
@@ -195,7 +184,7 @@ class _AttemptChecks:
         """
         if attempt in self._attempts or not 0 <= attempt < len(self.task.seeds):
             raise _InvalidRecord(
-                f"the agent's process told a step of attempt {attempt}, which is none"
+                f"the agent's process reported a step of attempt {attempt}, which is unknown or finished"
             )
         self._require_possible(step)
 
@@ -211,7 +200,9 @@ class _AttemptChecks:
             or place in self._attempts
             or _describe_trajectory(trajectory) != _describe_task(self.task)
         ):
-            raise _InvalidRecord("the agent's process told of an attempt that it was not asked for")
+            raise _InvalidRecord(
+                "the agent's process reported an attempt that its task does not have"
+            )
         for step in trajectory.steps:
             self._require_possible(step)
         _require_patch(trajectory)
@@ -234,12 +225,12 @@ class _AttemptChecks:
         finished = self.list_finished()
         if len(finished) < len(self.task.seeds):
             raise _InvalidRecord(
-                f"the agent's process told of {len(finished)} of {len(self.task.seeds)} attempts"
+                f"the agent's process reported {len(finished)} of {len(self.task.seeds)} attempts"
             )
         reported, delivered = self._told, self._till.on_time_tokens
         if reported < delivered:
             raise _InvalidRecord(
-                f"the agent's process told of {reported:,} tokens, and {delivered:,} were paid for"
+                f"the agent's process reported {reported:,} tokens, and {delivered:,} were paid for"
             )
         return finished
 
@@ -252,7 +243,7 @@ class _AttemptChecks:
         paid = self._till.used_tokens
         if reported > paid:
             raise _InvalidRecord(
-                f"the agent's process told of {reported:,} tokens, and {paid:,} were paid for"
+                f"the agent's process reported {reported:,} tokens, and {paid:,} were paid for"
             )
 
     def _require_possible(self, step: Step) -> None:
@@ -264,7 +255,7 @@ class _AttemptChecks:
             or not 0 <= step.seconds <= _SECONDS
         ):
             raise _InvalidRecord(
-                "the agent's process told of a step whose tokens or seconds can't be"
+                "the agent's process reported a step with impossible tokens or seconds"
             )
 
 
@@ -277,12 +268,12 @@ def _require_patch(trajectory: Trajectory) -> None:
         return
     if trajectory.stop is not StopReason.SUBMITTED:
         raise _InvalidRecord(
-            f"the agent's process told of a patch that was not handed in ({trajectory.stop})"
+            f"the agent's process reported a patch that it did not submit ({trajectory.stop})"
         )
     try:
         diff_validation.validate_diff(trajectory.patch)
     except BadDiff as error:
-        raise _InvalidRecord(f"the agent's process handed in what it may not: {error}") from error
+        raise _InvalidRecord(f"the agent's process submitted an invalid patch: {error}") from error
 
 
 _Subject = tuple[str, Issue, Guidance | None, tuple[str, str]]

@@ -84,7 +84,9 @@ class MeteredEngine:
                 f"the agent's process asked for {len(question.requests)} replies at once"
             )
         if not all(_is_reasonable(request, most) for request in question.requests):
-            raise LimitExceeded("the agent's process asked for a reply that no agent asks for")
+            raise LimitExceeded(
+                "the agent's process asked for a reply outside the limits of any agent"
+            )
 
     def answer(self, question: Question, seconds: float) -> PipeAnswer:
         """Ask the engine with a time limit, or report that the token limit is reached.
@@ -156,7 +158,7 @@ class MeteredEngine:
             self._late += is_late
             if self._late > self._attempts:
                 raise LimitExceeded(
-                    "the agent's process gave up on more answers than it makes attempts"
+                    "the agent's process got more late answers than it has attempts"
                 )
 
 
@@ -230,7 +232,7 @@ class EngineRequests:
         self._till.check_limits(question)
         if not self._free.acquire(blocking=False):
             raise LimitExceeded(
-                f"the agent's process asked for more than {_TOGETHER} things at once"
+                f"the agent's process asked for more than {_TOGETHER} answers at once"
             )
         work = self._pool.submit(self._till.answer, question, self._process.seconds_left)
         work.add_done_callback(self._send_answer)

@@ -30,8 +30,7 @@ from model.errors import Cancelled, ModelError
 from model.protocols import Engine
 from worker.agents import budget
 from worker.agents.agent_process import AgentFailed
-from worker.agents.budget import BudgetReservation
-from worker.agents.usage_ledger import UsageLedger
+from worker.agents.budget import BudgetReservation, UsageLedger
 from worker.git.tree_store import TreeStore
 from worker.outcomes import second_attempts
 from worker.queue.context import Context

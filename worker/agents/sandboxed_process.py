@@ -90,13 +90,13 @@ class SandboxedProcess:
             left -= len(raw)
             if left < 0:
                 raise ProcessEnded(
-                    f"the agent's process said over {_LINES * self._longest:,} bytes"
+                    f"the agent's process wrote over {_LINES * self._longest:,} bytes"
                 )
             yield raw
         self._require_time()
         if raw:
             raise ProcessEnded(
-                f"the agent's process said a line of over {self._longest:,} bytes, or half a one"
+                f"the agent's process wrote a line of over {self._longest:,} bytes, or a line without an end"
             )
 
     def send(self, raw: bytes) -> None:

@@ -159,11 +159,11 @@ class RunCommandHandler:
             return self.commands.carry_out(context, subject, command)
         if issues:
             named = ", ".join(f"#{number}" for number in issues)
-            problem = f"this pull request is compared for several issues ({named})"
-            fix = "write the command on the issue that is meant"
+            problem = f"this pull request belongs to several issues ({named})"
+            fix = "write the command on one of these issues"
         else:
             _plan_locate(context, repository, event)
-            problem = "this pull request is not known to resolve an issue"
+            problem = "no issue is known that this pull request resolves"
             fix = "write `Fixes #N` into its description, or the command on the issue"
         return CommandResult(
             comments.write_failed_reply(event.command_source, problem, fix), is_done=False

@@ -26,7 +26,7 @@ def build_alternative_commit(remote: Remote, branch: str, diff: str, message: st
     Raises DoesNotApply, GitError, and GitUnreachable when GitHub cannot be reached.
     """
     if not is_valid_branch(branch):
-        raise GitError(f"no valid branch: {branch!r}")
+        raise GitError(f"invalid branch name: {branch!r}")
     with tempfile.TemporaryDirectory(prefix="r4p-draft-") as room:
         git = Git(Path(room) / "base.git", GitLimits())
         git.create()
@@ -58,7 +58,7 @@ def _list_changes(git: Git, parent: str, tree: str) -> Iterator[FileChange]:
     for meta, path in zip(fields[::2], fields[1::2], strict=True):
         before, after, _, blob, _ = meta.removeprefix(":").split()
         if not {before, after} <= _FILE_MODES | {_NONE}:
-            raise DoesNotApply(f"{path} is no plain file")
+            raise DoesNotApply(f"{path} is not a plain file")
         if after == _NONE:
             yield FileChange(path, before, None)
         else:

@@ -83,7 +83,7 @@ class Checkouts:
                 by_number = _fetch_one_by_one(git, remote, wanted)
         return tuple(
             by_number.get(pull.number)
-            or RefusedPull(pull.number, Refusal.UNFETCHABLE, f"no valid branch or commit: {pull}")
+            or RefusedPull(pull.number, Refusal.UNFETCHABLE, f"invalid branch or commit: {pull}")
             for pull in pulls
         )
 
@@ -149,7 +149,7 @@ def fetch_until(
             return read()
         except BaseNotFound:
             continue
-    raise GitError(f"{git.directory.name}: history ends before what was looked for")
+    raise GitError(f"{git.directory.name}: the history does not contain the wanted commit")
 
 
 def build_refspec(branch: str) -> tuple[str, str]:

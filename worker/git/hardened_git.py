@@ -241,7 +241,7 @@ def _collect_output(
 def _build_error(name: str, code: int, output: str) -> GitError:
     if is_outage(name, code, output):
         return GitUnreachable(f"git {name}: {output}")
-    return GitError(f"git {name}: exit {code}: {output or 'no word of why'}")
+    return GitError(f"git {name}: exit {code}: {output or 'no message'}")
 
 
 def _read_output(process: subprocess.Popen[bytes], most: int) -> tuple[bytes | None, bytes]:

@@ -155,7 +155,9 @@ def find_merge_base(git: Git, base: str, head: str) -> str | None:
     # Not if everything above the one we found is whole.
     above = git.text("rev-list", base, head, *(["--not", common] if common else [])).split()
     if not common or cut.intersection(above):
-        raise BaseNotFound(f"{base[:12]} and {head[:12]} meet beyond what was fetched")
+        raise BaseNotFound(
+            f"{base[:12]} and {head[:12]} have no common commit in the fetched history"
+        )
     return common
 
 

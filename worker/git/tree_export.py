@@ -147,7 +147,7 @@ def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportRe
                 unpacking.take(tar, member)
                 vars(tar)["members"].clear()  # tarfile would remember every one
     except (tarfile.TarError, RecursionError, ValueError, EOFError) as error:
-        raise GitError(f"git archive: what came is no tar: {error}") from error
+        raise GitError(f"git archive: the output is not a tar: {error}") from error
     finally:
         os.close(root)
     return ExportReport(
@@ -229,7 +229,7 @@ class _Unpacker:
 def _find_refusal(member: tarfile.TarInfo, limits: ExportLimits) -> str | None:
     """Return why a member is not exported, or None."""
     if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE} or member.sparse is not None:
-        return "it is a link" if member.issym() or member.islnk() else "it is no plain file"
+        return "it is a link" if member.issym() or member.islnk() else "it is not a plain file"
     if member.size > limits.file_bytes:
         return f"it has {member.size:,} bytes, more than {limits.file_bytes:,}"
     return explain_refusal(member.name)
@@ -237,7 +237,7 @@ def _find_refusal(member: tarfile.TarInfo, limits: ExportLimits) -> str | None:
 
 def _write_tar(git: Git, commit: CommitSha, tar: Path, limits: ExportLimits) -> None:
     if _COMMIT.fullmatch(commit) is None:
-        raise GitError(f"{commit!r} is no commit's full name")
+        raise GitError(f"{commit!r} is not a full commit id")
     _require_few_files(git, commit, limits)
     attributes = git.directory / "info" / "attributes"
     attributes.parent.mkdir(exist_ok=True)

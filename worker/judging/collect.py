@@ -21,8 +21,7 @@ from app.policy.event_policy import BY_COMMAND
 from app.policy.group_policy import EvaluateNow, WaitForMore, should_evaluate
 from app.settings.repo_config import FILE, Alternatives
 from app.values.identifiers import EvaluationId, IssueRef, RepositoryRef
-from worker.judging.rivals import RivalCollector, Rivals, save_rivals
-from worker.judging.rivals import choose_seats
+from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
 from worker.publishing import publish_verdict
 from worker.publishing.replies import Replies
@@ -75,7 +74,9 @@ class EvaluateIssueHandler:
         # What was never read may change our file too.
         for candidate in rivals.candidates:
             if candidate.diff is None or FILE in candidate.diff:
-                publish_verdict.check_pull_request(self.replies.publisher, stored.ref, candidate.pull)
+                publish_verdict.check_pull_request(
+                    self.replies.publisher, stored.ref, candidate.pull
+                )
         self._submit(context, job, stored, rivals)
 
     def _submit(
@@ -268,7 +269,7 @@ def _freeze(
         yield from _continue_evaluation(job, newest)
         return
     if new.alternatives_wanted and exported is None:
-        raise Postponed("the group has changed while it was looked at", after_seconds=0)
+        raise Postponed("the group changed during its collection", after_seconds=0)
     asked = _build_request(job) or (
         newest.asked if newest and _is_wanted_by_person(newest) else None
     )

@@ -98,7 +98,7 @@ class TrainedModels:
         try:
             document = say(self.load_judge(shadow))
         except ModelError as error:
-            log.warning("shadow %s says nothing of %s: %s", shadow.name, evaluation.id, error)
+            log.warning("shadow %s failed on evaluation %s: %s", shadow.name, evaluation.id, error)
             return
         with context.transaction() as connection:
             models.save_shadow(connection, evaluation.id, shadow.name, document)
@@ -127,4 +127,4 @@ def reject_canary(database: Engine, canary: Adapter, why: str) -> None:
         held = models.find_alias_holder(connection, Alias.CANARY)
         if held and held.adapter.name == canary.name:
             models.withdraw(connection, Alias.CANARY, why)
-            log.error("canary %s is taken out: %s", canary.name, why)
+            log.error("canary %s is rejected: %s", canary.name, why)

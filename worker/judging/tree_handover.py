@@ -85,7 +85,7 @@ class TreeHandover:
 
     def _export(self, repository: RepositoryRef, base: BaseCommit, room: Path) -> None:
         if not is_valid_branch(base.branch):
-            raise GitError(f"no valid branch: {base.branch!r}")
+            raise GitError(f"invalid branch name: {base.branch!r}")
         with self.checkouts.open_repository(repository) as git:
             if not _has_commit(git, base.commit):
                 self._fetch(git, repository, base)

@@ -29,8 +29,7 @@ from model.domain import (
 from model.errors import ModelError
 from model.protocols import Verifier
 from model.verdict_json import Calibration, Proposer, Subject, to_json
-from worker.judging.trained_models import JudgeSetup
-from worker.judging.trained_models import TrainedModels
+from worker.judging.trained_models import JudgeSetup, TrainedModels
 from worker.queue.context import Context
 
 log = logging.getLogger(__name__)
@@ -121,7 +120,7 @@ def judge_by_prior(
     try:
         verdict = prior.verify(issue, patches, votes=0)
     except PRIOR_ERRORS:
-        log.exception("%s failed; the verdict goes without it", prior.engine.name)
+        log.exception("%s failed; the verdict does without its score", prior.engine.name)
         return {}
     return {patch.id: patch.score for patch in verdict.patches}
 

@@ -81,10 +81,10 @@ class Registrar:
             terms = PromotionRules(settings.verifier, self.rules)
             done = promotion.promote(context.database, servers, name, alias, terms=terms)
         except NotPromoted as error:
-            return f"not promoted, who judged goes on judging: {error}"
+            return f"not promoted, the present model still judges: {error}"
         if alias is not wanted:
             return (
-                f"the {alias}, for benchmarks alone speak for it: {done.report}; to have it judge all: r4p models promote "
+                f"the {alias}; the gate passed on benchmarks only: {done.report}; to have it judge all: r4p models promote "
                 f"{name}"
             )
         return f"the {alias}: {done.report}"
@@ -94,7 +94,7 @@ def describe_next_step(model: Model) -> str:
     """Describe what to do with a model that is not promoted yet (pure)."""
     name, gate = model.adapter.name, model.gate
     if gate.get("outcome") == PASSED:
-        return f"a candidate; to have it judge: r4p models promote {name}"
+        return f"a candidate; to promote it: r4p models promote {name}"
     return (
         f"a candidate that can't judge yet ({gate.get('outcome')}: {gate.get('why')}); measure it on a dataset with more "
         f"issues: r4p train evaluate --run {model.run} --learnt-from ITS_DATASET --dataset NEWER, then r4p models "

@@ -106,7 +106,7 @@ def read_labels(training: Training) -> LabelCounts:
     except KeyError as error:
         raise TrainingEnded(
             TrainingState.FAILED,
-            f"{training.dataset}/manifest.json has no {error}: r4p.dataset/1 is meant",
+            f"{training.dataset}/manifest.json has no {error}: an r4p.dataset/1 manifest needs it",
         ) from None
 
 
@@ -126,7 +126,7 @@ def _read_issues(training: Training) -> frozenset[DatasetIssue]:
     except (OSError, ValueError) as error:
         raise TrainingEnded(
             TrainingState.FAILED,
-            f"{training.dataset} can't be read ({error}); r4p train start builds it anew",
+            f"{training.dataset} can't be read ({error}); r4p train start builds a new one",
         ) from None
 
 
@@ -159,7 +159,7 @@ def _explain_exit(training: Training, why: str, log: str) -> TrainingEnded | Eng
         case _, "exit code 5":  # there is nobody to ask; nothing was decided
             return EngineDown(last_lines)
         case _, "":
-            left = f"it ended well, but left no result in {training.folder}"
+            left = f"it succeeded but left no result in {training.folder}"
             return TrainingEnded(TrainingState.FAILED, f"{training.stage}: {left}")
     began = training.stage is TrainingStage.RUN and read_progress(training)
     if why == "exit code 2" or (why.startswith("exit code") and not began):  # 2: it refuses

@@ -108,7 +108,7 @@ class TrainModelHandler:
     def _take_training(self, context: Context, job: TrainModel) -> Training | None:
         """Return the unfinished training, or begin a new one if it is due."""
         if self.settings.train_plan is None:
-            log.warning("nothing is trained: R4P_TRAIN_PLAN is not set")
+            log.warning("no training starts: R4P_TRAIN_PLAN is not set")
             return None
         folder = self.settings.train_dir.resolve()
         every = timedelta(seconds=self.settings.train_every_seconds)

@@ -73,7 +73,7 @@ def measure_survival(
 ) -> Survival:
     """Count the surviving lines of a merged patch on a branch, with one fetch. Raises GitError."""
     if not is_valid_branch(branch):
-        raise GitError(f"{branch!r} is no branch name")
+        raise GitError(f"{branch!r} is not a branch name")
     spec, now = build_refspec(branch)
     head, base, merge = (
         f"refs/r4p/merged/{int(merged.number)}/{part}" for part in ("head", "base", "merge")
@@ -121,7 +121,7 @@ def find_reverts(
     Raises GitError.
     """
     if not is_valid_branch(branch):
-        raise GitError(f"{branch!r} is no branch name")
+        raise GitError(f"{branch!r} is not a branch name")
     spec, tip = build_refspec(branch)
     with checkouts.open_repository(repository) as git:
         remote = checkouts.build_remote(repository, token)
@@ -226,5 +226,5 @@ def _reduce_line(text: bytes) -> bytes:
 
 def _require_sha(sha: str) -> str:
     if re.fullmatch(r"[0-9a-f]{40}", sha) is None:
-        raise GitError(f"{sha!r} is no commit's full name")
+        raise GitError(f"{sha!r} is not a full commit id")
     return sha

@@ -39,7 +39,7 @@ class Context:
     def check(self) -> None:
         """Raise the error that ends this attempt when `keep_going` is False."""
         if self.lost.is_set():
-            raise Cancelled(f"job {self.claimed.id} is no longer ours")
+            raise Cancelled(f"job {self.claimed.id} belongs to another worker")
         if self.stopping():
             raise Postponed("this worker is shutting down", after_seconds=0)
 

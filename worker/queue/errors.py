@@ -3,7 +3,7 @@
 Postponed      somebody else was not ready; the attempt is not counted
 GiveUp         another attempt would end the same way: dead at once
 model.errors.Superseded    newer work made this pointless; quiet
-app.db.store.queue.jobs.Fenced   the job is no longer ours; quiet
+app.db.store.queue.jobs.Fenced   the job belongs to another worker; quiet
 
 Anything else is counted, logged with its trace and tried again, up to the limit of attempts.
 """

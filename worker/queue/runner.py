@@ -130,7 +130,9 @@ class Runner:
     def _handler(self, claimed: ClaimedJob) -> Handler:
         handler = self.handlers.get(claimed.job.kind)
         if handler is None:
-            raise GiveUp(f"no handler for {claimed.job.kind}: have it run by a worker that has one")
+            raise GiveUp(
+                f"no handler for {claimed.job.kind}: start a worker that handles this kind"
+            )
         return handler
 
     def _postpone_on_shutdown(self, error: Exception, context: Context) -> Exception:
@@ -150,7 +152,7 @@ class Runner:
         why = f"{type(error).__name__}: {error}"
         match decide_ending(error, attempts, datetime.now(UTC)):
             case LostLease():
-                log.info("job %s is no longer ours", claimed.id)
+                log.info("job %s belongs to another worker", claimed.id)
             case Supersede():
                 jobs.step_aside(self.database, claimed, why)
             case RetryLater(after_seconds, who):

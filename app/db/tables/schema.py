@@ -1,9 +1,7 @@
 """The tables. Called tables because "model" is the language model here."""
 
-from app.db.tables.alternatives import (agent_runs, attempts, evaluation_alternatives)
-from app.db.tables.models import calibrators
+from app.db.tables.alternatives import agent_runs, attempts, drafts, evaluation_alternatives, hints
 from app.db.tables.columns import metadata
-from app.db.tables.alternatives import drafts
 from app.db.tables.groups import (
     forgotten,
     group_members,
@@ -12,11 +10,9 @@ from app.db.tables.groups import (
     pull_requests,
     repositories,
 )
-from app.db.tables.alternatives import hints
-from app.db.tables.models import model_aliases, models, shadow_verdicts
+from app.db.tables.models import calibrators, model_aliases, models, shadow_verdicts, trainings
 from app.db.tables.outcomes import label_checks, outcome_events, outcomes
 from app.db.tables.queue import deliveries, effects, etags, ignored_deliveries, jobs, write_limits
-from app.db.tables.models import trainings
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
 __all__ = [

@@ -199,7 +199,7 @@ class DraftPublisher:
         shown = (commit.tree.sha, commit.message.strip())
         if shown != (new.commit.tree, new.commit.message.strip()):
             raise BranchTaken(
-                f"{repository.full_name}: {new.branch} shows {sha}, which is not ours"
+                f"{repository.full_name}: {new.branch} shows {sha}, which the bot did not make"
             )
         return sha
 

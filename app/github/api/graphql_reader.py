@@ -54,7 +54,7 @@ def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFact
         github, repository, graphql_queries.REPOSITORY, {}, graphql_issues.RepositoryAnswer
     )
     if answer.repository is None:
-        raise NotFound(f"repository {repository.full_name} is not there or not for us to see")
+        raise NotFound(f"repository {repository.full_name} does not exist, or the App may not see it")
     return answer.repository.facts()
 
 
@@ -97,7 +97,7 @@ def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> 
         Scope.for_repository(ref.repository, Purpose.PUBLISH), question, may_miss=True
     )
     if answer.repository is None:
-        raise NotFound(f"repository {ref.repository.full_name} is not there or not for us to see")
+        raise NotFound(f"repository {ref.repository.full_name} does not exist, or the App may not see it")
     return answer.repository.facts()
 
 

@@ -71,7 +71,7 @@ class App:
         except (ValueError, TypeError, UnsupportedAlgorithm):
             raise ValueError(
                 "the private key is not an RSA key in PEM form: set R4P_PRIVATE_KEY or"
-                " R4P_PRIVATE_KEY_PATH (of a second App R4P_WRITER_PRIVATE_KEY) to the file GitHub gave for it"
+                " R4P_PRIVATE_KEY_PATH (R4P_WRITER_PRIVATE_KEY for the writer App) to the key file from GitHub"
             ) from None
 
     def authorization(self) -> str:

@@ -4,20 +4,20 @@ from app.sandbox import build_command
 
 SAYS = """
 import json, os, sys, time
-from model.agents import messages
-from model.engines.pipe_engine import Complete, Count
+from model.agents.process import messages
+from model.engines.pipe_engine import CompletionQuestion, TokenCountQuestion
 from model.protocols import Message, Request
 
 def say(*said):
     for one in said:
-        sys.stdout.buffer.write(one if isinstance(one, bytes) else messages.line(one))
+        sys.stdout.buffer.write(one if isinstance(one, bytes) else messages.encode_message(one))
         sys.stdout.buffer.flush()
 
 def task():
-    return messages.to_agent(sys.stdin.buffer.readline())
+    return messages.parse_parent_message(sys.stdin.buffer.readline())
 
 def asked(id, most=64, **values):
-    return Complete(id, (Request((Message("user", "more"),), most, 1.0, 1, **values),))
+    return CompletionQuestion(id, (Request((Message("user", "more"),), most, 1.0, 1, **values),))
 
 say(messages.Ready())
 """

@@ -25,7 +25,8 @@ from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling
 from tests.model.fake_engines import RecordingEngine
 from tests.services import wait_for
 from worker.agents import agent_process
-from worker.agents.agent_process import AgentFailed, AgentLimits, run_agent
+from worker.agents.agent_process import AgentFailed, run_agent
+from worker.agents.budget import AgentLimits
 
 AGAIN = [replace(one, repeat=True) for one in (agentless_replies.MATHS, agentless_replies.MEND)]
 FULL = {

@@ -8,8 +8,8 @@ from model.domain import EngineInfo
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.worker.agents.agent_programs import program
 from worker.agents import agent_process, sandboxed_process
-from worker.agents.agent_process import AgentFailed, AgentLimits
-from worker.agents.usage_ledger import UsageLedger
+from worker.agents.agent_process import AgentFailed
+from worker.agents.budget import AgentLimits, UsageLedger
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def hostile(ask, monkeypatch):
 
 TELLS = """
 told = task()
-from model.agents.trajectories.trajectory import Trajectory, Limits, Step, Stop
+from model.agents.trajectories.trajectory import Trajectory, AttemptLimits, Step, StopReason
 from model.domain import EngineInfo, Tokens
 from dataclasses import replace
 record = Trajectory(
     agent=told.agent, engine=EngineInfo(told.engine.name, told.engine.model, "0"), issue=told.issue, tree="",
-    seed=told.seeds[0], limits=Limits(), tools=(), opening=(), opening_tokens=0, steps=(), stop=Stop.SUBMITTED,
+    seed=told.seeds[0], limits=AttemptLimits(), tools=(), opening=(), opening_tokens=0, steps=(), stop=StopReason.SUBMITTED,
     patch="diff --git a/n.py b/n.py\\nnew file mode 100644\\n", guidance=told.guidance,
 )
 
@@ -54,38 +54,44 @@ def pay():
         ('say(b"\\xff\\xfe\\n")', "UnicodeDecodeError"),
         ('say(b"[]\\n")', "not enough values"),
         ("say(b'[\"Rule\", {}]\\n')", "KeyError"),
-        ("say(b'[\"Task\", {}]\\n')", "KeyError"),
+        ("say(b'[\"AgentTask\", {}]\\n')", "KeyError"),
         ("say(b'[[], {}]\\n')", "TypeError"),
-        ('say(b\'["Count", {"id": 1}]\\n\')', "text"),
-        ('say(b\'["Count", {"id": "1", "text": "x"}]\\n\')', "Count.id holds '1'"),
-        ('say(b\'["Count", {"id": 1e999, "text": "x"}]\\n\')', "Count.id holds inf"),
+        ('say(b\'["TokenCountQuestion", {"id": 1}]\\n\')', "text"),
+        (
+            'say(b\'["TokenCountQuestion", {"id": "1", "text": "x"}]\\n\')',
+            "TokenCountQuestion.id holds '1'",
+        ),
+        (
+            'say(b\'["TokenCountQuestion", {"id": 1e999, "text": "x"}]\\n\')',
+            "TokenCountQuestion.id holds inf",
+        ),
         ("say(b'[' * 100_000 + b'\\n')", "RecursionError"),
         ("say(b'9' * 10_000 + b'\\n')", "ValueError"),
-        ('say(b"no end")', "half a one"),
+        ('say(b"no end")', "a line without an end"),
         ('say(b"x" * (17 * 1024**2) + b"\\n")', "a line of over 16,777,216 bytes"),
-        ("say(messages.Ready())", "ready before"),
-        ('say(messages.Failed("no\\x1b[2J luck"))', "no⟦U\\+001B⟧\\[2J luck"),
+        ("say(messages.Ready())", "sent Ready twice"),
+        ('say(messages.ProcessFailed("no\\x1b[2J luck"))', "no⟦U\\+001B⟧\\[2J luck"),
         ("os._exit(7)", r"exit 7"),
         ("os.kill(os.getpid(), 11)", r"exit "),
         ('sys.exit("I \\x1b[31m give up")', "I ⟦U\\+001B⟧\\[31m give up"),
         ("", "0 of 1 attempts"),
-        ("task(); say(asked(1, most=10**9))", "no agent asks for"),
-        ("task(); say(asked(1, most=0))", "no agent asks for"),
-        ("task(); say(asked(1, alternatives=20))", "no agent asks for"),
-        ("task(); say(Complete(1, ()))", "0 replies at once"),
-        ("task(); say(Complete(1, asked(1).requests * 65))", "65 replies at once"),
-        ("task(); say(*[asked(n) for n in range(20)]); time.sleep(60)", "8 things at once"),
+        ("task(); say(asked(1, most=10**9))", "outside the limits"),
+        ("task(); say(asked(1, most=0))", "outside the limits"),
+        ("task(); say(asked(1, alternatives=20))", "outside the limits"),
+        ("task(); say(CompletionQuestion(1, ()))", "0 replies at once"),
+        ("task(); say(CompletionQuestion(1, asked(1).requests * 65))", "65 replies at once"),
+        ("task(); say(*[asked(n) for n in range(20)]); time.sleep(60)", "8 answers at once"),
         (
             "task()\nfor n in range(10_000):\n    say(asked(n)); sys.stdin.buffer.readline()",
             "over 200 replies",
         ),
         (
-            "task()\nfor n in range(10_000):\n    say(Count(n, '')); sys.stdin.buffer.readline()",
+            "task()\nfor n in range(10_000):\n    say(TokenCountQuestion(n, '')); sys.stdin.buffer.readline()",
             "over 2,000 texts counted",
         ),
         (
-            f"{TELLS}pay()\nfor n in range(10_000):\n    say(messages.Stepped(0, step()))",
-            "more than 5,000 things",
+            f"{TELLS}pay()\nfor n in range(10_000):\n    say(messages.StepFinished(0, step()))",
+            "more than 5,000 messages",
         ),
         ("task(); say(*[asked(n) for n in range(8)]); time.sleep(600)", "ended after"),
         ("task(); time.sleep(600)", "ended after"),
@@ -108,24 +114,36 @@ def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ('record = replace(record, agent="other")', "not asked for"),
-        ("record = replace(record, seed=99)", "not asked for"),
-        ('record = replace(record, issue=replace(record.issue, title="x"))', "not asked for"),
-        ('record = replace(record, engine=replace(record.engine, model="best"))', "not asked for"),
-        ("say(messages.Finished(record, 1.0))", "not asked for"),
-        ("pay()", "told of 0 tokens, and 2 were paid for"),
-        ("record = replace(record, steps=(step(2, 0, 1),))", "can't be"),
-        ("pay(); record = replace(record, steps=(step(-9, 0, 1),))", "can't be"),
-        ("pay(); record = replace(record, steps=(step(1, 2, 1),))", "can't be"),
-        ("pay(); record = replace(record, steps=(step(1, -1, 1),))", "can't be"),
-        ("pay(); record = replace(record, steps=(step(1, 0, -1),))", "can't be"),
-        ("pay(); record = replace(record, steps=(step(1, 0, 1, seconds=-1e6),))", "can't be"),
-        ("pay(); record = replace(record, steps=(step(1, 0, 1),) * 9)", "told of 18 tokens, and 2"),
-        ("pay(); say(messages.Stepped(0, step(10**9, 0, 1)))", "can't be"),
-        ('record = replace(record, patch="anything")', "may not: line 1 of the patch"),
+        ('record = replace(record, agent="other")', "its task does not have"),
+        ("record = replace(record, seed=99)", "its task does not have"),
+        (
+            'record = replace(record, issue=replace(record.issue, title="x"))',
+            "its task does not have",
+        ),
+        (
+            'record = replace(record, engine=replace(record.engine, model="best"))',
+            "its task does not have",
+        ),
+        ("say(messages.AttemptFinished(record, 1.0))", "its task does not have"),
+        ("pay()", "reported 0 tokens, and 2 were paid for"),
+        ("record = replace(record, steps=(step(2, 0, 1),))", "impossible tokens"),
+        ("pay(); record = replace(record, steps=(step(-9, 0, 1),))", "impossible tokens"),
+        ("pay(); record = replace(record, steps=(step(1, 2, 1),))", "impossible tokens"),
+        ("pay(); record = replace(record, steps=(step(1, -1, 1),))", "impossible tokens"),
+        ("pay(); record = replace(record, steps=(step(1, 0, -1),))", "impossible tokens"),
+        (
+            "pay(); record = replace(record, steps=(step(1, 0, 1, seconds=-1e6),))",
+            "impossible tokens",
+        ),
+        (
+            "pay(); record = replace(record, steps=(step(1, 0, 1),) * 9)",
+            "reported 18 tokens, and 2",
+        ),
+        ("pay(); say(messages.StepFinished(0, step(10**9, 0, 1)))", "impossible tokens"),
+        ('record = replace(record, patch="anything")', "invalid patch: line 1 of the patch"),
         (
             'record = replace(record, patch=record.patch.replace("n.py", ".github/workflows/n.yml"))',
-            "may not: .*secrets",
+            "invalid patch: .*secrets",
         ),
         ('record = replace(record, patch=record.patch.replace("100644", "120000"))', "may not"),
         ('record = replace(record, patch=record.patch.replace("n.py", "../n.py"))', "may not"),
@@ -134,7 +152,7 @@ def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
 )
 def test_a_record_of_something_else_is_not_kept(hostile, code, why):
     said, _ = hostile(
-        f"{TELLS}{code}\nsay(messages.Finished(record, 1.0))", ScriptLine(reply="yes")
+        f"{TELLS}{code}\nsay(messages.AttemptFinished(record, 1.0))", ScriptLine(reply="yes")
     )
     assert re.search(why, said), said
 
@@ -142,7 +160,7 @@ def test_a_record_of_something_else_is_not_kept(hostile, code, why):
 def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
     _, ledger = hostile(
         f"{TELLS}pay(); record = replace(record, failure='no' + chr(0))\n"
-        "say(messages.Finished(record, -1e6)); time.sleep(0.2); os._exit(9)",
+        "say(messages.AttemptFinished(record, -1e6)); time.sleep(0.2); os._exit(9)",
         ScriptLine(reply="yes"),
         seeds=(3, 4),
     )
@@ -155,9 +173,9 @@ def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
 
 def test_what_it_says_in_all_has_an_end(hostile, monkeypatch):
     monkeypatch.setattr(sandboxed_process, "_LINES", 2)
-    big = "task()\nfor n in range(9): say(Count(n, 'x' * 5_000_000))\ntime.sleep(60)"
+    big = "task()\nfor n in range(9): say(TokenCountQuestion(n, 'x' * 5_000_000))\ntime.sleep(60)"
     said, _ = hostile(big)
-    assert said == "the agent's process said over 33,554,432 bytes"
+    assert said == "the agent's process wrote over 33,554,432 bytes"
 
 
 def test_a_large_context_has_longer_lines(hostile):
@@ -174,5 +192,5 @@ def test_a_question_under_way_is_charged_in_full(hostile):
 
 
 def test_a_step_of_no_attempt_is_refused(hostile):
-    said, _ = hostile(f"{TELLS}say(messages.Stepped(1, step()))")
-    assert "attempt 1, which is none" in said
+    said, _ = hostile(f"{TELLS}say(messages.StepFinished(1, step()))")
+    assert "attempt 1, which is unknown" in said

@@ -25,8 +25,7 @@ from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.judging import waiting_issues
 from tests.worker.judging.waiting_issues import GOOD, REPOSITORY
-from worker.judging.trained_models import JudgeSetup
-from worker.judging.trained_models import TrainedModels, check_canary
+from worker.judging.trained_models import JudgeSetup, TrainedModels, check_canary
 from worker.judging.verify import VerifyGroupHandler
 
 pytestmark = pytest.mark.services
@@ -159,7 +158,7 @@ def test_a_shadow_that_fails_changes_nothing(database, issue, line_up, caplog):
     line_up(shadow=SHADOW)
     assert judged(database, issue(), down=[SHADOW])["engine"]["model"] == "base"
     assert shadows(database) == []
-    assert f"shadow {SHADOW} says nothing" in caplog.text
+    assert f"shadow {SHADOW} failed on" in caplog.text
 
 
 def spoke(connection, number, model, *, valid, overturned=False):

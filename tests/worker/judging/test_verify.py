@@ -151,4 +151,4 @@ def test_what_is_heard_beside_never_costs_the_verdict(database, job, caplog):
     )
     _, rows = judged(database, job, JudgeSetup("r4p", verifier, _Broken()))
     assert [(row["score"], row["consensus"]) for row in rows] == [(1, None), (0, None), (0, None)]
-    assert "the verdict goes without it" in caplog.text
+    assert "the verdict does without its score" in caplog.text

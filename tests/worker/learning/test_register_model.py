@@ -12,8 +12,7 @@ from app.db.session import transaction
 from app.db.store.models import models
 from app.db.store.models.models import NewModel
 from app.learning.gate_rules import Rules
-from app.learning.model_serving import Adapter, Alias
-from app.learning.model_serving import ModelState as ModelState
+from app.learning.model_serving import Adapter, Alias, ModelState
 from app.learning.training_plan import LauncherKind, Training, TrainingStage, TrainingState
 from app.settings import EngineSettings
 from model.adapters import adapter_files
@@ -120,7 +119,7 @@ def test_a_model_that_passed_waits_for_a_person_unless_told_otherwise(
     state, why, name = registrar()(context, training())
     assert (state, why) == (
         TrainingState.FINISHED,
-        f"a candidate; to have it judge: r4p models promote {name}",
+        f"a candidate; to promote it: r4p models promote {name}",
     )
     assert judges(database) == CHAMPION
 
@@ -176,7 +175,7 @@ def test_whatever_keeps_it_from_being_promoted_the_champion_goes_on(
 ):
     state, why, name = registrar(alias, **settings)(context, training(outcome))
     assert state is TrainingState.FINISHED
-    assert why.startswith("not promoted, who judged goes on judging: ")
+    assert why.startswith("not promoted, the present model still judges: ")
     assert said in why
     assert judges(database) == CHAMPION
     with transaction(database) as connection:

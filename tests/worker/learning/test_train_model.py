@@ -127,7 +127,7 @@ def test_an_evaluation_that_refuses_is_not_tried_again(database, handler):
 
 def test_an_end_without_a_result_is_no_success(database, handler):
     carry_out(database, handler({"silent": True}), JOB)
-    assert "it ended well, but left no result in" in last(database).why
+    assert "it succeeded but left no result in" in last(database).why
 
 
 def test_what_the_gate_refuses_is_kept_as_rejected(database, handler):

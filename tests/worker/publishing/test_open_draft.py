@@ -10,8 +10,7 @@ from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.issues import groups
 from app.db.store.queue.effects import PostgresEffects
-from app.db.store.queue.github_state import PostgresEtags
-from app.db.store.queue.github_state import PostgresLimiter
+from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.github.api.draft_publisher import DraftPublisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp

@@ -130,7 +130,7 @@ def test_a_worker_that_was_paused_past_its_lease_writes_nothing_when_it_wakes(cr
     crew.clock()
     wait_for(lambda: rows(crew.database) == ["done"])
     first.send(signal.SIGCONT)
-    wait_for(lambda: "no longer ours" in first.says())
+    wait_for(lambda: "belongs to another worker" in first.says())
     assert crew.marks() == [(1, "started"), (2, "started"), (2, "finished")]
     assert rows(crew.database, "state, attempt") == [("done", 2)]
 

@@ -75,7 +75,7 @@ class Ray:
             raise build_launch_error("ray job status", SchedulerResponse(asked.code, "", output))
         state = read_state(output)
         if state.phase is Phase.UNKNOWN:
-            raise LaunchFailed(f"`ray job status` said what is not understood: {output[-500:]}")
+            raise LaunchFailed(f"unexpected output of `ray job status`: {output[-500:]}")
         return state
 
     def stop(self, task: LaunchTask) -> None:

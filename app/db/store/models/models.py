@@ -107,7 +107,7 @@ def find_by_name(connection: Connection, name: str) -> Model:
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
         names = ", ".join(model.adapter.name for model in list_models(connection)) or "none yet"
-        raise UnknownModel(f"no trained model is called {name!r}; there are {names}")
+        raise UnknownModel(f"no trained model is called {name!r}; the names are {names}")
     return _build_model(row)
 
 

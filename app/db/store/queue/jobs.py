@@ -188,7 +188,7 @@ def fence(connection: Connection, claimed: ClaimedJob) -> None:
         f"select from jobs where {OURS} for update", _identify(claimed)
     )
     if held.first() is None:
-        raise Fenced(f"job {claimed.id}, token {claimed.token}: no longer ours")
+        raise Fenced(f"job {claimed.id}, token {claimed.token}: the job belongs to another worker")
 
 
 def finish(database: Engine, claimed: ClaimedJob) -> bool:
@@ -261,7 +261,7 @@ def _claim(database: Engine, statement: str, values: Mapping[str, Json]) -> Clai
     try:
         return _build_claimed(row, parse_job(row.kind, row.payload))
     except ValueError as error:  # of another release; it may know this kind
-        log.warning("job %s waits for a worker of its release: %s", row.id, error)
+        log.warning("job %s needs a worker of another release: %s", row.id, error)
         unknown = _build_claimed(row, Job(row.payload.get("installation", 0)))
         postpone(database, unknown, str(error), after_seconds=60)
         return None
