@@ -52,7 +52,7 @@ def create_celery(
     celery.conf.beat_schedule = _build_schedule(pace)
     stopping = _create_stop_event(patience_seconds)
 
-    @cache  # once per child process: the parent runs no task, so a fork copies nothing
+    @cache  # once per child: the parent runs no task, so a fork copies no connection
     def runtime() -> Runtime:
         return make(pace, broker, stopping.is_set)
 
@@ -63,7 +63,7 @@ def create_celery(
 def _build_configuration(pace: QueueSettings) -> dict[str, object]:
     return {
         "task_default_queue": Queue.EVENTS.value,
-        # Acknowledged before it runs: a lost ring is rung again, a doubled one finds nothing.
+        # Acknowledge early: the sweep repeats a lost ring, and a doubled one finds no job.
         "task_acks_late": False,
         "worker_prefetch_multiplier": 1,
         "worker_concurrency": pace.concurrency,
@@ -141,7 +141,7 @@ def _log_end(**_signal: object) -> None:
 
 @cache
 def _get_app() -> Celery:
-    _configure_logging()  # Celery warns before it sets logging up
+    _configure_logging()  # Celery logs warnings before it sets logging up
     setup_logging.connect(_configure_logging, weak=False)
     beat_init.connect(_log_beat, weak=False)
     worker_shutdown.connect(_log_end, weak=False)

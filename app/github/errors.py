@@ -97,7 +97,7 @@ def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
         return RateLimited(text, until)
     if answer.status >= 500:
         return build_lost_answer_error(call, text)
-    # An App id that doesn't exist is said with a 404.
+    # GitHub answers an unknown App id with 404.
     if answer.status == 401 or "Integration not found" in text:
         return Unauthorized(f"{text}: check R4P_APP_ID, the private key and this machine's clock")
     if answer.status in {403, 451}:
@@ -127,7 +127,7 @@ def from_graphql(call: Call, kind: str, text: str, answer: Response, now: dateti
         return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))
     if kind == "NOT_FOUND":
         return NotFound(said)
-    # A query that took too long, or met a fault inside GitHub, carries no type.
+    # A query that timed out or failed inside GitHub has no type.
     return Unprocessable(said) if kind else GitHubDown(said)
 
 
@@ -174,8 +174,8 @@ def _read_reset(answer: Response, now: datetime) -> datetime | None:
     value = answer.headers.get("x-ratelimit-reset", "")
     if not _is_count(value):
         return None
-    # The reset is a moment on GitHub's clock, of which only the distance is true on ours; one more
-    # second since it is not said when in that second.
+    # The reset is a time on GitHub's clock, so only its distance holds here. Add one second,
+    # because both times are cut to whole seconds.
     wait = int(value) + 1 - (answer.server_time or now).timestamp()
     return now + timedelta(seconds=wait) if wait > 1 else None
 

@@ -57,7 +57,7 @@ class AgentFailed(Exception):
     """The agent's process did not start, ended early, broke the protocol or exceeded a limit."""
 
 
-def run_agent(  # noqa: PLR0913 - what an attempt is about, and what it may cost
+def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     tree: Path,
     issue: Issue,
     *,

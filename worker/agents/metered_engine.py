@@ -109,7 +109,9 @@ class MeteredEngine:
     def _count(self, question: TokenCountQuestion) -> PipeAnswer:
         size = len(question.text.encode(errors="surrogatepass"))
         if size > _LONGEST_TOKEN * self._engine.context_tokens:
-            return PipeAnswer(question.id, size)  # no token has less than a byte
+            return PipeAnswer(
+                question.id, size
+            )  # a token has at least one byte, so the size is an upper bound
         try:
             return answer_question(self._engine, question)
         except EngineError as error:
@@ -119,6 +121,7 @@ class MeteredEngine:
         """Reserve tokens and return the completions that fit, with their highest cost."""
         paid, price = 0, 0
         with self._lock:
+            # Reserve the highest cost before asking: parallel requests must not pass the limit together.
             left = self._tokens - self._new - self._reserved
             for request in requests:
                 most = _estimate_max_cost(request, self._engine.context_tokens)
@@ -230,6 +233,7 @@ class EngineRequests:
         Raises LimitExceeded for an unreasonable or a parallel request too many.
         """
         self._till.check_limits(question)
+        # Do not block: a process that floods the reader must fail, not slow the worker down.
         if not self._free.acquire(blocking=False):
             raise LimitExceeded(
                 f"the agent's process asked for more than {_TOGETHER} answers at once"
@@ -245,9 +249,11 @@ class EngineRequests:
     def _send_answer(self, work: Future[PipeAnswer]) -> None:
         if work.cancelled():
             return
-        if error := work.exception():  # it is raised where the work is waited for
+        if (
+            error := work.exception()
+        ):  # raised later by `raise_engine_error`, on the thread that waits
             self._broken = error
             self._process.kill()
             return
-        self._free.release()  # first: who hears the answer may ask at once
+        self._free.release()  # release first: the process may ask again as soon as it reads the answer
         self._process.send(encode_message(work.result()))

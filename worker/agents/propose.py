@@ -108,7 +108,7 @@ class ProposePatchesHandler:
         except Postponed:
             goes_on = True
             raise
-        finally:  # whatever else it was, such as a repository that is gone: nobody reads this tree again
+        finally:  # after any other end nobody reads this tree again
             if not goes_on:
                 self.tree_store.discard(job.evaluation)
 
@@ -126,7 +126,9 @@ class ProposePatchesHandler:
 
     def _propose(self, context: Context, job: ProposePatches, task: ProposalTask) -> ProposalResult:
         tree = self.tree_store.find(job.evaluation)
-        if context.claimed.attempt > 1:  # what ended the first attempt may end the next one too
+        if (
+            context.claimed.attempt > 1
+        ):  # the input that crashed the first attempt may crash this one too
             return ProposalResult(lack=RefusalReason.CRASHED)
         if tree is None:
             return ProposalResult(lack=RefusalReason.NO_TREE)
@@ -223,7 +225,7 @@ class ProposePatchesHandler:
         with transaction(context.database) as connection:
             if evaluations.load(connection, task.evaluation.id) is not None:
                 for record in records:
-                    # It uses no hint up, and counts for nothing.
+                    # The attempt keeps its hint unused and does not count.
                     paid = replace(record, guided_by=None, stop=attempts.TAKEN_BACK)
                     attempts.save(connection, task.place, paid)
 

@@ -51,6 +51,7 @@ class SandboxedProcess:
             stderr=pipe,
             env={},
             cwd="/",
+            # A session of its own makes the process the leader of a group that `killpg` can end.
             start_new_session=True,
         )
         self._drain = threading.Thread(target=self._hear_last_words, daemon=True)
@@ -135,6 +136,7 @@ class SandboxedProcess:
     @property
     def _is_running(self) -> bool:
         """Return whether the process runs, without reaping it: its number still names its group."""
+        # WNOWAIT leaves the zombie in place, so its process id cannot be reused before `killpg`.
         how = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, how) is None
 

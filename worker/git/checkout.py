@@ -125,6 +125,7 @@ class Checkouts:
             deadline = time.monotonic() + self.patience_seconds
             while True:
                 try:
+                    # Poll: a blocking flock has no time limit, and a signal would be needed to end it.
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
@@ -142,6 +143,7 @@ def fetch_until(
         _clear_leftovers(git)
         git.fetch(remote, refspecs, depth)
         (git.directory / "depth").write_text(str(depth))
+        # One fetch stays below the limit, but many fetches add up in the same repository.
         if _measure_packs(git.directory) > git.limits.pack_bytes:
             shutil.rmtree(git.directory)
             raise GitTooBig(f"the repository passes {git.limits.pack_bytes} bytes on disk")

@@ -165,7 +165,7 @@ class Git:
         self, arguments: Sequence[str], extra: Mapping[str, str], ok: Sequence[int] = (0,)
     ) -> bytes:
         settings = git.build_config_arguments(_CONFIG)
-        # The shell only sets the limits and then becomes git.
+        # `exec` replaces the shell by git, so the process id and its limits are git's.
         script = 'ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
         limits = [str(_count_blocks(self.limits)), str(self.limits.memory_bytes // 1024)]
         process = subprocess.Popen(
@@ -205,7 +205,7 @@ def _build_remote_environment(remote: Remote) -> dict[str, str]:
     basic = base64.b64encode(f"x-access-token:{remote.token}".encode()).decode()
     return environment | {
         "GIT_CONFIG_COUNT": "1",
-        # Bound to this address: to no other would it be sent.
+        # Git sends this header to this URL only, so a redirect cannot leak the token.
         "GIT_CONFIG_KEY_0": f"http.{remote.url}.extraHeader",
         "GIT_CONFIG_VALUE_0": f"Authorization: Basic {basic}",
     }
@@ -256,6 +256,7 @@ def _read_output(process: subprocess.Popen[bytes], most: int) -> tuple[bytes | N
     reader = threading.Thread(target=drain, daemon=True)
     reader.start()
     out = process.stdout.read(most + 1) if process.stdout else b""
+    # Kill at once: git would block on a full pipe and never end by itself.
     if len(out) > most:
         _kill(process)
     process.wait()

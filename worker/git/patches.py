@@ -124,7 +124,7 @@ def list_changed_files(git: Git, before: str, after: str) -> tuple[ChangedFile, 
     files: list[ChangedFile] = []
     while fields:
         added, deleted, path = fields.pop(0).split(b"\t", 2)
-        if not path:  # a rename: the old and the new path follow by themselves
+        if not path:  # a rename: the old and the new path follow in fields of their own
             _, path = fields.pop(0), fields.pop(0)
         name = path.decode(errors="backslashreplace")
         files.append(ChangedFile(name, _parse_count(added), _parse_count(deleted)))
@@ -151,8 +151,8 @@ def find_merge_base(git: Git, base: str, head: str) -> str | None:
     cut = read_shallow_commits(git)
     if not cut:
         return common or None
-    # In a shallow repository an older common commit can be in sight while a newer one is cut off.
-    # Not if everything above the one we found is whole.
+    # In a shallow repository git may find an older common commit while a newer one is cut off.
+    # The result is certain only if no commit above it is shallow.
     above = git.text("rev-list", base, head, *(["--not", common] if common else [])).split()
     if not common or cut.intersection(above):
         raise BaseNotFound(

@@ -96,7 +96,9 @@ class TreeExporter:
         with self._lock_directory():
             room = Path(mkdtemp(prefix="tree-", dir=self.directory))
             lock = os.open(room, safe_open.FOLDER)
-            fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed, or this process ends
+            fcntl.flock(
+                lock, fcntl.LOCK_EX
+            )  # held until the file is closed or the process ends, even by a crash
         try:
             yield room
         finally:
@@ -145,7 +147,7 @@ def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportRe
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             while (member := tar.next()) is not None:
                 unpacking.take(tar, member)
-                vars(tar)["members"].clear()  # tarfile would remember every one
+                vars(tar)["members"].clear()  # tarfile would keep every member in memory
     except (tarfile.TarError, RecursionError, ValueError, EOFError) as error:
         raise GitError(f"git archive: the output is not a tar: {error}") from error
     finally:
@@ -246,7 +248,7 @@ def _write_tar(git: Git, commit: CommitSha, tar: Path, limits: ExportLimits) -> 
     capped = Git(git.directory, replace(git.limits, pack_bytes=most, seconds=limits.seconds))
     tar.touch()
     try:
-        # Of a tree, not of a commit: then there is nothing to say about the commit.
+        # Archive a tree: for a commit git would add a header that names it.
         capped.output("archive", "--format=tar", f"--output={tar.absolute()}", f"{commit}^{{tree}}")
     except GitTimeout:
         raise
@@ -277,7 +279,7 @@ def _is_abandoned(room: Path) -> bool:
     try:
         lock = os.open(room, safe_open.FOLDER | os.O_NOFOLLOW)
     except OSError:
-        return False  # its user removed it just now, or it is none of ours
+        return False  # its user just removed it, or it is no folder of this store
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -22,7 +22,7 @@ class TreeStore:
         """Hand over a tree by renaming it, so that readers see it whole; it must be on the same
         file system.
         """
-        self.discard(evaluation)  # of another database that counted as far
+        self.discard(evaluation)  # left by another database with the same ids
         os.utime(tree)
         tree.rename(self._path(evaluation))
 
@@ -46,7 +46,7 @@ class TreeStore:
                 if name.isdecimal() and path.stat().st_mtime <= moment:
                     yield EvaluationId(int(name))
             except FileNotFoundError:
-                continue  # its reader is done with it
+                continue  # its reader deleted it meanwhile
 
     def _path(self, evaluation: EvaluationId) -> Path:
         return self.directory / f"{_READY}{int(evaluation)}"

@@ -71,7 +71,7 @@ class EvaluateIssueHandler:
         except NotFound:
             return
         context.check()
-        # What was never read may change our file too.
+        # A patch that could not be read may change the bot's configuration too.
         for candidate in rivals.candidates:
             if candidate.diff is None or FILE in candidate.diff:
                 publish_verdict.check_pull_request(
@@ -83,12 +83,17 @@ class EvaluateIssueHandler:
         self, context: Context, job: EvaluateIssue, stored: StoredRepository, rivals: Rivals
     ) -> None:
         with transaction(context.database) as connection:
+            # The group is decided twice. This first decision runs outside the fenced transaction: it finds out
+            # whether a tree must be exported, because a git fetch takes seconds and must not hold row locks.
             plan = _plan_alternatives(connection, job, rivals, has_agent=self.has_agent)
         with self._open_tree(stored.ref, plan) as exported:
             if plan.base is not None and exported is None:
                 plan = plan.without_new(RefusalReason.NO_BASE)
             context.check()
             with context.transaction() as connection:
+                # The second decision binds. It runs under the fence with the rows of this moment, so a command or
+                # another evaluation that came during the fetch counts. If it now wants a tree that was not
+                # exported, `_freeze` postpones the job and both decisions are made again.
                 group = save_rivals(connection, stored.ref, rivals)
                 newest = _load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
@@ -102,7 +107,7 @@ class EvaluateIssueHandler:
                     )
                 elif isinstance(decision, WaitForMore):
                     groups.set_waiting(connection, group, decision.reason)
-                    # Of an issue that was closed meanwhile, or of rivals that are none any more.
+                    # The issue was closed, or its rivals left the group: stop their evaluation.
                     _supersede_jobs(
                         connection, evaluations.supersede_unpublished(connection, group)
                     )
@@ -276,7 +281,8 @@ def _freeze(
     created = evaluations.create(connection, job.repository, replace(new, asked=asked))
     _supersede_jobs(connection, created.superseded)
     if exported is not None:
-        # Before the transaction ends, so that who reads of it finds it; if it fails, the clock sweeps.
+        # Hand over before the commit, so that whoever reads the row finds the tree.
+        # If the commit fails, the periodic cleanup removes the tree.
         exported.hand_over(created.id)
     yield _plan_next_job(job, created.id, new.alternatives_wanted)
 

@@ -67,7 +67,7 @@ class ReconcileHandler:
         try:
             pulls = rest_reader.list_open_pulls(self.github, stored.ref)
         except (NotFound, Unprocessable):
-            return  # gone, or taken from us: the webhook that says so is late, or was lost
+            return  # deleted or uninstalled: the webhook about it is late or lost
         quiet = get_quiet_seconds(stored.config_text, self.least_quiet_seconds)
         missed = find_missed_pulls(pulls, heads, datetime.now(UTC))
         with context.transaction() as connection:

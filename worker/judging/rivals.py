@@ -160,7 +160,7 @@ class RivalCollector:
         except CheckoutBusy as error:
             raise Postponed(str(error), after_seconds=BUSY_SECONDS) from error
         except GitUnreachable:
-            self.github.tokens.forget(scope)  # git doesn't say whether it was the token
+            self.github.tokens.forget(scope)  # git does not say whether the token was the cause
             raise
         return {
             pull.number: _build_candidate(pull, patch)
@@ -189,7 +189,7 @@ def _build_candidate(pull: PullFacts, fetched: FetchedPull | RefusedPull) -> Can
     if isinstance(fetched, RefusedPull):
         why, again = fetched.detail, fetched.reason.is_transient
         return Candidate(pull.number, pull.head_sha, pull.base_sha, None, 0, why, read_again=again)
-    # Bytes that are no UTF-8 are shown as U+FFFD: the model would not read them either.
+    # Bytes that are not UTF-8 become U+FFFD: a model cannot read them anyway.
     text = fetched.diff.decode("utf-8", "replace")
     return Candidate(pull.number, pull.head_sha, pull.base_sha, text, len(fetched.files))
 

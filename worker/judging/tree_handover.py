@@ -102,7 +102,7 @@ class TreeHandover:
         try:
             fetch_until(git, remote, [build_refspec(base.branch)[0]], require)
         except GitUnreachable:
-            self.github.tokens.forget(scope)  # git doesn't say whether it was the token
+            self.github.tokens.forget(scope)  # git does not say whether the token was the cause
             raise
 
 

@@ -55,7 +55,7 @@ class VerifyGroupHandler:
         if evaluation is None or evaluation.state != "collected":
             return
         if evaluation.alternatives_wanted:
-            return  # not yet: agents are at work for it
+            return  # agents still write; their job plans this one again
         trained = self.trained_models
         bench = (
             trained.choose_judge(context.database, evaluation, self.load_judge)

@@ -64,7 +64,7 @@ def build_task(
 def compute_digest(settings: TrainSettings) -> str:
     """Return a SHA-256 of plan, settings and version; it changes when a new training would differ."""
     parts = [settings.model_dump_json(), version("r4p-bot")]
-    with suppress(OSError, ValueError):  # one that comes with the bot is named, and changes with it
+    with suppress(OSError, ValueError):  # a built-in plan has no file; it changes with the version
         parts.append(Path(settings.train_plan or "").read_text())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -154,15 +154,15 @@ def explain_end(
 def _explain_exit(training: Training, why: str, log: str) -> TrainingEnded | EngineDown | None:
     last_lines = _shorten_log(log)
     match training.stage, why:
-        case TrainingStage.DATASET, "exit code 3":  # there is nothing to learn from
+        case TrainingStage.DATASET, "exit code 3":  # exit code 3: nothing to learn from
             return TrainingEnded(TrainingState.SKIPPED, last_lines)
-        case _, "exit code 5":  # there is nobody to ask; nothing was decided
+        case _, "exit code 5":  # exit code 5: no server; nothing was decided
             return EngineDown(last_lines)
         case _, "":
             left = f"it succeeded but left no result in {training.folder}"
             return TrainingEnded(TrainingState.FAILED, f"{training.stage}: {left}")
     began = training.stage is TrainingStage.RUN and read_progress(training)
-    if why == "exit code 2" or (why.startswith("exit code") and not began):  # 2: it refuses
+    if why == "exit code 2" or (why.startswith("exit code") and not began):  # exit code 2: refused
         return TrainingEnded(
             TrainingState.FAILED, f"{training.stage}: {why}: {last_lines or 'it said nothing'}"
         )
@@ -194,7 +194,7 @@ def read_json(path: Path) -> Document | None:
 
 
 def _parse_object(text: str) -> Document | None:
-    # PostgreSQL's JSON has no NaN, and one in the metrics is what must be seen.
+    # PostgreSQL's JSON has no NaN; as text a NaN in the metrics stays visible.
     try:
         document = json.loads(text, parse_constant=str)
     except ValueError:
@@ -232,7 +232,7 @@ def read_issues(dataset: Path) -> frozenset[DatasetIssue]:
 
     Raises OSError or ValueError.
     """
-    from pyarrow import parquet  # noqa: PLC0415 (loads once a dataset was built, in no other worker)
+    from pyarrow import parquet  # noqa: PLC0415 (only the train worker needs this heavy library)
 
     issues: set[DatasetIssue] = set()
     for path in dataset.glob("*.parquet"):

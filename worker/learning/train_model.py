@@ -98,9 +98,7 @@ class TrainModelHandler:
             raise Postponed(str(error), after_seconds=_LATER_SECONDS) from error
         with context.transaction() as connection:
             trainings.end(connection, training, state, why, model)
-        if (
-            state is TrainingState.SKIPPED
-        ):  # nothing was learnt from it, and each day brings another one
+        if state is TrainingState.SKIPPED:  # an unused dataset; each day would add another one
             shutil.rmtree(training.dataset, ignore_errors=True)
         level = logging.ERROR if state is TrainingState.FAILED else logging.INFO
         log.log(level, "training %d %s: %s", training.id, state, why)

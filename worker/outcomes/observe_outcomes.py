@@ -32,7 +32,7 @@ from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
 THUMBS = frozenset({"+1", "-1"})
-_CLOCKS_DIFFER = timedelta(days=1)  # a revert is dated by whoever's machine made it
+_CLOCKS_DIFFER = timedelta(days=1)  # a revert carries the time of its author's machine
 _BUSY_SECONDS = 300.0
 
 
@@ -100,7 +100,7 @@ class PollReactionsHandler:
                 self.github, repository, CommentId(effect.github_id)
             )
         except NotFound:
-            return  # somebody deleted the comment, and with it what its thumbs are now
+            return  # the comment was deleted, so its present thumbs are unknown
         with context.transaction() as connection:
             recorded = outcome_events.list_shown_reactions(connection, job.repository, job.issue)
             events = list(compare_reactions(job.issue, reactions, recorded, datetime.now(UTC)))
@@ -129,7 +129,7 @@ class MeasureSurvivalHandler:
         except CheckoutBusy as error:
             raise Postponed(str(error), after_seconds=_BUSY_SECONDS) from error
         except GitUnreachable:
-            # git doesn't say whether it was the token.
+            # git does not say whether the token was the cause.
             self.github.tokens.forget(Scope.for_repository(repository, Purpose.READ))
             raise
         with context.transaction() as connection:
@@ -143,7 +143,7 @@ class MeasureSurvivalHandler:
         measured = survival.measure_survival(
             self.checkouts, repository, token, wanted, merged.branch
         )
-        # A patch that only deletes has no share; to call it 0 would be to call it reverted.
+        # A patch that only deletes lines has no share: 0 would mean that it was reverted.
         if measured.share is not None:
             yield OutcomeEvent(
                 kind=EventKind.SURVIVAL,
@@ -195,7 +195,7 @@ def compare_reactions(
             yield replace(
                 event,
                 source=f"{event.source}:gone",
-                # GitHub doesn't say when; after it came, whatever our clocks say.
+                # GitHub does not tell the time of removal; it must be after the time of creation.
                 occurred_at=max(now, event.occurred_at + timedelta(seconds=1)),
                 details=replace(event.details, gone=True),
             )

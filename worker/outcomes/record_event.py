@@ -71,7 +71,7 @@ class RecordEventHandler:
         seen = observe(event, delivery.received_at, self.mention)
         promised = find_closing_issues(event, self.host)
         with context.transaction() as connection:
-            # The delivery may have been purged since; asking again also holds off a purge.
+            # The delivery may be purged by now. Loading it again also blocks a purge.
             if webhook_state.load_delivery(connection, job.delivery) is None:
                 return
             if not webhook_state.apply_event(connection, event, delivery.received_at):

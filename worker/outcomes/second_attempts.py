@@ -187,7 +187,7 @@ def _decide(connection: Connection, evaluation: Evaluation, remark: Remark) -> H
         tried=attempts.count_tried(connection, evaluation.group, bases, attempts.hash_issue(issue)),
         today=proposals.count_today(connection, evaluation.group),
         spent=attempts.sum_cost(connection, evaluation.repository),
-        has_agent=True,  # it wrote these; if it is gone by now, that is said when the attempt is to be made
+        has_agent=True,  # it wrote these; a missing agent is reported when the attempt is due
     )
     hinted = hints.find_hinted(
         connection, [alternative.attempt for alternative in evaluation.alternatives]

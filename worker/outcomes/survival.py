@@ -172,8 +172,9 @@ def _find_range(git: Git, merged: MergedPull, head: str, base: str, merge: str) 
         began = find_merge_base(git, base, merged.head)
         if began is not None and began != merged.head:
             return began, merged.head
-    # The base already holds the head, or the head has moved on since: what the merge made is left,
-    # of which a rebase of several commits shows only the last.
+    # The base contains the head already, or the head moved since. What remains is the merge's own
+    # commit,
+    # which after a rebase of several commits is only the last of them.
     if not git.succeeds("rev-parse", "--verify", "--quiet", f"{merge}^1"):
         raise BaseNotFound(f"{merge}: its parent was not fetched")
     return git.text("rev-parse", f"{merge}^1"), merge

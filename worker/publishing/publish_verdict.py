@@ -56,7 +56,7 @@ class PublishVerdictHandler:
             late = evaluations.is_overtaken(connection, evaluation)
         heads = None if late else self._read_heads(stored.ref, evaluation)
         if heads is None or heads.issue is None:
-            # A newer verdict is out, or the issue is gone.
+            # A newer verdict is published, or the issue was deleted.
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
             return

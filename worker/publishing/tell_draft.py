@@ -35,7 +35,7 @@ class TellDraftHandler:
                 asked.where, draft.id, draft.alternative, draft.not_opened
             )
         else:
-            return  # somebody asked again, and will be told
+            return  # somebody asked again; a later job replies
         try:
             self.replies.tell_draft(stored.ref, asked.under, asked.where, draft.id, body)
         except NotFound:

@@ -68,9 +68,12 @@ class Heartbeat:
     def _beat(self) -> None:
         sure_until = time.monotonic() + self._pace.lease_seconds
         while not self._over.wait(self._pace.heartbeat_seconds):
+            # Take the time before the query: the new lease starts no earlier, so `sure_until` never
+            # claims more time than the database granted.
             asked = time.monotonic()
             try:
                 is_held = jobs.heartbeat(self._database, self._claimed, self._pace.lease_seconds)
+            # Without an answer the lease may still hold: go on until it must have ended.
             except SQLAlchemyError:
                 is_held = asked < sure_until
             else:
@@ -167,6 +170,7 @@ class Runner:
                 jobs.bury(self.database, claimed, why)
 
     def _ring(self, stored: list[StoredJob]) -> None:
+        # Ring after the handler, outside its transactions: a worker must find the committed rows.
         for job in {job.id: job for job in stored if job.is_due}.values():
             if not self.doorbell.ring(job.queue, job.id):
                 return  # the sweeper rings for what is left

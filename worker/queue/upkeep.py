@@ -74,7 +74,7 @@ class Upkeep:
         try:
             with self.database.begin() as connection:
                 dead = upkeep.release_expired(connection, self.pace.max_attempts)
-        except IntegrityError:  # the same work was stored in this very moment: next sweep
+        except IntegrityError:  # the same work was stored at this moment; the next sweep continues
             return ()
         for job in dead:
             log.error("job %s gave up: %s", job, upkeep.LEFT_BEHIND)

@@ -90,7 +90,7 @@ def find_missed(
     every = [tuple(mine) for _, mine in groupby(by_guid, key=lambda attempt: attempt.guid)]
     begun = [
         mine for mine in every if not mine[-1].is_redelivery
-    ]  # else it began before what is settled
+    ]  # else its first attempt lies before the settled time
     last_word = {mine[-1].switches: mine[-1].id for mine in sorted(begun, key=_get_first_id)}
     never = [
         mine

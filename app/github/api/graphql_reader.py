@@ -30,8 +30,8 @@ def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
     closing, events = list(issue.closing.nodes), list(issue.timeline_items.nodes)
     page, pages = issue, 1
     while _has_more(page) and pages < MOST_PAGES:
-        # A list that has ended is asked for what is behind its end: nothing, and that without a
-        # cursor, so that the last one is kept. From none, GitHub would begin at the start again.
+        # Keep the last cursor of a list that has ended: the query then returns nothing for it.
+        # Without a cursor GitHub would start from the beginning.
         cursors = {
             "closing": page.closing.page_info.end_cursor or cursors["closing"],
             "events": page.timeline_items.page_info.end_cursor or cursors["events"],
@@ -54,7 +54,9 @@ def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFact
         github, repository, graphql_queries.REPOSITORY, {}, graphql_issues.RepositoryAnswer
     )
     if answer.repository is None:
-        raise NotFound(f"repository {repository.full_name} does not exist, or the App may not see it")
+        raise NotFound(
+            f"repository {repository.full_name} does not exist, or the App may not see it"
+        )
     return answer.repository.facts()
 
 
@@ -97,7 +99,9 @@ def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> 
         Scope.for_repository(ref.repository, Purpose.PUBLISH), question, may_miss=True
     )
     if answer.repository is None:
-        raise NotFound(f"repository {ref.repository.full_name} does not exist, or the App may not see it")
+        raise NotFound(
+            f"repository {ref.repository.full_name} does not exist, or the App may not see it"
+        )
     return answer.repository.facts()
 
 

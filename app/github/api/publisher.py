@@ -143,7 +143,7 @@ class Publisher:
         return github_id
 
     def _send(self, thing: "_PublishedItem", call: Call, github_id: int | None) -> int:
-        # The turn comes first: a plan without a send would make the next attempt look in vain.
+        # Get the permit before planning: a plan without a send makes the next attempt search in vain.
         permit = self.github.permit_write(thing.key.repository)
         self.effects.plan(thing.key, github_id)
         try:

@@ -132,6 +132,7 @@ class Tokens:
         Raises Unauthorized (unknown App or wrong key), NotFound (not installed any more) or
         Unprocessable (missing permission or repository).
         """
+        # One lock per scope: a slow fetch for one repository must not block tokens for others.
         with self._lock:
             lock = self._locks.setdefault(scope, threading.Lock())
         with lock:
@@ -157,7 +158,7 @@ class Tokens:
         answer = self._transport.send(call, self._app.authorization())
         grant = rest.read_slice(rest.TokenGrant, call, answer)
         remember(grant.token)
-        # Measured on GitHub's own clock, so that ours may be wrong.
+        # Measure the life on GitHub's clock, so a wrong local clock does no harm.
         made_at = answer.server_time or self._transport.clock()
         life = max(0.0, (grant.expires_at - made_at).total_seconds())
         margin = min(LONGEST_MARGIN_SECONDS, life / 10)

@@ -160,6 +160,7 @@ class GitHub:
     def _send(self, scope: Scope, call: Call) -> Response:
         try:
             return self._send_once(scope, call)
+        # A 401 proves that GitHub did nothing, so even a write may be sent once more with a new token.
         except Unauthorized:
             self.tokens.forget(scope)
         return self._send_once(scope, call)

@@ -88,7 +88,7 @@ def freeze(limits: WriteLimits, now: float, until: float) -> WriteLimits:
 
 
 def _count_tokens(limits: WriteLimits, now: float) -> float:
-    # A clock that went back gives nothing and takes nothing.
+    # A clock that went back neither adds nor removes tokens.
     rested = max(0.0, now - limits.counted_at) * PER_SECOND
     return min(float(BURST), limits.tokens + rested)
 

@@ -64,7 +64,7 @@ class Transport:
             verify=True,
             retry=build_retry(),
             pool_size=8,
-            # Pace is kept by the limiter that all processes share, not per connection.
+            # The limiter that all processes share sets the pace, so disable PyGithub's.
             seconds_between_requests=0,
             seconds_between_writes=0,
             api_version=API_VERSION,
@@ -88,7 +88,7 @@ class Transport:
             )
         except requests.RequestException as error:
             raise errors.from_transport(call, error) from error
-        except RuntimeError as error:  # PyGithub's word for a redirect to another host or scheme
+        except RuntimeError as error:  # PyGithub's error for a redirect to another host or scheme
             raise errors.NotFound(f"{call}: {error}; correct R4P_GITHUB_URL") from error
         if 200 <= answer.status < 300 or answer.status == 304:
             return answer

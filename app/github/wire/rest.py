@@ -192,4 +192,6 @@ def parse_slice(shape: type[Read], call: Call, value: Any) -> Read:
         return TypeAdapter(shape).validate_python(value)
     except ValidationError as error:
         where = ", ".join(".".join(map(str, e["loc"])) for e in error.errors()[:3])
-        raise build_lost_answer_error(call, f"{call}: missing or invalid fields in the answer: {where}") from error
+        raise build_lost_answer_error(
+            call, f"{call}: missing or invalid fields in the answer: {where}"
+        ) from error

@@ -34,7 +34,7 @@ def issues(training):
 def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
     database, database_url, tmp_path, monkeypatch
 ):
-    groups = learnable_repository.labelled(tmp_path / "groups.jsonl", 24)
+    groups = learnable_repository.write_labelled_groups(tmp_path / "groups.jsonl", 24)
     apart = groups.read_text().splitlines(keepends=True)[:3]
     for number, line in enumerate(apart):
         (tmp_path / f"{number}.jsonl").write_text(line)

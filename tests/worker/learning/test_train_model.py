@@ -166,7 +166,7 @@ def test_an_empty_corpus_is_skipped_by_the_real_builder(database, handler):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"train_plan": "reward-model"}, "reward-model makes no adapter that judges"),
+        ({"train_plan": "reward-model"}, "reward-model trains no adapter for judging"),
         ({"train_plan": "guided-dpo"}, 'set R4P_TRAIN_RUN_ARGS="--material FILE"'),
         ({"train_plan": "cpu-smok"}, "plan cpu-smok can't be read"),
         ({"train_run_args": "--bse /models/base"}, "No such option: --bse"),

@@ -35,7 +35,7 @@ def train(arguments: list[str], faults: dict) -> int:
     if faults.get("silent"):
         return 0
     if run.exists() and "--resume" not in arguments:
-        sys.stderr.write(f"{run} holds a run already; go on with --resume\n")
+        sys.stderr.write(f"{run} holds a run already; resume it with --resume\n")
         return 2
     run.mkdir(exist_ok=True)
     with (run / "starts").open("a") as starts:

@@ -80,7 +80,7 @@ class Kubernetes:
         container = {
             "name": "train",
             "image": self.image,
-            # A shell, so that the log lies beside what the task writes and outlives the pod.
+            # A shell writes the log into the task's folder, where it outlives the pod.
             "command": [
                 "/bin/sh",
                 "-c",

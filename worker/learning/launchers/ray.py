@@ -61,7 +61,7 @@ class Ray:
             *(f"--submission-id={task.name}", f"--runtime-env-json={settings}", "--no-wait"),
             *gpus,
             *shlex.split(self.options),
-            # by a file: Ray joins an entrypoint so that a shell would expand what is quoted
+            # Use a file: Ray joins the entrypoint's words, so a shell would expand quoted text.
             *("--", "sh", str(_get_script_path(task))),
         ]
 

@@ -52,7 +52,7 @@ class Slurm:
             "--open-mode=append",
             "--no-requeue",
             "--nodes=1",
-            # what it is told stands in the script; sbatch's default sends all that this process knows
+            # The script holds the settings. By default sbatch sends this process's whole environment.
             "--export=NONE",
             *gpus,
             *shlex.split(self.options),

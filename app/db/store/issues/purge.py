@@ -42,13 +42,13 @@ def purge(
     connection.execute(select(func.pg_advisory_xact_lock(installation)))
     tombstone = {"installation_id": installation, "repository_id": number or _ALL}
     connection.execute(insert(forgotten).values(**tombstone).on_conflict_do_nothing())
-    # A delivery comes with its job at any moment: one that comes in between must not stay without it.
+    # Delete jobs before deliveries: a delivery arriving meanwhile must not stay without its job.
     for table in (jobs, deliveries):
         statement = delete(table).where(table.c.installation_id == installation)
         if number is not None:
             statement = statement.where(table.c.repository_id == number)
         if table is jobs:
-            # The purge itself is still running, and git objects are still on a disk.
+            # Keep the running purge itself, and jobs that delete git objects from disks.
             waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
             statement = statement.where(jobs.c.state != "running", ~waits)
         connection.execute(statement)

@@ -162,7 +162,7 @@ def _save_repositories(
     for repository in listed:
         values = {"installation_id": installation, "full_name": repository.full_name}
         statement = insert(repositories).values(id=repository.id, **values)
-        # Written only when it differs: every delivery comes through here.
+        # Write only a difference, because every delivery comes through here.
         changed = (statement.excluded.full_name != repositories.c.full_name) | (
             statement.excluded.installation_id != repositories.c.installation_id
         )
@@ -188,7 +188,7 @@ def _update_pull(connection: Connection, event: PullRequestEvent, received_at: d
         connection.execute(here.values(state="merged", updated_at=latest))
         return
     state = "closed" if event.action == PullAction.CLOSED else "open"
-    # GitHub's times are whole seconds.
+    # GitHub's times are whole seconds, so compare whole seconds.
     newer = func.date_trunc("second", pull_requests.c.updated_at) <= moment
     connection.execute(
         here.where(pull_requests.c.state != "merged").values(

@@ -279,7 +279,7 @@ def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
 
 
 def _to_json(details: Details) -> dict[str, object]:
-    # By identity: a share of 0.0 equals False and must stay.
+    # Compare by identity: a share of 0.0 equals False and must stay.
     values = asdict(details).items()
     return {name: value for name, value in values if value is not None and value is not False}
 

@@ -101,7 +101,7 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
     """Update the outcomes of pull requests; correct ones stay untouched."""
     for pull in sorted(pulls):
-        # Two deliveries about one pull request may be recorded at once: the second sees the first.
+        # Lock, because two deliveries about one pull request may be recorded at once.
         lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
         connection.execute(select(func.pg_advisory_xact_lock(lock)))
         replace_outcomes(connection, number, pull, derive(load_history(connection, number, pull)))

@@ -61,7 +61,7 @@ select exists (select from stored) as is_new, id, queue, is_due
 from (values (1)) as always left join ready on true
 """
 
-# Found by its own delivery, or by a key that another delivery's job has absorbed it under.
+# Find the dead jobs by the delivery, or by the key under which another delivery's job absorbed them.
 _REARM: Final = """
 update jobs set state = 'ready', attempt = 0, error = null, finished_at = null, run_after = now(),
     waits_for = null, waits = 0, waits_since = null
@@ -89,7 +89,7 @@ def create_pool(database_url: str, *, size: int) -> Pool:
         kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
         min_size=1,
         max_size=size,
-        timeout=3.5,  # longer than a stall that a busy database may have, shorter than GitHub waits
+        timeout=3.5,  # longer than a busy database stalls, shorter than GitHub waits
         reconnect_timeout=10.0,
         open=False,
     )
@@ -105,7 +105,7 @@ async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> 
     except PoolTimeout:
         raise
     except OperationalError:
-        # The connection may only have been left over from before a restart of the database.
+        # The connection may be a leftover from before a database restart: try a fresh one.
         await pool.check()
         return await _accept(pool, delivery, planned)
 
@@ -135,7 +135,7 @@ async def _rearm(
     keys = [item.job.key for item in planned]
     try:
         rearmed = await connection.execute(_REARM, {"delivery": guid, "keys": keys})
-    except UniqueViolation:  # the same work was stored by someone else in this very moment
+    except UniqueViolation:  # another process stored the same work at this moment
         return AcceptedDelivery(StoreResult.DUPLICATE, ())
     jobs = tuple(
         StoredJob(JobId(row[0]), Queue(row[1]), is_due=True) for row in await rearmed.fetchall()

@@ -71,8 +71,8 @@ def serialize_jobs(planned: Sequence[Planned]) -> str:
     return json.dumps(list(rows.values()))
 
 
-# A job that is already due is left alone: it will see the present state when it is claimed, and
-# pushing it back would let a busy issue, or a bystander's event, delay what somebody asked for.
+# A due job stays as it is: it reads the present state when it is claimed. Pushing it back would
+# let a busy issue, or another person's event, delay what somebody asked for.
 STORE: Final = f"""
 insert into jobs
     (kind, queue, key, wish, payload, installation_id, repository_id, delivery_guid, run_after)
@@ -101,7 +101,8 @@ jsonb_to_recordset(%(jobs)s::jsonb) as planned(
 
 _ENQUEUE: Final = f"with planned as (select * from {PLANNED}) {STORE}"
 
-# Not `not exists`: that may be planned as a join which reads every running job at each claim.
+# A scalar subquery instead of `not exists`, which PostgreSQL may plan as a join over all running
+# jobs. `skip locked` lets workers claim different jobs without waiting for each other.
 _CLAIM: Final = """
 update jobs set state = 'running', attempt = attempt + 1, token = token + 1, claimed_at = now(),
     lease_until = now() + %(lease)s * interval '1 second'
@@ -117,8 +118,8 @@ returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, wa
 _CLAIM_ONE: Final = _CLAIM.format(wanted="id = %(job)s")
 _CLAIM_NEXT: Final = _CLAIM.format(wanted="queue = %(queue)s")
 
-# Running, said so that the planner looks the job up by its id: the partial indexes on running
-# jobs look small to it, and are full of entries of jobs that have ended since.
+# This means `state = 'running'`, written so that the planner uses the id: the partial indexes on
+# running jobs look small, but hold many entries of jobs that ended.
 OURS: Final = (
     "id = %(id)s and token = %(token)s and state not in ('ready', 'done', 'dead', 'superseded')"
 )
@@ -130,7 +131,7 @@ _CLOSE: Final = f"""
 update jobs set state = %(state)s, error = %(error)s, finished_at = now(), lease_until = null
 where {OURS} returning id
 """
-# One ready job per key and wish: when a newer one waits already, it does this work too.
+# Only one job per key and wish may be ready: if a newer one waits already, it does this work too.
 _AGAIN: Final = f"""
 update jobs set error = %(error)s, lease_until = null, attempt = attempt - %(forgiven)s,
     waits_for = %(who)s, waits = %(times)s,
@@ -260,7 +261,7 @@ def _claim(database: Engine, statement: str, values: Mapping[str, Json]) -> Clai
         return None
     try:
         return _build_claimed(row, parse_job(row.kind, row.payload))
-    except ValueError as error:  # of another release; it may know this kind
+    except ValueError as error:  # a worker of another release may know this kind
         log.warning("job %s needs a worker of another release: %s", row.id, error)
         unknown = _build_claimed(row, Job(row.payload.get("installation", 0)))
         postpone(database, unknown, str(error), after_seconds=60)
@@ -306,6 +307,7 @@ def _identify(claimed: ClaimedJob) -> dict[str, Json]:
 
 def _fetch_one(database: Engine, statement: str, values: Mapping[str, Any]) -> Row[Any] | None:
     with database.connect() as connection:
+        # One statement needs no transaction; autocommit saves two round trips.
         autocommit = connection.execution_options(isolation_level="AUTOCOMMIT")
         return autocommit.exec_driver_sql(statement, dict(values)).first()
 
