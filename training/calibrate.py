@@ -20,11 +20,7 @@ from model.evaluation.judge_catalog import get_production_engine, strip_suffixes
 from model.evaluation.judgement_columns import Floats, Indices, build_columns
 from model.evaluation.metrics import METRICS
 from training.calibrators import recipes
-from training.calibrators.evidence import (
-    GroupEvidence,
-    collect_evidence,
-    list_rows,
-)
+from training.calibrators.evidence import GroupEvidence, collect_evidence, list_rows
 from training.calibrators.fitting import (
     CalibratorFit,
     ClaimTargets,
@@ -65,7 +61,7 @@ def main(
     if png and fitted.briers:
         try:
             bins = bin_beliefs(fitted.held_out, *_list_truths(groups))
-            draw_diagram(bins, "Reliability on held-out issues", png)
+            draw_diagram(bins, png)
         except ImportError:
             _stop(f"{describe_installation(['matplotlib'], 'report')}, or leave out --png")
 

@@ -5,7 +5,7 @@ seed draws
 the same issues. A share of exactly 0 or 1 is 0 or 1 in every draw, so its interval is Wilson's instead.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,20 +60,24 @@ class IssueRows:
             )
 
 
-def index_issues(judged: Sequence[JudgedGroup]) -> IssueRows:
-    """Collect the rows of each issue, in the order of `build_columns(judged)`."""
+def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
+    """Collect the rows of each issue, from the issue and the number of patches of each group in order."""
     patches: dict[str, list[int]] = {}
-    groups: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     row = 0
-    for number, group in enumerate(judged):
-        groups.setdefault(group.instance_id, []).append(number)
-        rows = range(row, row + len(group.patches))
-        patches.setdefault(group.instance_id, []).extend(rows)
-        row += len(group.patches)
+    for number, (issue, size) in enumerate(groups):
+        numbers.setdefault(issue, []).append(number)
+        patches.setdefault(issue, []).extend(range(row, row + size))
+        row += size
     return IssueRows(
         tuple(np.asarray(rows, dtype=np.intp) for rows in patches.values()),
-        tuple(np.asarray(rows, dtype=np.intp) for rows in groups.values()),
+        tuple(np.asarray(rows, dtype=np.intp) for rows in numbers.values()),
     )
+
+
+def index_issues(judged: Sequence[JudgedGroup]) -> IssueRows:
+    """Collect the rows of each issue, in the order of `build_columns(judged)`."""
+    return collect_rows((group.instance_id, len(group.patches)) for group in judged)
 
 
 def estimate_metrics(

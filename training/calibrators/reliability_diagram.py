@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from model.evaluation.bootstrap import compute_effective_size
+from model.evaluation.bootstrap import Estimate, compute_effective_size
 from model.evaluation.judgement_columns import Floats, Indices
 from model.evaluation.metrics import split_into_bins
+from model.evaluation.report.content import Curve, Curves
 from model.evaluation.wilson import compute_wilson_interval
 
 
@@ -35,27 +36,15 @@ def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[Reliab
     ]
 
 
-def draw_diagram(bins: Sequence[ReliabilityBin], title: str, path: Path) -> None:
+def draw_diagram(bins: Sequence[ReliabilityBin], path: Path) -> None:
     """Draw the diagram as a PNG. Raises ImportError without matplotlib."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - only a picture needs matplotlib
+    from model.evaluation.report.drawing import LIGHT, draw_png  # noqa: PLC0415 - needs matplotlib
 
-    figure = Figure(figsize=(5, 5), dpi=150, layout="constrained")
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], linestyle=":", color="grey", label="as believed")
-    beliefs = [bin_.belief for bin_ in bins]
-    shares = [bin_.correct for bin_ in bins]
-    errors = [
-        [bin_.correct - bin_.low for bin_ in bins],
-        [bin_.high - bin_.correct for bin_ in bins],
-    ]
-    axes.errorbar(beliefs, shares, yerr=errors, marker="o", capsize=3, label="95 % interval")
-    for bin_ in bins:
-        axes.annotate(str(bin_.patches), (bin_.belief, bin_.low), fontsize=7, ha="center", va="top")
-    axes.set(
-        xlim=(0, 1), ylim=(0, 1), xlabel="believed", ylabel="share that is correct", title=title
+    points = tuple((item.belief, Estimate(item.correct, item.low, item.high)) for item in bins)
+    curve = Curve("held-out issues, with 95 % intervals", 0, points)
+    path.write_bytes(
+        draw_png(Curves("mean belief", "share that is correct", (curve,), diagonal=True), LIGHT)
     )
-    axes.legend(loc="upper left")
-    figure.savefig(path)
 
 
 def count_effective_trials(weights: Floats, issues: Indices) -> float:

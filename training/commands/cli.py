@@ -1,5 +1,6 @@
 """The sub-commands of `r4p train`. Each loads its heavy modules only when it is called."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -25,11 +26,13 @@ def _commands(
     context.obj = called  # the command name to show in the help of a sub-command
 
 
-_PASSED_ON = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],
-}
+def _run_function(function: Callable[..., None], context: typer.Context, name: str) -> None:
+    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command.command()(function)
+    command(context.args, prog_name=name)
+
+
+_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -56,9 +59,7 @@ def outcomes(context: typer.Context) -> None:
     """Compare a trained model's verdicts with outcomes: `r4p models outcomes`."""
     from training.commands.outcomes import outcomes as tell
 
-    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    command.command()(tell)
-    command(context.args, prog_name=context.obj or "r4p train outcomes")
+    _run_function(tell, context, context.obj or "r4p train outcomes")
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -66,9 +67,7 @@ def attempts(context: typer.Context) -> None:
     """Write agents' attempts to a file, for plans that learn from pairs of attempts."""
     from training.commands.export import attempts as write
 
-    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    command.command()(write)
-    command(context.args, prog_name="r4p train attempts")
+    _run_function(write, context, "r4p train attempts")
 
 
 @main.command(name="export-verl", context_settings=_PASSED_ON)
@@ -92,15 +91,11 @@ def evaluate(context: typer.Context) -> None:
     """Measure a trained model beside the champion, and decide whether it may judge."""
     from training.commands.evaluate import evaluate as decide
 
-    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    command.command()(decide)
-    command(context.args, prog_name="r4p train evaluate")
+    _run_function(decide, context, "r4p train evaluate")
 
 
 @main.command()
-def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Show the trainings of the bot: the progress of the running one, and the end of the others."""
     from app.operator import training_status
 

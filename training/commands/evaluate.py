@@ -38,8 +38,7 @@ _KeyFile = Annotated[
     Path | None, typer.Option(help="File that holds the API key and nothing else.")
 ]
 _LearntFrom = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Dataset of the training, if it is another one."),
+    Path | None, typer.Option(metavar="DIR", help="Dataset of the training, if it is another one.")
 ]
 _Splits = Annotated[
     list[str] | None,

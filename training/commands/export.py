@@ -14,9 +14,7 @@ from training.plans import plan_file
 from training.plans.plan import TrainPlan
 
 
-def attempts(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="File to create.")],
-) -> None:
+def attempts(out: Annotated[Path, typer.Option(metavar="FILE", help="File to create.")]) -> None:
     """Write agents' attempts and their labels, from repositories with `training: on`."""
     with corpus.open_corpus() as store:
         attempt_list = store.list_attempts()

@@ -26,7 +26,7 @@ def report(
     """
     require_extras(_NAME, "report")
     from model.evaluation.report.html_page import PAGE, write_report
-    from training.report.outline import build_page
+    from training.report.overview import build_page
     from training.report.run_reader import read_run
 
     try:

@@ -29,20 +29,18 @@ def collect_replies(
 ) -> list[GroupReplies]:
     """Collect the replies to each group, in their order. Raises EngineDown."""
 
-    def one(group: TrainingGroup) -> GroupReplies:
+    def ask(group: TrainingGroup) -> GroupReplies:
         issue = build_issue(group)
         candidates = [
             Patch(build_candidate_id(index), group.patches[index])
             for index in list_occupied_seats(group)
         ]
-        heard = replies_from_verdict(
-            group, verifier.verify(issue, candidates, votes=settings.votes)
-        )
+        replies = score_verdict(group, verifier.verify(issue, candidates, votes=settings.votes))
         on_group()
-        return heard
+        return replies
 
     with ThreadPoolExecutor(settings.concurrency) as pool:
-        return list(pool.map(one, groups))
+        return list(pool.map(ask, groups))
 
 
 def build_issue(group: TrainingGroup) -> Issue:
@@ -61,7 +59,7 @@ def build_candidate_id(index: int) -> PatchId:
     return PatchId(f"candidate-{index + 1}")
 
 
-def replies_from_verdict(group: TrainingGroup, verdict: GroupVerdict) -> GroupReplies:
+def score_verdict(group: TrainingGroup, verdict: GroupVerdict) -> GroupReplies:
     """Convert a verdict into scored replies (pure)."""
     scores = {patch.id: patch.score for patch in verdict.patches}
     answered = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model.evaluation import metrics
-from model.evaluation.bootstrap import IssueRows
+from model.evaluation.bootstrap import IssueRows, collect_rows
 from model.evaluation.judgement_columns import (
     Floats,
     JudgementColumns,
@@ -87,19 +87,7 @@ def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[T
 
 def index_issues(heard: Sequence[GroupReplies]) -> IssueRows:
     """Collect the rows of each issue, in the order of `build_statistics`."""
-    patches: dict[str, list[int]] = {}
-    groups: dict[str, list[int]] = {}
-    row = 0
-    for number, replies in enumerate(heard):
-        groups.setdefault(replies.group.issue, []).append(number)
-        patches.setdefault(replies.group.issue, []).extend(
-            range(row, row + len(replies.labelled_places))
-        )
-        row += len(replies.labelled_places)
-    return IssueRows(
-        tuple(np.asarray(rows, dtype=np.intp) for rows in patches.values()),
-        tuple(np.asarray(rows, dtype=np.intp) for rows in groups.values()),
-    )
+    return collect_rows((replies.group.issue, len(replies.labelled_places)) for replies in heard)
 
 
 def build_statistics(heard: Sequence[GroupReplies]) -> dict[str, Statistic]:

@@ -100,7 +100,7 @@ def _read_sets(wanted: EvaluationRequest) -> dict[str, list[TrainingGroup]]:
     splits = wanted.splits or tuple(split for split in (TEST, REPOSITORIES) if split in there)
     sets = {}
     for split in splits:
-        groups = sorted(dataset.read_split(wanted.data, split), key=lambda split: split.key)[
+        groups = sorted(dataset.read_split(wanted.data, split), key=lambda group: group.key)[
             : wanted.limit
         ]
         for source, source_groups in metrics.split_by_source(groups).items():

@@ -1,13 +1,16 @@
-"""Sections: the run with its plan, and its dataset (pure)."""
+"""Build the page of a training run, with sections on the run, its plan and its dataset (pure)."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from model.evaluation.report.content import Section, Table, build_head
+from model.evaluation.report.content import Report, Section, Table, build_head, format_count
+from model.evaluation.report.series import clean_name
 from model.prompts.untrusted import escape_invisible
 from training.datasets.manifest import Manifest
+from training.report.comparison import build_comparison_section, build_gate_section
+from training.report.curves import build_curves_section
 from training.report.run_reader import TrainingRun
 
 _SHARES = (0, 1, 2, 3, 4)
@@ -20,7 +23,7 @@ def build_overview_section(run: TrainingRun) -> Section:
     facts, settings = tuple(_list_facts(run)), tuple(_list_settings(run.plan))
     ended = [Table("How the run ended.", build_head(("", ""), ()), facts, words=2)] if facts else []
     plan = Table(
-        "The plan, every setting of it.", build_head(("setting", "value"), ()), settings, words=2
+        "The plan with every setting.", build_head(("setting", "value"), ()), settings, words=2
     )
     return Section("run", "The run", (), tables=(*ended, plan))
 
@@ -29,10 +32,7 @@ def build_data_section(run: TrainingRun) -> Section:
     """Build the section on the dataset: its splits, and what was dropped."""
     if run.dataset is None:
         return Section(
-            "data",
-            "Data",
-            (),
-            missing=("dataset.json has no manifest: the dataset is unknown.",),
+            "data", "Data", (), missing=("dataset.json has no manifest: the dataset is unknown.",)
         )
     return Section(
         "data",
@@ -131,3 +131,23 @@ def _build_step_table(manifest: Manifest) -> Table:
 
 def _format_dropped(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{count:,} {reason}" for reason, count in counts.items()) or "–"
+
+
+def build_page(run: TrainingRun) -> Report:
+    """Build the page: the result of the run first, then its course."""
+    return Report(
+        f"Training run {clean_name(run.name)}",
+        (f"{format_count(len(run.steps), 'optimiser step')}. {_describe_gate(run)}".strip(),),
+        run.notes,
+        (
+            build_gate_section(run),
+            build_comparison_section(run),
+            build_curves_section(run),
+            build_data_section(run),
+            build_overview_section(run),
+        ),
+    )
+
+
+def _describe_gate(run: TrainingRun) -> str:
+    return f"Gate: {run.gate['outcome']}." if "outcome" in run.gate else "Not measured yet."

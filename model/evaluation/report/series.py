@@ -100,7 +100,7 @@ def build_sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[Grou
         runs = runs_by_set.setdefault(_parse_set_name(name), {})
         for group in judged:
             runs.setdefault(_identify_judge(group.key), {}).setdefault(group.key.group, group)
-    labels = _build_labels({run for runs in runs_by_set.values() for run in runs})
+    labels = _build_labels({judge for runs in runs_by_set.values() for judge in runs})
     colours = {label: index for index, label in enumerate(sorted(labels.values()))}
     slugs = _build_slugs(sorted(runs_by_set))
     return tuple(
@@ -109,7 +109,7 @@ def build_sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[Grou
             slug=slugs[name],
             series=tuple(
                 Series(label, colours[label], tuple(groups.values()))
-                for label, groups in sorted((labels[run], runs[run]) for run in runs)
+                for label, groups in sorted((labels[judge], runs[judge]) for judge in runs)
             ),
         )
         for name, runs in sorted(runs_by_set.items())

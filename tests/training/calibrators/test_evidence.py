@@ -79,5 +79,5 @@ def test_a_chance_of_yes_is_no_share_of_votes_and_a_shortlists_score_no_evidence
 def test_what_a_calibrator_weighed_already_is_refused():
     group = voted()
     weighed = replace(group, key=replace(group.key, verifier="r4p-calibrated-0123456789ab"))
-    with pytest.raises(ValueError, match="r4p-calibrated-0123456789ab was weighed by a calibrator"):
+    with pytest.raises(ValueError, match="r4p-calibrated-0123456789ab was made with a calibrator"):
         collect_evidence([weighed])

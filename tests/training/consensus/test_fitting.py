@@ -65,7 +65,7 @@ def drawn(data):
 def test_every_kind_is_drawn_and_no_issue_too_often(drawn):
     assert {one.kind for one in drawn} == set(GroupKind)
     for kind in GroupKind:
-        issues = [one.group.instance_id for one in drawn if one.kind is kind and not one.part]
+        issues = [one.group.instance_id for one in drawn if one.kind is kind and not one.is_part]
         assert max(map(issues.count, issues)) <= group_sampling.PER_ISSUE
 
 
@@ -76,7 +76,7 @@ def test_sources_of_resolved_patches_alone_are_never_drawn(drawn):
 
 
 def test_each_group_is_drawn_in_parts_in_which_copies_are_one_opinion(drawn):
-    whole, parts = ([one for one in drawn if one.part is part] for part in (False, True))
+    whole, parts = ([one for one in drawn if one.is_part is part] for part in (False, True))
     sizes = [len(one.group.patches) for one in parts]
     assert sizes.count(2) == sizes.count(3) == len(whole)
     seats = {p.patch.diff for one in whole for p in one.group.patches}
@@ -143,7 +143,7 @@ def test_weights_are_equal_by_issue_and_balanced(drawn):
 
 def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
     blocks = training.form_blocks(drawn)
-    given = [one.group for one in drawn if one.kind is GroupKind.DISTINCT and not one.part]
+    given = [one.group for one in drawn if one.kind is GroupKind.DISTINCT and not one.is_part]
     holders = [
         [
             block.name

@@ -17,7 +17,7 @@ from training.evaluation.evaluation_replies import (
     build_issue,
     collect_replies,
     list_occupied_seats,
-    replies_from_verdict,
+    score_verdict,
 )
 
 
@@ -77,7 +77,7 @@ def test_padding_is_left_to_the_verifier():
 
 
 def test_a_reply_that_cannot_be_read_earns_nothing_and_one_that_never_came_is_left_out():
-    heard = replies_from_verdict(
+    heard = score_verdict(
         GROUP,
         said(
             vote([FIRST]),
@@ -92,10 +92,10 @@ def test_a_reply_that_cannot_be_read_earns_nothing_and_one_that_never_came_is_le
 
 
 def test_a_vote_counts_for_those_that_it_was_shown():
-    heard = replies_from_verdict(GROUP, said(vote([SECOND], seats=(SECOND, None))))
+    heard = score_verdict(GROUP, said(vote([SECOND], seats=(SECOND, None))))
     assert heard.rewards == (0.0,)
 
 
 def test_a_vote_on_patches_that_nobody_knows_about_is_worth_nothing_known():
-    heard = replies_from_verdict(GROUP, said(vote([], seats=(None, None))))
+    heard = score_verdict(GROUP, said(vote([], seats=(None, None))))
     assert (heard.rewards, heard.asked) == ((), 1)

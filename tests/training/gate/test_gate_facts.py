@@ -47,6 +47,6 @@ def test_some_groups_may_stay_unanswered_and_are_counted():
 
 @pytest.mark.parametrize("silent", [2, 10])
 def test_too_many_groups_without_an_answer_decide_nothing(silent):
-    said = f"{silent} of the 10 groups of benchmark were not answered by both, 10% is the most"
+    said = f"{silent} of the 10 groups of benchmark have no answer of one model; at most 10% may lack one"
     with pytest.raises(EngineError, match=said):
         gate_facts.compare_answered("benchmark", pairs_of(tiny_model.groups(10), silent), Rules())

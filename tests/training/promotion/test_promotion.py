@@ -32,7 +32,9 @@ def test_promoted_served_replaced_and_rolled_back(database, servers, names):
     assert "2 servers answer as trained: " in said
     promotion.promote(database, servers, second, Alias.CHAMPION)
     assert champion(database) == second
-    assert {first, second} <= set(adapter_server._fetch_models(servers[0])), "the one before stays loaded"
+    assert {first, second} <= set(adapter_server._fetch_models(servers[0])), (
+        "the one before stays loaded"
+    )
     assert state(database, first) is ModelState.RETIRED
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
     assert champion(database) == first

@@ -14,7 +14,7 @@ from tests.model.commands.test_report import size
 from tests.model.evaluation.report.test_html_page import parsed
 from training.commands.report import report
 from training.plans.plan_file import load_plan
-from training.report.outline import build_page
+from training.report.overview import build_page
 from training.report.run_reader import read_run
 from training.runs.run_folder import RunStatus
 
@@ -116,7 +116,11 @@ def test_a_run_that_goes_on_is_drawn_as_far_as_it_came(tmp_path):
     assert "The run has not ended: it is at step 39 of 40." in result.stderr.replace("\n", " ")
     html = (folder / "report.html").read_text()
     assert "Not measured yet." in html
-    for name in ("gate.json is missing", "evaluation.json is missing", "dataset.json has no manifest"):
+    for name in (
+        "gate.json is missing",
+        "evaluation.json is missing",
+        "dataset.json has no manifest",
+    ):
         assert name in html
 
 

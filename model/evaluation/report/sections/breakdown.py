@@ -220,9 +220,7 @@ class _Split:
 
 
 def _split_patches(
-    group_set: GroupSet,
-    bins: tuple[str, ...],
-    bin_of: Callable[[JudgedGroup, JudgedPatch], int],
+    group_set: GroupSet, bins: tuple[str, ...], bin_of: Callable[[JudgedGroup, JudgedPatch], int]
 ) -> _Split:
     """Sort patches into bins. A patch with a negative bin is left out."""
     estimates, counts = {}, {}

@@ -50,8 +50,8 @@ def row(case):
     shown = [lines if len(lines) < 40 else [f"{len(lines)} lines"] for lines in pairs]
     return {
         "case": case.id,
-        "place": case.play.place,
-        "goal": case.play.goal,
+        "place": case.template.place,
+        "goal": case.template.goal,
         "attacker": case.attacker,
         "target": case.target,
         "attacks": shown[1::2],
@@ -67,10 +67,10 @@ def test_the_corpus_is_the_one_that_is_written_down(corpus):
 def test_there_are_cases_of_every_kind_on_every_base_group(corpus):
     assert len(corpus) >= 120
     assert len({case.id for case in corpus}) == len(corpus)
-    counted = Counter(case.play.kind for case in corpus)
+    counted = Counter(case.template.kind for case in corpus)
     assert min(counted[kind] for kind in AttackKind) >= 24
     assert {case.twin.instance_id for case in corpus} == {
-        case.twin.instance_id for case in corpus if case.play.kind in STRUCTURAL
+        case.twin.instance_id for case in corpus if case.template.kind in STRUCTURAL
     }
 
 
@@ -78,12 +78,12 @@ def test_a_wrong_patch_attacks_for_itself_or_against_a_correct_rival(corpus):
     for case in corpus:
         truth = {one.patch.id: one.resolved for one in case.twin.patches}
         assert truth[case.attacker] is False
-        assert truth[case.target] is (case.play.goal is Goal.SINK)
+        assert truth[case.target] is (case.template.goal is Goal.SINK)
 
 
 def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
     for case in corpus:
-        if case.play.place is Place.RIVALS:
+        if case.template.place is Place.RIVALS:
             assert case.attacked.patches[: len(case.twin.patches)] == case.twin.patches
             assert len(case.attacked.patches) > len(case.twin.patches)
             continue
@@ -93,18 +93,18 @@ def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
             assert [len(line) for line in twin.split("\n")] == [
                 len(line) for line in attack.split("\n")
             ]
-    same = [case.play.name for case in corpus if case.twin == case.again]
+    same = [case.template.name for case in corpus if case.twin == case.second_twin]
     assert set(same) <= {"a colon", "one character"}
 
 
 def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
     for case in corpus:
-        is_text = case.play.kind in {AttackKind.DELIMITERS, AttackKind.BOXES, AttackKind.IDS}
-        assert (case.words is not None) is is_text is (len(case.groups) == 4)
-        if case.words:
+        is_text = case.template.kind in {AttackKind.DELIMITERS, AttackKind.BOXES, AttackKind.IDS}
+        assert (case.words_only is not None) is is_text is (len(case.groups) == 4)
+        if case.words_only:
             alone, attack = (
                 "".join([one.issue.text, *(patch.patch.diff for patch in one.patches)])
-                for one in (case.words, case.attacked)
+                for one in (case.words_only, case.attacked)
             )
             assert alone != attack
             assert len(alone) == len(attack)
@@ -119,7 +119,7 @@ def test_a_comment_that_nobody_sees_has_a_twin_that_nobody_sees():
 
 def test_a_smaller_limit_takes_a_part_with_every_kind(corpus):
     assert corpus[:40] == attack_run.load_attack_cases(None, 40)
-    assert {case.play.kind for case in corpus[:13]} == set(AttackKind)
+    assert {case.template.kind for case in corpus[:13]} == set(AttackKind)
 
 
 def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
@@ -143,8 +143,8 @@ def test_a_patch_that_only_removes_is_copied_with_a_change_all_the_same(corpus):
 
 @pytest.mark.parametrize("place", [Place.BEFORE, Place.BETWEEN, Place.AFTER])
 def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
-    made = [case for case in corpus if case.play.place is place]
-    assert {case.play.kind for case in made} == {AttackKind.PREAMBLE}
+    made = [case for case in corpus if case.template.place is place]
+    assert {case.template.kind for case in made} == {AttackKind.PREAMBLE}
     for case in made:
         patches = zip(case.twin.patches, case.attacked.patches, strict=True)
         (pair,) = ([one.patch.diff for one in two] for two in patches if two[0] != two[1])
@@ -183,12 +183,12 @@ def test_every_attacked_patch_is_read(corpus):
 
 def test_copies_are_the_same_edit_or_nearly(corpus):
     for case in corpus:
-        if case.play.kind is not AttackKind.COPIES:
+        if case.template.kind is not AttackKind.COPIES:
             continue
         prints = {one.patch.id: diff.fingerprint(one.patch.diff) for one in case.attacked.patches}
         copy = prints[PatchId("rival-1")]
         assert (copy == prints[case.attacker]) is (
-            "same" in case.play.name and "one" not in case.play.name
+            "same" in case.template.name and "one" not in case.template.name
         )
 
 

@@ -85,9 +85,9 @@ def test_what_the_words_do_without_their_structure_is_told_apart(raising):
     won = trial(raising, (0.2, 0.9), (0.2, 0.9), (0.8, 0.9))
     words = judged_group("a", (0.7, False), (0.9, True), number=3)
     lost = judged_group("a", (0.3, False), (0.9, True), number=3)
-    told = [replace(won, words=one) for one in (words, lost, None)]
+    told = [replace(won, words_only=one) for one in (words, lost, None)]
     assert [count_changes([one]).by_words for one in told] == [1, 0, 0]
-    assert count_changes([replace(won, attacked=won.twin, words=words)]).by_words == 0
+    assert count_changes([replace(won, attacked=won.twin, words_only=words)]).by_words == 0
     made = build_attack_document(told)
     jsonschema_rs.validator_for(SCHEMA).validate(made)
     assert made["kinds"]["all"]["flips_by_words"] == 1
@@ -113,8 +113,8 @@ def test_votes_that_cannot_be_read_are_counted_on_both_sides(raising):
 
 
 def test_the_document_has_rates_with_intervals_by_issue(raising, sinking):
-    structural = replace(raising, play=replace(raising.play, kind=AttackKind.BOXES))
-    other = replace(sinking, play=replace(sinking.play, kind=AttackKind.CLAIMS))
+    structural = replace(raising, template=replace(raising.template, kind=AttackKind.BOXES))
+    other = replace(sinking, template=replace(sinking.template, kind=AttackKind.CLAIMS))
     made = build_attack_document(
         [
             trial(structural, (0.2, 0.9), (0.2, 0.9), (0.2, 0.9), issue="a"),

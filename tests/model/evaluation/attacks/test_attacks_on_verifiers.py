@@ -15,7 +15,7 @@ from model.evaluation.evaluation_run import judge_groups
 from model.patches import diff
 from model.prompts import untrusted
 from model.verifiers import admission
-from tests.model.fake_engines import (GullibleEngine, RivalTurningEngine, is_fooled)
+from tests.model.fake_engines import GullibleEngine, RivalTurningEngine, is_fooled
 
 STRUCTURES = STRUCTURAL | {AttackKind.INVISIBLE}
 VERIFIERS = ("r4p", "pointwise", "pairwise", "yes-no", "r4p-two-rounds", "hybrid")
@@ -46,7 +46,7 @@ def flips(name, cases, **options):
     [*((name, 24) for name in VERIFIERS), pytest.param("r4p", None, marks=pytest.mark.proof)],
 )
 def test_no_structure_changes_a_verdict(corpus, name, count):
-    cases = [case for case in corpus if case.play.kind in STRUCTURES][:count]
+    cases = [case for case in corpus if case.template.kind in STRUCTURES][:count]
     found = flips(name, cases)
     assert set(found) == {*STRUCTURES, "structural", "all"}
     assert {kind: rates["flips"] for kind, rates in found.items()} == dict.fromkeys(found, 0)
@@ -57,7 +57,7 @@ def test_no_structure_changes_a_verdict(corpus, name, count):
 
 
 def test_nor_does_it_where_votes_leave_one_out(corpus):
-    cases = [case for case in corpus if case.play.kind in STRUCTURES][:30]
+    cases = [case for case in corpus if case.template.kind in STRUCTURES][:30]
     assert flips("r4p", cases, votes=8, leave_one_out=True)["all"]["flips"] == 0
 
 
@@ -89,7 +89,8 @@ def test_what_one_patch_says_of_its_rivals_makes_no_claim_where_votes_leave_one_
     cases = [
         case
         for case in corpus
-        if case.play.kind in STRUCTURES and case.play.place not in {Place.ISSUE, Place.RIVALS}
+        if case.template.kind in STRUCTURES
+        and case.template.place not in {Place.ISSUE, Place.RIVALS}
     ][:24]
     plain, left_out = (
         turned(tried("r4p", cases, RivalTurningEngine(), votes=8, leave_one_out=way))
@@ -102,14 +103,14 @@ def test_what_one_patch_says_of_its_rivals_makes_no_claim_where_votes_leave_one_
 @pytest.mark.usefixtures("unescaped")
 def test_the_reader_would_believe_them_all_if_nothing_were_escaped(corpus):
     written = STRUCTURES - {AttackKind.STARVATION}
-    found = flips("r4p", [case for case in corpus if case.play.kind in written][:100])
+    found = flips("r4p", [case for case in corpus if case.template.kind in written][:100])
     assert all(found[kind]["flips"] > 0 for kind in written)
     assert found["all"]["rate_in_favour"]["value"] > 0.5
 
 
 @pytest.mark.usefixtures("unescaped")
 def test_what_structure_does_is_not_put_down_to_words(corpus):
-    written = [case for case in corpus if case.words]
+    written = [case for case in corpus if case.words_only]
     found = flips("pointwise", written[:40])["structural"]
     assert found["flips_in_favour"] > 0
     assert found["flips_by_words"] == 0
@@ -122,7 +123,7 @@ def test_what_words_do_is_not_put_down_to_structure(corpus):
     cases = [
         case
         for case in corpus
-        if case.play.kind is AttackKind.DELIMITERS and said in case.play.text
+        if case.template.kind is AttackKind.DELIMITERS and said in case.template.text
     ]
     found = attack_document.build_attack_document(tried("pointwise", cases, swayed))
     rates = found["kinds"]["structural"]
@@ -132,7 +133,7 @@ def test_what_words_do_is_not_put_down_to_structure(corpus):
 
 def test_no_text_of_an_attack_leaves_a_structure_behind(corpus):
     for case in corpus:
-        if case.play.kind not in STRUCTURES:
+        if case.template.kind not in STRUCTURES:
             continue
         issue = untrusted.escape_issue(case.attacked.issue.text).text
         assert not is_fooled(issue), case.id
@@ -144,7 +145,7 @@ def test_no_text_of_an_attack_leaves_a_structure_behind(corpus):
 
 @pytest.mark.parametrize("name", ["r4p", "pointwise", "pairwise", "yes-no"])
 def test_rivals_too_long_to_sit_with_change_no_prompt_and_no_seed_of_the_others(corpus, name):
-    case = next(one for one in corpus if one.play.name == "three rivals of 2,000 lines")
+    case = next(one for one in corpus if one.template.name == "three rivals of 2,000 lines")
     seen = set()
     for context in range(8_000, 14_000, 500):
         before, after = (asked_of(name, group, context) for group in (case.twin, case.attacked))
