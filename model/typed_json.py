@@ -86,6 +86,7 @@ def _read_scalar(kind: type, value: Any) -> Any:
     if kind in {str, bool}:
         return _require_type(kind, value)
     is_number = isinstance(value, int if kind is int else int | float)
+    # A bool is an int in Python, so it is excluded first.
     if isinstance(value, bool) or not is_number or not abs(value) <= MAX_INTEGER:  # False for NaN
         raise _WrongType(value)
     return value

@@ -107,6 +107,7 @@ def _find_target_objections(targets: object) -> Iterator[str]:
 def _find_weight_objections(path: Path) -> Iterator[str]:
     data = _read_bytes(path)
     try:
+        # safetensors: 8 bytes of header length, the JSON header, then the tensors.
         (length,) = struct.unpack_from("<Q", data)
         header = json.loads(data[8 : 8 + length])
         tensors = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
@@ -128,6 +129,7 @@ def _has_infinite(data: memoryview, tensor: Mapping[str, Any]) -> bool:
 
     kind, bits = _NUMBER_TYPES[tensor["dtype"]]
     start, end = tensor["data_offsets"]
+    # Compared as integers, because numpy has no bfloat16.
     numbers = np.frombuffer(data[start:end], dtype=kind)
     return bool(((numbers & bits) == bits).any())
 

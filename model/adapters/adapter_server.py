@@ -70,6 +70,7 @@ def load_adapter(
                 loaded.append(replica)
             comparisons.append(_compare(replica, adapter, probe))
     except EngineError:
+        # All servers or none: a partly loaded adapter would answer only some requests.
         for replica in loaded:
             with suppress(EngineError):
                 unload_adapter(replica, adapter.name)
@@ -214,6 +215,7 @@ def _call(replica: Replica, path: str, body: dict[str, Any]) -> httpx.Response:
 
 def _explain_not_found(replica: Replica, path: str, text: str) -> str:
     """Explain an HTTP 404. Its cause is the server's setup, not the adapter."""
+    # FastAPI's own 404 has a `detail`: the route is missing. vLLM's 404 about a model has none.
     if "detail" in text:
         return (
             f"the engine at {replica.url} has no {path}; start vLLM with --enable-lora and "

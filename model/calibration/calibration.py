@@ -163,6 +163,7 @@ def from_json(document: Mapping[str, Any]) -> Calibrator:
 
 def sigmoid(logit: float) -> float:
     """Convert a logit to a probability without overflow."""
+    # exp() of a large positive number overflows, so each sign has its own form.
     if logit < 0:
         return math.exp(logit) / (1 + math.exp(logit))
     return 1 / (1 + math.exp(-logit))

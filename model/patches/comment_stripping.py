@@ -89,6 +89,7 @@ def strip_comments(path: str, lines: Sequence[str], *, top: bool = False) -> lis
     if language.block == _STARS:
         text = _drop_open_comment(text)
     marks, comments = _compile_patterns(language)
+    # Most hunks hold no comment, and this search is cheaper than the split.
     if not comments.search(text):
         return text.split("\n")
     stripped = "".join(_split_pieces(language, marks, text, top=top)).split("\n")
@@ -151,6 +152,7 @@ def _split_pieces(
         piece = text[match.start() : position]
         if is_code:
             cursor.last = piece[-1]
+        # The space keeps two words apart; the line breaks keep the number of lines.
         yield piece if is_code else " " + "\n" * piece.count("\n")
     yield text[position:]
 
@@ -180,6 +182,7 @@ def _read_quotes(cursor: _Cursor, match: re.Match[str]) -> tuple[int, bool]:
         is_first or (cursor.is_first_on_line(end - 3) and _DOCSTRING_TEXT.match(text, end))
     ):
         return match.end(), True  # these quotes close a string that began before the hunk
+    # Other triple quotes inside make the end ambiguous, and in doubt the text is code.
     other_quotes = "'''" if quotes == '"""' else '"""'
     is_docstring = is_opening and _REST.match(text, end) and other_quotes not in text[start:end]
     return end, not is_docstring

@@ -205,6 +205,7 @@ def _read_hunk(lines: Iterator[str], target: _Lines, path: str, header: re.Match
                 target.functions.add((path, function))
         if sign != "-":
             function = _find_definition(text) or function
+        # Added lines have no number before the edit.
         number += sign != "+"
 
 

@@ -43,7 +43,7 @@ _ERROR_BYTES: Final = 600
 
 class _Closable(Protocol):
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Free the resource."""
 
 
 def build_config_arguments(config: Mapping[str, str]) -> list[str]:
@@ -90,7 +90,9 @@ class GitProcess:
     def __init__(self, repository: Path, *arguments: str, seconds: float) -> None:
         """Start git. Raises GitFailed when git is missing."""
         command = [*_build_command(), *arguments]
+        # A socket instead of pipes, because only a socket has timeouts for reading and writing.
         own_end, git_end = socket.socketpair()
+        # A file, because a full pipe for stderr would block git.
         self._complaint = TemporaryFile()  # noqa: SIM115 - closed with the rest
         with git_end:
             self._process = subprocess.Popen(
@@ -105,11 +107,11 @@ class GitProcess:
         self._seconds = seconds
         self._socket = own_end
         self.answers = own_end.makefile("rb")
-        """What git prints."""
+        """Git's standard output."""
         self.close = weakref.finalize(
             self, _close, self._process, (self.answers, own_end, self._complaint)
         )
-        """Ends git, whatever it does."""
+        """Kill git and close its files; the garbage collector does so as well."""
 
     def send_line(self, line: str) -> None:
         """Write a line to git's standard input. Raises OSError."""

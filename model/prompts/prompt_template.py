@@ -52,6 +52,7 @@ def load(name: str | Path) -> Template:
         source = raw.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"prompt {path} can't be read: {error}") from error
+    # Prompts are plain text: HTML escaping would change the code in them.
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)  # noqa: S701
     try:
         compiled = environment.from_string(source)

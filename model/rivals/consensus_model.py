@@ -51,11 +51,14 @@ class BoostedTrees:
         """Sum the leaves of all trees for each row. `standard` has the shape (patches, features)."""
         # single precision, as in training: a double could fall on the other side of a threshold
         rows = standard.astype(np.float32)
+        # Shape (patches, trees): the node that each patch has reached in each tree.
         node = np.tile(self.roots, (len(rows), 1))
+        # Shape (patches, 1), broadcast against the columns of all trees.
         seat = np.arange(len(rows))[:, None]
         while True:
             low = rows[seat, self.column[node]] <= self.threshold[node]
             following = np.where(low, self.left[node], self.right[node])
+            # A leaf points to itself, so the walk has ended when no node changes.
             if np.array_equal(following, node):
                 return self.log_odds[node].sum(axis=1)  # type: ignore[no-any-return]
             node = following
@@ -170,6 +173,7 @@ def select_expert(features: Sequence[Features]) -> str:
 
 def standardise(rows: Floats, mean: Floats, scale: Floats) -> Floats:
     """Convert features to standard deviations from the training mean, clipped."""
+    # Without the clip, one extreme feature outweighs all others.
     return np.clip((rows - mean) / scale, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
 

@@ -53,6 +53,7 @@ def compute_features(issue: Issue, edits: Sequence[PatchEdit]) -> list[Features]
     for left, right in combinations(range(size), 2):
         alike[left][right] = alike[right][left] = compare_edits(edits[left], edits[right])
     group = _measure_group(edits, own, [alike[i][j] for i, j in combinations(range(size), 2)])
+    # Row i, column j: likeness of edits i and j. The diagonal is empty and is skipped.
     central = [fmean([a["text"] for a in row if a] or [0.0]) for row in alike]
     rows = []
     for seat in range(size):
@@ -176,6 +177,7 @@ def _measure_support(edits: Sequence[PatchEdit], seat: int, rivals: Sequence[int
 
 def _select_distinct(edits: Sequence[PatchEdit], seat: int, rivals: Sequence[int]) -> list[int]:
     """Select the rivals that make another edit, and only the first of equal ones. Copies are no further opinion."""
+    # Reversed, so that the first of several equal rivals stays.
     first = {edits[rival].identity: rival for rival in reversed(rivals)}
     first.pop(edits[seat].identity, None)
     return sorted(first.values())

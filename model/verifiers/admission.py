@@ -76,6 +76,7 @@ def admit(
     cases = [_read_patch(patch, rules) for patch in patches]
     for case in cases:
         if isinstance(case, AdmittedPatch):
+            # Tokenising megabytes would take longer than a verdict.
             huge = len(case.text) > room * _MAX_TOKEN_CHARACTERS
             sizes[case.candidate.id] = room + 1 if huge else count_tokens(case.text)
     share = compute_fair_share([size for size in sizes.values() if size <= room], room, rules.seats)
@@ -90,6 +91,7 @@ def admit(
 def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
     """Return the largest size at which any `seats` patches up to this size fit in the room together."""
     share, remaining = room, sorted(sizes)
+    # The largest `seats` sizes are the worst case of any prompt.
     while sum(remaining[-seats:]) > room:
         longest = remaining[-1]
         remaining = [size for size in remaining if size < longest]

@@ -57,6 +57,7 @@ class HybridVerifier:
             on_vote=lambda done, asked: on_vote(before + done, before + asked),
             keep_going=keep_going,
         )
+        # Both lists begin with `earlier`; it must appear once.
         cast = (*first.votes, *second.votes[len(earlier) :])
         ranks = combine_scores(
             {patch.id: patch.score for patch in first.patches},

@@ -118,6 +118,7 @@ class VotingVerifier:
         rounds = list(islice(self._plan_rounds(group), max(1, votes + len(earlier))))
         planned = {(slot.seed, slot.seats) for slots in rounds for slot in slots}
         counted = select_own_votes(earlier, planned)
+        # A round with any used seed was asked before, so the run continues with the next round.
         used_seeds = {vote.seed for vote in counted}
         unused = [slots for slots in rounds if used_seeds.isdisjoint(slot.seed for slot in slots)]
         sampler = VoteSampler(self._engine, self._options.sampling, keep_going)
@@ -146,6 +147,7 @@ class VotingVerifier:
 
     def _derive_seed(self, group: CandidateGroup, vote: int, part: int, seats: Seating) -> int:
         """Derive the seed of one part's vote. No rival can change the seed of a patch that is judged alone."""
+        # The group's seed depends on its rivals, so a patch that is judged alone has its own seed.
         single = self._scheme.seats == 1
         alone = [
             candidate

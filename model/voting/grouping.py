@@ -91,6 +91,7 @@ def build_group_scheme(seats: int = SEATS, *, leave_one_out: bool = False) -> Sc
             absent = next(turns)
             seated = [patch for patch in together if patch != absent]
             drawn = (_draw_partition(seated, parts_needed, randomness) for _ in range(_DRAWS))
+            # Random draws and the best of them are enough; an exact search would be exponential.
             parts = min(drawn, key=lambda parts: history.staleness(parts, likeness))
             history.parts.update(map(frozenset, parts))
             history.pairs.update(
@@ -172,6 +173,7 @@ def _split_by_length(
     candidates: Sequence[Candidate],
 ) -> tuple[tuple[PatchId, ...], tuple[PatchId, ...]]:
     """Split candidates into those that share prompts and those that sit alone, whatever their order of arrival."""
+    # The plan must not depend on the order in which pull requests arrived.
     ordered = sorted(candidates, key=lambda candidate: (candidate.fingerprint, candidate.id))
     together = tuple(candidate.id for candidate in ordered if not candidate.sits_alone)
     return together, tuple(candidate.id for candidate in ordered if candidate.sits_alone)

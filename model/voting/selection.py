@@ -78,6 +78,7 @@ def compute_best_at_k(judged: Sequence[tuple[float | None, bool]], k: int) -> fl
     left, total = len(judged), 0.0
     for _, labels in sorted(levels.items(), reverse=True):
         below = left - len(labels)
+        # The draws whose best score is on this level: all from here down, minus all below.
         total += (comb(left, k) - comb(below, k)) * fmean(labels)
         left = below
     return total / comb(len(judged), k)

@@ -46,6 +46,7 @@ def is_settled(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) 
 
     It is enough to check three endings: all correct, all incorrect, all unreadable. Every mixture lies between them.
     """
+    # Any mixture of further votes lies between the three endings.
     now = decide(count, thresholds)
     return all(decide(end, thresholds) is now for end in _add_endings(count, left))
 

@@ -25,6 +25,7 @@ def locate_verdict(tokens: Sequence[Token]) -> int | None:
     start = words[-1] if words else opening and opening.end()
     if start is None:
         return None
+    # A word may be split over tokens, so the search runs on the text and maps back to a token.
     starts = [0, *accumulate(len(token.text) for token in tokens)]
     return bisect_right(starts, start) - 1
 
@@ -43,8 +44,10 @@ def compute_yes_probability(token: Token) -> float | None:
     )
     if yes is None and no is None:
         return None
+    # An unlisted word is at most as likely as the least listed token and as the remaining mass.
     floor = min(*valid.values(), _compute_left_over(valid.values()))
     ahead = (floor if yes is None else yes) - (floor if no is None else no)
+    # A logistic function whose exponent is never positive, so it cannot overflow.
     return 1 / (1 + math.exp(-ahead)) if ahead > 0 else math.exp(ahead) / (1 + math.exp(ahead))
 
 
@@ -58,6 +61,7 @@ def _log_sum(logs: Iterable[float]) -> float | None:
     terms = list(logs)
     if not terms:
         return None
+    # Log-sum-exp: the largest term is factored out against underflow.
     top = max(terms)
     return top + math.log(sum(math.exp(term - top) for term in terms))
 
