@@ -166,7 +166,7 @@ def export(context: typer.Context) -> None:
     """Write judged patches and their labels as groups that `r4p evaluate` reads."""
     from app.operator import processes
 
-    processes.exec_training(["labels", "export", *context.args], called="r4p outcomes")
+    processes.exec_training(["labels", "export", *context.args], command_name="r4p outcomes")
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -174,7 +174,7 @@ def labels(context: typer.Context) -> None:
     """Show labels and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
 
-    processes.exec_training(["labels", *context.args], called="r4p labels")
+    processes.exec_training(["labels", *context.args], command_name="r4p labels")
 
 
 @main.command(context_settings=_PASSED_ON)

@@ -14,7 +14,7 @@ from celery import Celery
 from kombu.exceptions import ChannelError, KombuError, OperationalError
 from redis.exceptions import RedisError
 
-from app.db.store.queue.jobs import StoredJob
+from app.db.store.queue.job_rows import StoredJob
 from app.jobs.job import Queue
 from app.metrics import Metrics
 from app.values.identifiers import JobId

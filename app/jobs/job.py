@@ -110,7 +110,7 @@ class EvaluateIssue(Job):
     repository: RepositoryId
     issue: IssueNumber
     trigger: str
-    """`read_pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
+    """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
     asked_in: CommandSource | None = None
     """The comment or review that asked for it. The bot replies there if it can judge nothing."""
     asked_under: int | None = None

@@ -83,7 +83,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 )
 def outcomes(context: typer.Context) -> None:
     """Compare a model's verdicts with outcomes, beside the judge of the same patches."""
-    processes.exec_training(["outcomes", *context.args], called="r4p models outcomes")
+    processes.exec_training(["outcomes", *context.args], command_name="r4p models outcomes")
 
 
 @main.command()

@@ -217,13 +217,13 @@ def exec_fit() -> None:
     _exec_module("training.calibrators.refit")
 
 
-def exec_training(arguments: Sequence[str], *, called: str | None = None) -> None:
+def exec_training(arguments: Sequence[str], *, command_name: str | None = None) -> None:
     """Replace this process by `python -m training`, because the bot's packages do not hold its dependencies.
 
     `command_name` is the command as the help shows it.
     """
     end_with_parent()
-    shown = ["--called", called] if called else []
+    shown = ["--called", command_name] if command_name else []
     several = shlex.split(load(RunSettings).train_with) if arguments[:1] == ["run"] else []
     if several:
         beside = {

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.db.store.queue.jobs import StoredJob
+from app.db.store.queue.job_rows import StoredJob
 from app.dispatch import BackgroundDoorbell, Doorbell
 from app.jobs.job import Queue
 from app.metrics import Metrics
@@ -34,11 +34,11 @@ def jobs(count, queue=Queue.GITHUB, *, is_due=True):
 
 
 def test_a_ring_lies_in_its_queue_until_it_is_heard(doorbell):
-    assert doorbell.waiting(Queue.GITHUB) == 0
+    assert doorbell.count_waiting(Queue.GITHUB) == 0
     assert doorbell.ring(Queue.GITHUB, JobId(7))
-    assert doorbell.waiting(Queue.GITHUB) == 1
-    assert doorbell.waiting(Queue.EVENTS) == 0
-    assert doorbell.answers()
+    assert doorbell.count_waiting(Queue.GITHUB) == 1
+    assert doorbell.count_waiting(Queue.EVENTS) == 0
+    assert doorbell.is_reachable()
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "redis+socket:///nonexistent/socket"])
@@ -55,16 +55,16 @@ def test_a_broker_that_is_away_is_given_up_within_a_second(url):
 def test_a_burst_in_two_queues_is_rung_for_a_few_times_each(background, doorbell):
     background.ring_soon([*jobs(50), *jobs(50, Queue.VERIFY)])
     background.start()
-    wait_for(lambda: doorbell.waiting(Queue.VERIFY) and doorbell.waiting(Queue.GITHUB))
+    wait_for(lambda: doorbell.count_waiting(Queue.VERIFY) and doorbell.count_waiting(Queue.GITHUB))
     background.stop()
-    assert doorbell.waiting(Queue.VERIFY) == doorbell.waiting(Queue.GITHUB) == 4
+    assert doorbell.count_waiting(Queue.VERIFY) == doorbell.count_waiting(Queue.GITHUB) == 4
 
 
 def test_what_is_not_due_is_not_rung_for(background, doorbell):
     background.ring_soon([*jobs(3, is_due=False), *jobs(1, Queue.VERIFY)])
     background.start()
-    wait_for(lambda: doorbell.waiting(Queue.VERIFY) == 1)
-    assert doorbell.waiting(Queue.GITHUB) == 0
+    wait_for(lambda: doorbell.count_waiting(Queue.VERIFY) == 1)
+    assert doorbell.count_waiting(Queue.GITHUB) == 0
 
 
 def test_failures_are_counted_and_ignored():

@@ -12,7 +12,7 @@ from app.metrics import Metrics
 
 def scraped(metrics):
     """Every series that a Prometheus server reads, by name and labels."""
-    families = text_string_to_metric_families(metrics.exposition().decode())
+    families = text_string_to_metric_families(metrics.format_text().decode())
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in families

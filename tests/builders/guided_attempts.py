@@ -6,12 +6,12 @@ from pathlib import Path
 
 from model.agents.mini_se.mini_se import MiniSE
 from model.agents.trajectories import trajectory_json
-from model.agents.trajectories.guidance import Guidance, Source
+from model.agents.trajectories.guidance import Guidance, HintSource
 from model.agents.trajectories.trajectory import Trajectory
 from model.domain import Issue
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.model.agents.builders import CODE, ISSUE, desk_on
-from training.datasets.guided_pairs import JudgedAttempt
+from training.datasets.pairs import JudgedAttempt
 
 HINT = Guidance("The test of odd numbers fails: nothing may be rounded.", said_by="octo")
 
@@ -19,7 +19,7 @@ HINT = Guidance("The test of odd numbers fails: nothing may be rounded.", said_b
 def calling(name, reply="", **arguments):
     """A reply that calls a tool in words, as a model without tools of its own does."""
     call = json.dumps({"name": name, "arguments": arguments})
-    return Line(reply=f"{reply}\n```json\n{call}\n```")
+    return ScriptLine(reply=f"{reply}\n```json\n{call}\n```")
 
 
 def mending(new, reply="Mend it."):
@@ -29,18 +29,18 @@ def mending(new, reply="Mend it."):
     ]
 
 
-def attempt(root: Path, lines: list[Line], *, issue: Issue = ISSUE, hint=None) -> Trajectory:
+def attempt(root: Path, lines: list[ScriptLine], *, issue: Issue = ISSUE, hint=None) -> Trajectory:
     """One attempt; the tree is made where it is missing."""
     with desk_on(root, {"pie/maths.py": CODE}) as desk:
-        agent = MiniSE(Scripted(lines))
+        agent = MiniSE(ScriptedEngine(lines))
         return agent.propose(issue, desk, seed=1, guidance=hint).trajectory
 
 
-def judged(root: Path, number: int = 1, *, better: str = "n / 2", source=Source.VERDICT):
-    """A first attempt that was found wanting, and one with a hint that was not."""
+def judged(root: Path, number: int = 1, *, better: str = "n / 2", source=HintSource.VERDICT):
+    """A first attempt that was found wanting, and one with feedback that was not."""
     issue = replace(ISSUE, title=f"{ISSUE.title} ({number})")
     first = attempt(root, mending("int(n / 2)"), issue=issue)
-    hint = replace(HINT, parent=trajectory_json.identity(first), source=source)
+    hint = replace(HINT, parent=trajectory_json.compute_identity(first), source=source)
     second = attempt(root, mending(better, "Divide."), issue=issue, hint=hint)
     name = f"octo/pie#{number}"
     return [JudgedAttempt(name, 0.1, first), JudgedAttempt(name, 0.9, second)]

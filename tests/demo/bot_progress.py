@@ -1,4 +1,4 @@
-"""Looks into the bot's database while the demo waits: how far the votes are, which outcomes are there."""
+"""Progress of the demo in the bot's database: votes and outcomes."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ POLL_SECONDS = 0.2
 
 
 class TookTooLong(Exception):
-    """What was waited for did not come; the message says what, and what the queue holds."""
+    """A wait of the demo took too long; the message names its aim and the jobs in the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class BotProgress:
         database = create_database_engine(bot.services.database_url, pool_size=1)
         return cls(bot, database, RepositoryId(repository), IssueNumber(issue))
 
-    def published(self) -> Evaluation | None:
-        """The published verdict, when there is one."""
+    def is_published(self) -> Evaluation | None:
+        """Return the published evaluation, or None."""
         with transaction(self.database) as connection:
             group = groups.find_group(connection, self.repository, self.issue)
             return evaluations.find_newest(connection, group.id, "published") if group else None
 
     def outcome_rows(self) -> tuple[OutcomeRow, ...]:
-        """What became of the pull requests so far."""
+        """Return the outcomes of the pull requests so far."""
         with transaction(self.database) as connection:
             group = groups.find_group(connection, self.repository, self.issue)
             return outcomes.list_rows(connection, group.id) if group else ()
 
     def progress(self) -> str:
-        """What the verifying job says of itself; empty when none is running."""
+        """Return the progress text of the running `verify_group` job, or "" without one."""
         with transaction(self.database) as connection:
             group = groups.find_group(connection, self.repository, self.issue)
             newest = evaluations.find_newest(connection, group.id, "collected") if group else None
@@ -65,15 +65,15 @@ class BotProgress:
     def wait(
         self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]
     ) -> Found:
-        """What `look` finds, asked a few times a second. Raises TookTooLong, or BotDown."""
+        """Call `look` until it returns a value; raises TookTooLong or BotDown."""
         deadline = time.monotonic() + seconds
-        while (found := look()) is None:
+        while (value := look()) is None:
             if time.monotonic() > deadline:
                 raise TookTooLong(f"no {what} after {seconds:.0f} s; jobs: {self._queue()}")
             self.bot.check()
             tick()
             time.sleep(POLL_SECONDS)
-        return found
+        return value
 
     def _queue(self) -> str:
         with transaction(self.database) as connection:

@@ -1,4 +1,4 @@
-"""The little world of the demo: a stand-in for GitHub, the whole bot, one repository, and its people."""
+"""The stage of the demo: a stand-in for GitHub, the whole bot and one repository."""
 
 import secrets
 import time
@@ -23,7 +23,7 @@ SLUG = "r4p-bot"
 
 @dataclass(frozen=True, slots=True)
 class DemoStage:
-    """Everything that runs."""
+    """The running parts of the demo."""
 
     standin: StandIn
     bot: Bot
@@ -34,10 +34,10 @@ class DemoStage:
 
 
 @contextmanager
-def running(data: Path, settings: dict[str, str]) -> Iterator[DemoStage]:
-    """The stand-in and the bot, each in processes of their own, introduced to each other.
+def run_stage(data: Path, settings: dict[str, str]) -> Iterator[DemoStage]:
+    """Start the stand-in and the bot's processes, and connect them.
 
-    The bot is told who it is through its ordinary settings; nothing in it knows that this is a demo.
+    The bot has its ordinary settings, and none of its code knows that this is a demo.
     """
     secret = secrets.token_hex(20)
     example_tree = example.load().tree
@@ -58,7 +58,7 @@ def running(data: Path, settings: dict[str, str]) -> Iterator[DemoStage]:
 
 
 def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tuple[Repo, int]:
-    """What an administrator does on the App's page, and a repository's owner on its settings page."""
+    """Set the webhook's URL, create the repository and install the App on it."""
     standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
     repo = standin.create_repository(example.REPOSITORY, tree)
     standin.grant(repo, MAINTAINER, "maintain")
@@ -68,7 +68,7 @@ def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tupl
 
 
 def _await_config(bot: Bot, repo: Repo) -> None:
-    """People open pull requests minutes after the App was installed; the demo should not be faster."""
+    """Wait until the bot has read the repository's configuration, as in a real installation."""
     database = create_database_engine(bot.services.database_url, pool_size=1)
     deadline = time.monotonic() + CONFIG_SECONDS
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""The demo: the bot's main job on a real issue with four real rival patches, from webhook to outcome."""
+"""The demo plays a real issue with four rival patches, from webhook to outcome."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ from model.catalog import EngineChoice
 from model.errors import ModelError
 from tests.demo import terminal
 from tests.demo.bot_progress import BotProgress, TookTooLong
-from tests.demo.demo_stage import MAINTAINER, DemoStage, running
+from tests.demo.demo_stage import MAINTAINER, DemoStage, run_stage
 from tests.demo.example import example
 from tests.demo.terminal import Steps
 from tests.github.facts import CheckFacts, CommentFacts
@@ -46,7 +46,7 @@ FAILURES = (DemoFailed, TookTooLong, BotDown, EmbeddedError, StandInError, Model
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What stands on the stand-in when the verdict is out."""
+    """The published verdict as the stand-in shows it."""
 
     comment: CommentFacts
     checks: dict[int, CheckFacts]
@@ -58,14 +58,14 @@ class Published:
 
 @dataclass(slots=True)
 class Story:
-    """The play, step by step; each leaves its seconds in `timings`."""
+    """The demo's steps; each stores its seconds in `timings`."""
 
     steps: Steps
     out: Console
     timings: dict[str, float] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """The model's files, checked by hash; nothing to do the second time, with an engine's URL, or where none is asked."""
+        """Download and check the model's files, if the demo uses the embedded model."""
         settings = load(EngineSettings)
         if settings.engine_name != "local_transformers" or not _asks_a_model():
             return
@@ -80,10 +80,10 @@ class Story:
 
     @contextmanager
     def world(self, data: Path) -> Iterator[DemoStage]:
-        """Everything that runs, from here to the end of the story."""
+        """Run the stage until the end of the story."""
         started = time.monotonic()
         with self.steps.step("starting the stand-in for GitHub and the bot"):
-            entering = running(data, {"R4P_DEBOUNCE_SECONDS": "2", "R4P_CONCURRENCY": "1"})
+            entering = run_stage(data, {"R4P_DEBOUNCE_SECONDS": "2", "R4P_CONCURRENCY": "1"})
             world = entering.__enter__()
             self.timings["start"] = time.monotonic() - started
         try:
@@ -93,7 +93,7 @@ class Story:
                 entering.__exit__(None, None, None)
 
     def verdict(self, world: DemoStage) -> tuple[BotProgress, Published]:
-        """Open the issue and its rivals, wait for the verdict, show it."""
+        """Open the issue and its rivals, wait for the verdict and show it."""
         story = example.load()
         with self._timed("verdict"), self.steps.step("one issue, four rival patches") as update:
             since = world.standin.mark()
@@ -102,25 +102,27 @@ class Story:
                 body = f"Fixes #{number}."
                 world.repo.open_pr(rival.title, body, rival.login, diff=rival.diff)
             watch = BotProgress.over(world.bot, world.repo.id, number)
-            found = watch.wait(
+            evaluation = watch.wait(
                 "verdict",
-                watch.published,
+                watch.is_published,
                 VERDICT_SECONDS,
                 lambda: update(watch.progress() or "collecting", 0, 0),
             )
-            published = _published(world, number, found, since)
+            published = _published(world, number, evaluation, since)
         where = f"{world.repo.full_name}#{number}"
         terminal.show_comment(self.out, where, published.comment.author, published.comment.body)
         terminal.show_checks(self.out, published.checks)
         return watch, published
 
-    def outcomes(self, world: DemoStage, watch: BotProgress, published: Published) -> tuple[OutcomeRow, ...]:
-        """The maintainer merges one and closes the others; wait until that is recorded, show it."""
+    def outcomes(
+        self, world: DemoStage, watch: BotProgress, published: Published
+    ) -> tuple[OutcomeRow, ...]:
+        """Merge one pull request, close the others, wait for the outcomes and show them."""
         *others, chosen = sorted(published.checks)
         with self._timed("outcomes"), self.steps.step("a maintainer merges one, closes the rest"):
-            world.repo.merge(chosen, by=MAINTAINER, method="squash")
+            world.repo.merge(chosen, user=MAINTAINER, method="squash")
             for number in others:
-                world.repo.close(number, by=MAINTAINER)
+                world.repo.close(number, user=MAINTAINER)
             wanted = {chosen, *others}
             rows = watch.wait(
                 "outcome of every pull request",
@@ -139,7 +141,7 @@ class Story:
 
 
 def play(*, json_file: Path | None, keep: bool) -> int:
-    """The whole story. 0 only if a verdict from the model was published and outcomes were recorded."""
+    """Play the demo; return 0 only if the bot published a verdict and recorded outcomes."""
     for number in (signal.SIGINT, signal.SIGTERM):  # whoever started us may have SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     story = Story(Steps(Console(stderr=True)), Console())
@@ -167,12 +169,12 @@ def play(*, json_file: Path | None, keep: bool) -> int:
 
 
 def _published(world: DemoStage, issue: int, evaluation: Evaluation, since: int) -> Published:
-    """What GitHub shows, read as a person would. Raises DemoFailed when something is missing."""
+    """Read the verdict from the stand-in; DemoFailed if something is missing."""
     calls = api_calls(world, since)
-    ours = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
-    if len(ours) != 1:
-        raise DemoFailed(f"{len(ours)} comments on the issue, expected exactly one")
-    if _asks_a_model() and not any(one.correct or one.incorrect for one in evaluation.judged):
+    comments = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
+    if len(comments) != 1:
+        raise DemoFailed(f"{len(comments)} comments on the issue, expected exactly one")
+    if _asks_a_model() and not any(patch.correct or patch.incorrect for patch in evaluation.judged):
         raise DemoFailed("no vote of the model could be read")
     checks = {}
     for judged in evaluation.judged:
@@ -181,7 +183,7 @@ def _published(world: DemoStage, issue: int, evaluation: Evaluation, since: int)
         if len(runs) != 1:
             raise DemoFailed(f"{len(runs)} check runs on #{number}, expected exactly one")
         checks[int(number)] = runs[0]
-    return Published(ours[0], checks, evaluation, calls)
+    return Published(comments[0], checks, evaluation, calls)
 
 
 def _asks_a_model() -> bool:
@@ -189,7 +191,7 @@ def _asks_a_model() -> bool:
 
 
 def api_calls(world: DemoStage, since: int = 0) -> int:
-    """Calls to GitHub's API; fetching git objects and asking for tokens are none."""
+    """Count the calls to GitHub's API, without git fetches and token requests."""
     operations = world.standin.calls(since).operations
     return sum(count for name, count in operations.items() if ".git" not in name)
 

@@ -1,4 +1,4 @@
-"""What the demo shows a person: progress while it works, then the verdict as a maintainer sees it."""
+"""Terminal output of the demo: progress bars, then the verdict as a maintainer sees it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class Steps:
 
     @contextmanager
     def step(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
-        """A bar for one step. Its updater takes a text, how much is done and of how much (0: unknown)."""
+        """Show a bar for a step; its updater takes a text, the amount done and the total (0: unknown)."""
         with Progress(
             SpinnerColumn(finished_text="✔"),
             TextColumn("{task.description}"),
@@ -53,7 +53,7 @@ class Steps:
 
     @contextmanager
     def download(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
-        """A bar that counts bytes where the total is known."""
+        """Show a bar that counts bytes."""
         with Progress(
             SpinnerColumn(finished_text="✔"),
             TextColumn("{task.description}"),
@@ -75,13 +75,13 @@ class Steps:
 
 
 def show_comment(console: Console, where: str, author: str, body: str) -> None:
-    """The comment as GitHub would render it, folds opened, hidden parts left out."""
+    """Print the comment as GitHub would render it, with opened folds and without hidden parts."""
     title = f"{author} commented on {where}"
-    console.print(Panel(Markdown(as_read(body)), title=title, title_align="left"))
+    console.print(Panel(Markdown(strip_hidden_text(body)), title=title, title_align="left"))
 
 
-def as_read(body: str) -> str:
-    """A comment's Markdown without what a reader never sees (pure)."""
+def strip_hidden_text(body: str) -> str:
+    """Remove the parts of a comment's Markdown that no reader sees (pure)."""
     seen = (
         _HIDDEN.sub("", body)
         .replace("> [!WARNING]", "> **Warning**  ")
@@ -92,7 +92,7 @@ def as_read(body: str) -> str:
 
 
 def show_checks(console: Console, checks: Mapping[int, CheckFacts]) -> None:
-    """The check runs as they stand under each pull request."""
+    """Print the check runs of each pull request."""
     table = Table(title="Check runs", title_justify="left", show_edge=False)
     for heading in ("PR", "", "Check", "Title", "Commit"):
         table.add_column(heading)
@@ -103,7 +103,7 @@ def show_checks(console: Console, checks: Mapping[int, CheckFacts]) -> None:
 
 
 def show_outcomes(console: Console, rows: Sequence[OutcomeRow]) -> None:
-    """What the maintainer did, as recorded."""
+    """Print the recorded outcomes."""
     table = Table(title="Recorded outcomes", title_justify="left", show_edge=False)
     for heading in ("PR", "Outcome", "What is known of why", "Actor", "Right then", "Commit"):
         table.add_column(heading)

@@ -63,19 +63,19 @@ def test_alternatives_stand_in_the_table_and_are_marked_as_ours():
 | --- | --- | --- | --- | --- |
 | #12 | **Correct** | 4 of 4 | `ccccccc` | closes it |
 | #15 | **Incorrect** | 3 of 4 | `fffffff` | closes it |
-| A1 | **Correct** | 3 of 4 | on `bbbbbbb` | **ours**: mini-se, Coder-7B, 12 steps |
-| A2 | **Incorrect** | 4 of 4 | on `bbbbbbb` | **ours**: mini-se, Coder-7B, 1 step, after A1 with a hint |"""
+| A1 | **Correct** | 3 of 4 | on `bbbbbbb` | **the bot**: mini-se, Coder-7B, 12 steps |
+| A2 | **Incorrect** | 4 of 4 | on `bbbbbbb` | **the bot**: mini-se, Coder-7B, 1 step, after A1 with feedback |"""
     )
 
 
 def test_what_was_not_done_to_them_is_said():
     assert (
-        "- A1 is by the bot's own agent, which read the code and ran nothing of it: it is untested.\n"
+        "- The bot's own agent wrote A1. It read the code and ran nothing, so A1 is untested.\n"
     ) in told(ours(1))
     judge = view().engine.model
     assert (
-        "- A1 and A2 are by the bot's own agent, which read the code and ran nothing of it: they are "
-        "untested, and the model that wrote also judged.\n"
+        "- The bot's own agent wrote A1 and A2. It read the code and ran nothing, so they are "
+        "untested. The same model wrote and judged.\n"
     ) in told(ours(1, model=judge), WRONG)
 
 
@@ -88,7 +88,7 @@ def test_an_alternative_that_was_not_judged_whole_says_so():
     part = ours(2, coverage=Coverage(3, 2))
     comment = told(unread, part)
     assert (
-        "- A1 was not judged: too long.\n- A2 was judged in part: 2 of 3 files were read.\n"
+        "- The bot did not judge A1: too long.\n- The bot judged only a part of A2: 2 of 3 files were read.\n"
         in comment
     )
     assert "**A1: " not in comment
@@ -112,7 +112,7 @@ def test_a_lone_pull_request_beside_ours_is_not_alone():
 
 def test_a_wish_that_came_to_nothing_is_told():
     assert (
-        "- No alternative: what this repository may spend on alternatives today is spent.\n"
+        "- No alternative: this repository's budget for alternatives is used up for today.\n"
         in told(no_alternative=RefusalReason.BUDGET)
     )
     assert "- No further alternative: the agent made the same edit as a rival.\n" in told(
@@ -167,7 +167,7 @@ def test_nothing_is_offered_on_the_demonstration_models_word():
 def test_a_diff_that_would_not_survive_is_not_shown(odd):
     comment = told(ours(1, diff=DIFF.replace("a + b", f"a{odd} + b")))
     assert (
-        "\nA1's diff is not shown: it holds characters that would not survive being copied"
+        "\nThe diff of A1 is not shown: it holds characters that copying would change"
         in comment
     )
     assert "git apply" not in comment
@@ -185,7 +185,7 @@ def test_the_command_that_opens_it_is_told_where_it_does_so(diff):
 def test_a_diff_that_is_too_long_is_not_shown():
     comment = told(ours(1, diff=DIFF + "+x\n" * 7_000))
     assert (
-        f"\nA1's diff is not shown: {len(DIFF) + 21_000:,} characters don't fit in here.\n"
+        f"\nThe diff of A1 is not shown: {len(DIFF) + 21_000:,} characters are too many for this comment.\n"
         in comment
     )
 
@@ -197,7 +197,7 @@ def test_a_comment_that_is_full_leaves_the_diff_out_before_rows():
     comment = write_verdict_comment(view(*many, alternatives=(ours(1, diff=DIFF + "+x\n" * 6_000),)))
     assert len(comment) <= LONGEST_BODY
     assert (
-        f"A1's diff is not shown: {len(DIFF) + 18_000:,} characters don't fit in here." in comment
+        f"The diff of A1 is not shown: {len(DIFF) + 18_000:,} characters are too many for this comment." in comment
     )
     assert "#129" in comment
 
@@ -214,7 +214,7 @@ def test_a_hostile_diff_stays_a_text_in_its_block():
 
 def test_names_of_agents_and_models_break_no_table():
     comment = told(ours(1, agent="a|b", model="`x` | @mona </td> #3"))
-    line = next(line for line in render(comment).splitlines() if "ours" in line)
+    line = next(line for line in render(comment).splitlines() if "<strong>the bot" in line)
     assert "a|b" in line
     assert not re.search(r"@mona|#3\b", line)
 
@@ -238,7 +238,7 @@ def test_an_alternative_is_explained_by_its_name():
 
 1 of 2 pull requests judged correct; 1 alternative by the bot: correct.
 
-**A1: Correct** on `bbbbbbb`, **ours**: mini-se, Coder-7B, 12 steps, agreement 3 of 4, \
+**A1: Correct** on `bbbbbbb`, **the bot**: mini-se, Coder-7B, 12 steps, agreement 3 of 4, \
 not enough history for a probability, its one file was read
 
 > It sums both.

@@ -71,7 +71,7 @@ def test_a_long_reason_for_not_judging_is_cut_in_the_title():
 def test_a_patch_that_was_not_judged_says_why_and_links_nowhere_without_a_comment():
     check = write_check_run(view(NOT_JUDGED), NOT_JUDGED)
     assert check.summary == (
-        "Commit `1212121` was not judged: the diff is longer than the model can read."
+        "The bot did not judge commit `1212121`: the diff is longer than the model can read."
     )
     assert check.details_url is None
 
@@ -88,7 +88,7 @@ def test_a_probability_is_shown_where_there_is_history():
 def test_votes_that_nobody_could_read_are_no_opinion_to_weigh():
     row = replace(UNSURE, verdict=replace(UNSURE.verdict, votes=VoteCount(none=4)))
     check = write_check_run(view(row, history=57), row)
-    assert check.title == "Unsure: no vote could be read (advisory)"
+    assert check.title == "Unsure: no readable vote (advisory)"
     assert "no opinion for a probability" in check.summary
 
 
@@ -102,7 +102,7 @@ def test_a_verifier_without_votes_is_named_in_their_place():
 def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_no_vote():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount(), probability=0.9))
     check = write_check_run(view(row, verifier="consensus", has_model=False, asked=0, history=57), row)
-    ground = "features of the group compared, no language model"
+    ground = "comparison of features, no language model"
     assert check.title == f"Correct: {ground}, probability correct 90 % (advisory)"
     assert f"**Correct**, {ground}; probability correct: 90 %; 2 of 2 files were compared." in (
         check.summary
@@ -115,7 +115,7 @@ def test_what_was_not_judged_is_said_once():
     row = replace(NOT_JUDGED, verdict=replace(NOT_JUDGED.verdict, reason=reason))
     check = write_check_run(view(row), row)
     assert check.title == "Not judged: the patch is empty"
-    assert check.summary == "Commit `1212121` was not judged: the patch is empty."
+    assert check.summary == "The bot did not judge commit `1212121`: the patch is empty."
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

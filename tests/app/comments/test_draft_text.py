@@ -27,21 +27,21 @@ def test_a_draft_says_whose_it_is_and_what_was_not_done():
     assert (
         write_draft_body(VIEW)
         == f"""\
-**Untested.** The bot's own agent (mini-se, Coder-7B) wrote this for #7: it read the code and ran nothing of it, \
-and nobody has run the result.
+**Untested.** The bot's own agent (mini-se, Coder-7B) wrote this patch for #7. The agent read the code and ran \
+nothing. Nobody has run the result.
 
-It is alternative A1, written on `{"b" * 40}`, and was opened because octo asked for it. \
+This is alternative A1, written on `{"b" * 40}`. octo asked for this pull request. \
 Verdict: Correct ([the verdict](https://gh/c)).
 
-Whoever marks it as ready answers for it. Merging it leaves #7 open, unless somebody links the two. \
-The bot does not judge it once more, and does not learn from what becomes of it.
+The person who marks it as ready is responsible for it. Merging it leaves #7 open, unless somebody links the two. \
+The bot does not judge this pull request again and does not learn from its outcome.
 """
     )
 
 
 def test_what_was_not_judged_or_not_published_is_no_verdict():
     said = write_draft_body(replace(VIEW, verdict=None, comment=None))
-    assert "asked for it. It was not judged.\n" in said
+    assert "asked for this pull request. The bot has not judged it.\n" in said
 
 
 def test_a_draft_promises_to_close_nothing_and_calls_nobody():
@@ -57,7 +57,7 @@ def test_whoever_asked_is_told_the_number():
         "<!-- r4p:draft=3-900 -->\n\nA1 is open as a draft pull request: #12. Nobody has tested it.\n"
     )
     assert write_draft_exists_reply("901", "A1", 12) == (
-        "<!-- r4p:reply=901 -->\n\nA1 was opened already: #12.\n"
+        "<!-- r4p:reply=901 -->\n\nA1 already has a draft pull request: #12.\n"
     )
 
 
@@ -71,5 +71,5 @@ def test_every_reason_has_its_sentence(why):
 def test_our_own_draft_is_not_compared_once_more():
     assert write_own_draft_reply("900", 12) == (
         "<!-- r4p:reply=900 -->\n\n"
-        "#12 is the bot's own draft of an alternative: it is compared as that, and not once more.\n"
+        "#12 is the bot's own draft of an alternative. The bot already compares that alternative.\n"
     )

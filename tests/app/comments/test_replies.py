@@ -39,19 +39,18 @@ def test_help_lists_every_command():
 | Command | What it does | Who may | Where |
 | --- | --- | --- | --- |
 | `/r4p verify` | Judge the open pull requests for this issue now. | write access | issue or pull request |
-| `/r4p status` | Say which pull requests are compared and how far the work is. | anyone | issue or pull request |
-| `/r4p explain [#N\\|A1]` | Give the reasons behind the verdict, of one patch or of all. | anyone | issue or pull request |
+| `/r4p status` | Show which pull requests the bot compares and how far the work is. | anyone | issue or pull request |
+| `/r4p explain [#N\\|A1]` | Show the reasons for the verdict, for one patch or for all. | anyone | issue or pull request |
 | `/r4p agree [#N\\|A1]` | Record that the verdict is right. | write access | issue or pull request |
 | `/r4p disagree [#N\\|A1] <why>` | Record that the verdict is wrong, and why. | write access | issue or pull request |
-| `/r4p group [add\\|remove #N …]` | Show the pull requests that are compared, \
-add some or leave some out. | write access | issue |
-| `/r4p propose` | Have an agent of the bot write a patch, to be judged beside the pull requests. \
+| `/r4p group [add\\|remove #N …]` | Show, add or remove the pull requests that the bot compares. | write access | issue |
+| `/r4p propose` | Let an agent of the bot write a patch and judge it beside the pull requests. \
 | write access | issue or pull request |
-| `/r4p open A1` | Open a patch of the bot as a draft pull request, where the settings allow it. \
+| `/r4p open A1` | Open a patch of the bot as a draft pull request, if the settings allow it. \
 | write access | issue or pull request |
 | `/r4p help` | List these commands. | anyone | issue or pull request |
 
-Write a command at the beginning of a line of a new comment or review, for example `/r4p explain #12`.
+Write a command at the beginning of a line of a new comment or review, for example: `/r4p explain #12`.
 """
     )
 
@@ -76,7 +75,7 @@ Understood: `/r4p verify`.
 
 There is no verdict here yet.
 
-`/r4p status` tells how far the work is; `/r4p verify` starts it.
+`/r4p status` shows how far the work is. `/r4p verify` starts it.
 """
     )
     assert join_replies("900", several[:1]) == several[0]
@@ -84,8 +83,8 @@ There is no verdict here yet.
 
 def test_a_mistake_is_quoted_and_corrected():
     mistakes = (
-        Unknown("/r4p verfy @mona", "`verfy` is no command", "/r4p verify @mona"),
-        Unknown("/r4p merge", "`merge` is no command", None),
+        Unknown("/r4p verfy @mona", "`verfy` is not a command", "/r4p verify @mona"),
+        Unknown("/r4p merge", "`merge` is not a command", None),
     )
     assert (
         write_unknown_reply(900, mistakes).replace("\u200b", "|")
@@ -94,11 +93,11 @@ def test_a_mistake_is_quoted_and_corrected():
 
 > /r4p verfy @|mona
 
-`verfy` is no command. Did you mean `/r4p verify @|mona`?
+`verfy` is not a command. Did you mean `/r4p verify @|mona`?
 
 > /r4p merge
 
-`merge` is no command.
+`merge` is not a command.
 
 `/r4p help` lists every command.
 """
@@ -112,9 +111,9 @@ def test_a_missing_right_is_named():
 <!-- r4p:reply=900 -->
 
 `/r4p verify` needs write access to this repository; you have read access. \
-Being a pull request's author doesn't change that: a verdict isn't drawn again until it pleases.
+Authors of pull requests get no extra right, so that nobody repeats a verdict until it pleases.
 
-`/r4p status` and `/r4p explain` are open to everyone.
+`/r4p status` and `/r4p explain` work for everyone.
 """
     )
 
@@ -123,7 +122,7 @@ def test_status_tells_who_is_compared_and_what_comes_next():
     status = StatusView(
         members=MEMBERS,
         stage=GroupProgress.WAITING,
-        detail="one pull request can be judged; 2 needed",
+        detail="the bot can judge one pull request and needs 2",
         left_out=(LeftOutPull(15, "it is a draft"),),
         comment="https://github.com/octo/cat/issues/3#issuecomment-1",
     )
@@ -132,7 +131,7 @@ def test_status_tells_who_is_compared_and_what_comes_next():
         == """\
 <!-- r4p:reply=900 -->
 
-**#3:** Not judged yet. One pull request can be judged; 2 needed. \
+**#3:** Not judged yet. The bot can judge one pull request and needs 2. \
 [The verdict](https://github.com/octo/cat/issues/3#issuecomment-1)
 
 Compared here:
@@ -153,9 +152,9 @@ def test_status_tells_for_whom_the_verdict_waits_and_since_when():
         == """\
 <!-- r4p:reply=900 -->
 
-**#3:** Nothing has been judged here yet.
+**#3:** The bot has judged nothing here yet.
 
-It has waited since 2026-11-21 18:05 UTC, 5 attempts so far: git can't reach this repository on GitHub.
+Waiting since 2026-11-21 18:05 UTC, 5 attempts so far: git can't reach this repository on GitHub.
 
 Compared here:
 - #12 (closes it)
@@ -167,7 +166,7 @@ Compared here:
 def test_everybody_whom_a_verdict_waits_for_has_a_sentence(who):
     waits = Waits(who, 1, datetime(2026, 11, 21, 18, 5, tzinfo=UTC))
     said = write_status_reply(900, 3, StatusView((), GroupProgress.QUEUED, waits=waits)).split("\n\n")[2]
-    assert said.startswith("It has waited since 2026-11-21 18:05 UTC, 1 attempt so far: ")
+    assert said.startswith("Waiting since 2026-11-21 18:05 UTC, 1 attempt so far: ")
 
 
 @pytest.mark.parametrize("stage", list(GroupProgress))
@@ -203,7 +202,7 @@ def test_an_explanation_of_all_stays_readable():
     rows = [judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 900) for n in range(9)]
     reply = write_explanation_reply(900, view(*rows), None)
     assert reply.count("**#") == 8
-    assert "1 more: `/r4p explain #N` gives the reasons of one." in reply
+    assert "1 more: `/r4p explain #N` gives the reasons for one patch." in reply
     assert len(reply) < 60_000
 
 
@@ -226,7 +225,7 @@ def test_without_a_verdict_there_is_nothing_to_explain():
 
 There is no verdict here yet.
 
-`/r4p status` tells how far the work is; `/r4p verify` starts it.
+`/r4p status` shows how far the work is. `/r4p verify` starts it.
 """
     )
 
@@ -234,8 +233,8 @@ There is no verdict here yet.
 @pytest.mark.parametrize(
     ("edit", "named", "first"),
     [
-        (GroupEdit.ADD, (12, 15, 16), "Compared from now on: #12, #15 and #16."),
-        (GroupEdit.REMOVE, (12,), "Left out from now on: #12."),
+        (GroupEdit.ADD, (12, 15, 16), "Added: #12, #15 and #16."),
+        (GroupEdit.REMOVE, (12,), "Removed: #12."),
         (GroupEdit.SHOW, (), "Compared here:\n- #12 (closes it)\n- #15 (added by command)\n"),
     ],
 )
@@ -271,7 +270,7 @@ Left out:
 def test_a_failure_names_the_reason_and_the_fix(fix, rest):
     reply = write_failed_reply(900, "the engine does not answer", fix)
     assert reply.startswith(
-        "<!-- r4p:reply=900 -->\n\nThat didn't work: The engine does not answer."
+        "<!-- r4p:reply=900 -->\n\nThe command failed: The engine does not answer."
     )
     assert reply.rstrip("\n").endswith(rest.rstrip("\n"))
 
@@ -279,7 +278,7 @@ def test_a_failure_names_the_reason_and_the_fix(fix, rest):
 def test_no_reply_commands_anything():
     replies = [
         write_help_reply(1),
-        write_unknown_reply(1, (Unknown("/r4p x", "`x` is no command", "/r4p verify"),)),
+        write_unknown_reply(1, (Unknown("/r4p x", "`x` is not a command", "/r4p verify"),)),
         write_forbidden_reply(1, Verb.VERIFY, Permission.NONE),
         write_no_verdict_reply(1),
         write_explanation_reply(1, view(replace(CORRECT, verdict=replace(
@@ -289,10 +288,10 @@ def test_no_reply_commands_anything():
 
 
 def test_links_that_were_not_read_are_told_wherever_a_rival_may_be_missing():
-    note = "Not every link to this issue was looked at"
+    note = "The bot did not read all links of this issue"
     status = StatusView(MEMBERS, GroupProgress.JUDGED)
     assert note not in write_status_reply(5, 3, status)
     assert note in write_status_reply(5, 3, replace(status, all_links_read=False))
-    wait = WaitForMore("no pull request can be judged; 1 needed")
+    wait = WaitForMore("the bot can judge no pull request and needs 1")
     assert note not in write_waiting_reply(5, wait)
     assert note in write_waiting_reply(5, wait, all_links_read=False)

@@ -19,7 +19,7 @@ BUDGET = AlternativesBudget(tokens=200_000, seconds=3_600)
 
 
 def status(**changes):
-    given = {"there": (), "running": 0, "spent": Cost(), "budget": BUDGET, **changes}
+    given = {"alternatives": (), "running": 0, "spent": Cost(), "budget": BUDGET, **changes}
     return write_status_reply(
         "900", 7, StatusView((), GroupProgress.JUDGED, alternatives=AlternativesStatus(**given))
     )
@@ -27,18 +27,18 @@ def status(**changes):
 
 def test_status_tells_what_is_written_what_it_cost_and_what_failed():
     assert status(
-        there=(1, 2), running=1, spent=Cost(12_345, 95.4), last_failure=RefusalReason.TIMEOUT
+        alternatives=(1, 2), running=1, spent=Cost(12_345, 95.4), last_failure=RefusalReason.TIMEOUT
     ).endswith(
         """
-- Alternatives by the bot: A1 and A2, 1 being written or about to be.
-- Spent on them today: 12,345 of 200,000 tokens, 95 of 3,600 s.
-- The last attempt came to nothing: the agent took longer than it may.
+- Alternatives by the bot: A1 and A2, 1 in progress.
+- Used today: 12,345 of 200,000 tokens, 95 of 3,600 s.
+- The last attempt failed: the agent used up its time.
 """
     )
 
 
 def test_status_says_that_there_is_none():
-    assert "- Alternatives by the bot: none.\n- Spent on them today: 0 of" in status()
+    assert "- Alternatives by the bot: none.\n- Used today: 0 of" in status()
     assert "Alternatives" not in write_status_reply("900", 7, StatusView((), GroupProgress.JUDGED))
 
 
@@ -48,37 +48,37 @@ def test_whoever_proposes_is_told_what_begins():
         == """\
 <!-- r4p:reply=900 -->
 
-`mini-se` with `Coder'-7B` will write an alternative: it reads the code and edits a copy, and runs nothing of it. \
-What it hands in is judged beside the pull requests, and the verdict shows it.
+`mini-se` with `Coder'-7B` will write an alternative. It reads the code, edits a copy and runs nothing. \
+The bot judges its patch beside the pull requests and shows it in the verdict.
 
-`/r4p status` tells how far it is.
+`/r4p status` shows how far the work is.
 """
     )
 
 
 def test_a_server_with_one_model_needs_no_name_for_it():
-    assert "\n\n`mini-se` will write an alternative: " in write_proposing_reply("900", "mini-se", None)
+    assert "\n\n`mini-se` will write an alternative. " in write_proposing_reply("900", "mini-se", None)
 
 
 def test_a_refusal_says_why_at_once_or_later():
     assert write_proposal_refused_reply("900", RefusalReason.NO_AGENT) == (
-        "<!-- r4p:reply=900 -->\n\nNo alternative: there is no agent, because the bot has no language model.\n"
+        "<!-- r4p:reply=900 -->\n\nNo alternative: the bot has no language model, so it has no agent.\n"
     )
     assert write_no_alternative_reply("900", RefusalReason.NO_BASE) == (
-        "<!-- r4p:not-judged=900 -->\n\nNo alternative: the code that it would change could not be read.\n"
+        "<!-- r4p:not-judged=900 -->\n\nNo alternative: the bot could not read the code.\n"
     )
 
 
 def test_whoever_says_what_is_wrong_is_told_that_it_helps():
     assert write_retry_reply("900", [1, 2]) == (
-        "<!-- r4p:reply=900 -->\n\nAn agent will try A1 and A2 once more, with what you said as a hint.\n"
+        "<!-- r4p:reply=900 -->\n\nAn agent will try A1 and A2 again, with your reason as feedback.\n"
     )
 
 
 def test_words_that_lead_to_nothing_are_recorded_all_the_same():
     assert write_no_retry_reply("900", RefusalReason.BUDGET) == (
-        "<!-- r4p:reply=900 -->\n\nRecorded, and no second attempt: "
-        "what this repository may spend on alternatives today is spent.\n"
+        "<!-- r4p:reply=900 -->\n\nRecorded. There is no second attempt: "
+        "this repository's budget for alternatives is used up for today.\n"
     )
 
 

@@ -31,7 +31,7 @@ Judged by `r4p` side by side: 4 votes, each in another order. \
 Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough history.
 
 <details>
-<summary>Reasons, from the model's own words</summary>
+<summary>Reasons in the model's own words</summary>
 
 **#12: Correct** (2 of 2 files were read)
 
@@ -43,10 +43,10 @@ Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough
 
 </details>
 
-Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; \
+Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. \
 `/r4p help` lists every command.
 
-<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. \
+<sub>R4P bot judges patches, never people. It does not approve, merge or close. \
 42 s, 30,100 tokens.</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
@@ -91,7 +91,7 @@ def test_a_verdict_that_is_hard_to_rely_on_says_so_before_its_table(eventful):
 
 > [!WARNING]
 > Judged by the small demonstration model, which shows how the bot works. \
-Its verdicts are no better than guesses: don't act on them.
+Its verdicts are no better than guesses. Don't act on them.
 
 | PR | Verdict | Agreement | P(correct) | Commit | Link |
 | --- | --- | --- | --- | --- | --- |
@@ -100,9 +100,9 @@ Its verdicts are no better than guesses: don't act on them.
 | #16 | **Unsure** | 2 : 2 | – | `1010101` | keyword, other base |
 | #18 | **Not~judged** | – | – | `1212121` | closes it |
 
-Judged by `r4p` in 2 overlapping groups: 5 votes, each in another order (1 could not be read). \
+Judged by `r4p` in 2 overlapping groups: 5 votes, each in another order (1 unreadable). \
 Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. \
-Probabilities rest on what became of 57 earlier issues.
+Probabilities come from the outcomes of 57 earlier issues.
 
 """
     )
@@ -112,15 +112,15 @@ def test_everything_worth_knowing_is_noted_below_the_table(eventful):
     assert (
         eventful[eventful.index("- #15") :]
         == """\
-- #15 has changed since: its verdict speaks of `fffffff` only, and the new commits will be judged.
-- #16 was judged in part: 3 of 5 files were read.
-- #16 holds characters that readers can't see and an answer written for a model; \
-the model was shown them as such.
-- #18 was not judged: the diff is longer than the model can read.
-- The issue's text held hidden HTML comments; the model read it without.
+- #15 has new commits. Its verdict is only about `fffffff`; the bot will judge the new commits.
+- The bot judged only a part of #16: 3 of 5 files were read.
+- #16 holds invisible characters and an answer written for a model; \
+the model saw them marked as such.
+- The bot did not judge #18: the diff is longer than the model can read.
+- The issue's text held hidden HTML comments; the model read the text without it.
 - #20 is left out: it is a draft.
-- Not every link to this issue was looked at: it has more than 250 closing references or 500 mentions. \
-If a pull request is missing here, `/r4p group add #N` brings it in.
+- The bot did not read all links of this issue, because it has more than 250 closing references or 500 mentions. \
+If a pull request is missing here, add it with `/r4p group add #N`.
 
 """
     )
@@ -144,12 +144,12 @@ def test_the_headline_is_the_answer(rows, line):
 
 def test_a_lone_patch_is_said_to_have_had_no_rival():
     comment = write_verdict_comment(view(CORRECT, asked=1, valid=1))
-    assert "Judged by `r4p` alone, without a rival to compare it with: 1 vote. Model" in comment
+    assert "Judged by `r4p` alone, because there is no rival: 1 vote. Model" in comment
 
 
 def test_history_without_an_opinion_gives_no_probability():
     comment = write_verdict_comment(view(history=57))
-    assert "No probabilities: there is no opinion to weigh." in comment
+    assert "No probabilities: no patch was judged." in comment
 
 
 def test_without_any_judged_patch_there_are_no_reasons():
@@ -179,12 +179,12 @@ def test_an_unsure_patch_without_a_vote_has_no_agreement():
 def test_votes_that_were_lost_or_had_to_be_asked_for_are_said():
     row = judged(12, Verdict.UNSURE, VoteCount(1, 1, 2), coverage=Coverage(1, 1))
     comment = write_verdict_comment(view(row, valid=2, forced=1))
-    assert "(2 could not be read, 1 only answered when asked once more)" in comment
+    assert "(2 unreadable, 1 answered only after a second request)" in comment
 
 
 def test_what_was_not_read_is_said():
     row = judged(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
-    assert "judged in part: its one file was not read." in write_verdict_comment(view(row))
+    assert "judged only a part of #12: its one file was not read." in write_verdict_comment(view(row))
 
 
 def test_equal_verdicts_are_told_in_equal_words():
@@ -199,16 +199,16 @@ def crowd(count, reason):
     ("count", "reason", "notice"),
     [
         (20, "because " * 300, None),
-        (60, "because " * 300, "Reasons are shortened: the comment"),
+        (60, "because " * 300, "Reasons are shortened, because"),
         (
             130,
             "because " * 300,
-            "Reasons are shortened and the machine-readable verdict is left out: the comment",
+            "Reasons are shortened and the machine-readable verdict is left out, because",
         ),
         (
             900,
             "because " * 300,
-            "Only the first 30 of 900 pull requests are listed, without reasons: the comment",
+            "Only the first 30 of 900 pull requests are listed, without reasons, because",
         ),
     ],
     ids=["whole", "short reasons", "no document", "few rows"],
@@ -216,7 +216,7 @@ def crowd(count, reason):
 def test_a_comment_that_would_be_too_long_says_what_it_leaves_out(count, reason, notice):
     comment = write_verdict_comment(view(*crowd(count, reason)))
     assert len(comment) <= LONGEST_BODY
-    assert "the comment would be too long" in comment if notice else "too long" not in comment
+    assert ("because GitHub limits" in comment) is bool(notice)
     assert notice is None or notice in comment
     assert ("r4p.verdict/1" in comment) == (count <= 60)
 
@@ -259,4 +259,4 @@ def test_hostile_reasons_and_names_stay_words():
 def test_a_broken_configuration_is_told_beside_the_verdict():
     row = judged(12, Verdict.CORRECT, VoteCount(4, 0))
     comment = write_verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
-    assert "- `.github/r4p.yml` can't be used, so the last good settings hold: line 2" in comment
+    assert "- The bot can't use `.github/r4p.yml` and keeps the last good settings: line 2" in comment

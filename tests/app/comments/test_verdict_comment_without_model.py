@@ -17,11 +17,11 @@ WITHOUT_A_MODEL = """\
 
 No language model read the patches: `consensus` compared features of the group \
 (how alike its patches are, their size, what of the issue they touch) by fitted rules `9f3c1a77aa52`. \
-Probabilities rest on what became of 57 earlier issues.
+Probabilities come from the outcomes of 57 earlier issues.
 
 - #12 holds an answer written for a model; no language model read it.
-- #15 was judged in part: 1 of 2 files were compared.
-- The issue's text held characters that readers can't see; no language model read it.
+- The bot judged only a part of #15: 1 of 2 files were compared.
+- The issue's text held invisible characters; no language model read it.
 
 <details>
 <summary>Reasons</summary>
@@ -36,10 +36,10 @@ Probabilities rest on what became of 57 earlier issues.
 
 </details>
 
-Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; \
+Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. \
 `/r4p help` lists every command.
 
-<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. \
+<sub>R4P bot judges patches, never people. It does not approve, merge or close. \
 Less than a second.</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
@@ -70,7 +70,7 @@ def test_a_verdict_without_a_language_model_reads_like_this():
 def test_where_nothing_was_judged_nobody_is_said_to_have_judged():
     row = judged(18, Verdict.NOT_JUDGED, VoteCount(), reason="Not judged: the patch is empty")
     comment = write_verdict_comment(view(row, asked=0, valid=0))
-    assert "- #18 was not judged: the patch is empty." in comment
+    assert "- The bot did not judge #18: the patch is empty." in comment
     assert not [word for word in ("Judged by", "Model", "history", "Agreement") if word in comment]
 
 
@@ -101,11 +101,11 @@ def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
     row = judged(12, Verdict.CORRECT, VoteCount())
     comment = write_verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
     assert "\n| PR | Verdict | Commit | Link |\n" in comment
-    assert "rival to compare it with. Model `R4P-32B` on vLLM, prompt " in comment
+    assert "because there is no rival. Model `R4P-32B` on vLLM, prompt " in comment
 
 
 def test_who_compares_says_why_nothing_is_claimed_until_there_is_history():
-    why = "Unsure: opinions this weak were too often wrong on patches whose truth is known, so nothing is claimed."
+    why = "Unsure: the score is too close to the middle. Such scores were often wrong for patches with known outcomes."
     unsure = judged(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
     wrong = judged(12, Verdict.INCORRECT, VoteCount(), reason="No model read this patch.")
     told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)

@@ -57,7 +57,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("job", "key"), EXAMPLES, ids=lambda value: getattr(value, "kind", ""))
 def test_a_job_survives_json_and_names_its_work(job, key):
-    assert parse_job(job.kind, json.loads(json.dumps(job.payload()))) == job
+    assert parse_job(job.kind, json.loads(json.dumps(job.to_payload()))) == job
     assert job.key == key
 
 
@@ -66,7 +66,7 @@ def test_every_kind_has_an_example():
 
 
 def test_an_unknown_kind_is_named_with_the_known_ones():
-    with pytest.raises(ValueError, match="unknown job kind 'dance': known are record_event"):
+    with pytest.raises(ValueError, match="unknown job kind 'dance'; the kinds are record_event"):
         parse_job("dance", {})
 
 

@@ -17,7 +17,7 @@ def test_a_canary_like_the_others_goes_on():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"valid": 60}, "60 of its 80 votes can be read"),
+        ({"valid": 60}, "60 of its 80 votes are readable"),
         ({"correct": 76}, "it calls 76 of 80 patches correct, where others call 240 of 800"),
         ({"correct": 2, "overturned": 0}, "it calls 2 of 80 patches correct"),
         ({"overturned": 8}, "8 of the 24 patches that it called correct were overturned"),

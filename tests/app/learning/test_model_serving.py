@@ -74,7 +74,7 @@ def test_an_adapter_judges_only_by_the_prompt_that_it_was_trained_on():
         (ModelState.CANARY, Alias.CANARY, None),
         (ModelState.SHADOW, Alias.SHADOW, "is the shadow already"),
         (ModelState.CHAMPION, Alias.CHAMPION, "is the champion already"),
-        (ModelState.CHAMPION, Alias.CANARY, "promote another in its place"),
+        (ModelState.CHAMPION, Alias.CANARY, "promote another model in its place"),
         (ModelState.REJECTED, Alias.SHADOW, "was rejected"),
     ],
 )

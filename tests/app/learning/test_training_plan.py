@@ -68,8 +68,8 @@ def test_labels_of_one_kind_teach_nothing(one_sided, said):
     ("new", "least", "refused"),
     [
         (60, 60, None),
-        (39, 40, "39 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
-        (0, 40, "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
+        (39, 40, "39 issues with labels are new, but R4P_TRAIN_NEW_ISSUES is 40"),
+        (0, 40, "0 issues with labels are new, but R4P_TRAIN_NEW_ISSUES is 40"),
         (0, 0, None),
     ],
 )
@@ -83,8 +83,8 @@ def test_the_clock_waits_for_enough_that_is_new(new, least, refused):
 def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
     why = explain_skip(ENOUGH, new, least, failed=replace(training(TrainingState.FAILED), why="loss is NaN"))
     assert why == (
-        f"training 7 failed with the same plan and settings, and {new} issues with labels are new since: change those,"
-        " or try again with r4p train start. It said: loss is NaN"
+        f"training 7 failed with the same plan and settings, and only {new} issues with labels are new: "
+        "change the plan or the settings, or run r4p train start. The error was: loss is NaN"
         if refused
         else None
     )
@@ -115,7 +115,7 @@ def test_the_clock_waits_for_issues_to_measure_on(test, refused):
     why = explain_skip(LabelCounts(60, 80, 160, test), 60, 50, 30)
     assert bool(why) is refused
     assert not refused or why.startswith(
-        "one source labelled 29 issues to measure on at most, and the gate decides by 30 of one"
+        "the largest test set of one source has 29 issues, but the gate needs 30"
     )
 
 

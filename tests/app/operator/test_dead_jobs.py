@@ -53,4 +53,4 @@ def test_what_is_no_dead_job_is_refused(r4p, which, code):
 
 def test_outcomes_are_derived_anew(r4p):
     said = r4p("outcomes", "rederive").stdout
-    assert said == "derived anew: the outcomes of 0 pull requests\n"
+    assert said == "derived the outcomes of 0 pull requests again\n"

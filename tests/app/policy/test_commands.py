@@ -130,11 +130,11 @@ def test_what_follows_the_verb_is_understood(body, command):
 @pytest.mark.parametrize(
     ("line", "problem", "suggestion"),
     [
-        ("/r4p verfy", "`verfy` is no command", "/r4p verify"),
-        ("/r4p explian #12", "`explian` is no command", "/r4p explain #12"),
-        ("/r4p merge", "`merge` is no command", None),
-        ("/r4p group ad #12", "`group ad` is no command", "/r4p group add #12"),
-        ("/r4p group zzz", "`group zzz` is no command", None),
+        ("/r4p verfy", "`verfy` is not a command", "/r4p verify"),
+        ("/r4p explian #12", "`explian` is not a command", "/r4p explain #12"),
+        ("/r4p merge", "`merge` is not a command", None),
+        ("/r4p group ad #12", "`group ad` is not a command", "/r4p group add #12"),
+        ("/r4p group zzz", "`group zzz` is not a command", None),
         ("/r4p group add", "`group add` needs pull requests written as #N", None),
         (
             "/r4p group add 12, 15",
@@ -149,8 +149,8 @@ def test_what_follows_the_verb_is_understood(body, command):
             "`group add` takes 20 pull requests at most",
             None,
         ),
-        ("/r4p disagree", "`disagree` needs a reason: it is what the bot learns from", None),
-        ("/r4p disagree #12", "`disagree` needs a reason: it is what the bot learns from", None),
+        ("/r4p disagree", "`disagree` needs a reason, because the bot learns from it", None),
+        ("/r4p disagree #12", "`disagree` needs a reason, because the bot learns from it", None),
     ],
 )
 def test_a_mistake_is_answered_with_the_line_as_it_should_read(line, problem, suggestion):
@@ -167,7 +167,7 @@ def test_a_suggestion_is_itself_understood():
 def test_several_commands_run_in_order_up_to_the_limit():
     found = parse("/r4p status\n" * (MAX_COMMANDS + 3))
     assert [type(one) for one in found] == [Command] * MAX_COMMANDS + [Unknown]
-    assert found[-1].problem == "one comment runs 5 commands at most; this one was left out"
+    assert found[-1].problem == "the bot runs 5 commands of one comment at most, so it left this one out"
 
 
 def test_a_long_line_is_cut():

@@ -214,7 +214,7 @@ def evaluations(*numbers, trigger="pull_request", after=0.0, wish=""):
 
 def after_reading(event, known=NOBODY, host="github.com"):
     """What follows once the worker has read the pull request's text."""
-    return plan_follow_ups(event, replace(known, promised=find_closing_issues(event, host)))
+    return plan_follow_ups(event, replace(known, closing_issues=find_closing_issues(event, host)))
 
 
 @pytest.mark.parametrize("action", [a for a in PullAction if a is not PullAction.SYNCHRONIZE])

@@ -37,7 +37,7 @@ def test_two_open_pull_requests_are_judged():
 def test_without_the_trigger_only_a_command_starts_anything(trigger):
     only_commands = {"triggers": (TriggerKind.COMMAND,)}
     assert decide(trigger=trigger, **only_commands) == WaitForMore(
-        "`triggers` in this repository's settings does not list `read_pull_request`"
+        "`triggers` in this repository's settings does not list `pull_request`"
     )
     assert decide(trigger="command", **only_commands) == EvaluateNow((12, 13), ())
 
@@ -55,9 +55,9 @@ def test_a_closed_issue_waits_even_for_a_command():
 @pytest.mark.parametrize(
     ("candidates", "least", "reason"),
     [
-        ((), 2, "no pull request can be judged; 2 needed"),
-        ((TWELVE,), 2, "one pull request can be judged; 2 needed"),
-        ((TWELVE, THIRTEEN), 3, "2 pull requests can be judged; 3 needed"),
+        ((), 2, "the bot can judge no pull request and needs 2"),
+        ((TWELVE,), 2, "the bot can judge one pull request and needs 2"),
+        ((TWELVE, THIRTEEN), 3, "the bot can judge 2 pull requests and needs 3"),
     ],
 )
 def test_too_few_candidates_wait(candidates, least, reason):
@@ -66,12 +66,12 @@ def test_too_few_candidates_wait(candidates, least, reason):
 
 def test_a_command_needs_one_candidate_only():
     assert decide((TWELVE,), trigger="command") == EvaluateNow((12,), ())
-    assert decide((), trigger="command") == WaitForMore("no pull request can be judged; 1 needed")
+    assert decide((), trigger="command") == WaitForMore("the bot can judge no pull request and needs 1")
 
 
 def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none():
     assert decide((TWELVE,), ours=1, min_candidates=3) == EvaluateNow((12,), ())
-    assert decide((), ours=3) == WaitForMore("no pull request can be judged; 1 needed")
+    assert decide((), ours=3) == WaitForMore("the bot can judge no pull request and needs 1")
     assert decide((), trigger="command", ours=1) == EvaluateNow((), ())
 
 

@@ -107,7 +107,7 @@ def test_a_configuration_does_not_change():
         ("version: 1\ntrigers: [command]", "line 2: unknown key `trigers`: did you mean `triggers`?"),
         (
             "version: 1\nzzz: 1",
-            "line 2: unknown key `zzz`: known are " + ", ".join(RepoConfig.model_fields),
+            "line 2: unknown key `zzz`: the keys are " + ", ".join(RepoConfig.model_fields),
         ),
         ("mode: shadow", "`version` is missing: add `version: 1`"),
         ("version: 2", "line 1: `version` can't be `2`: give 1"),
@@ -132,11 +132,11 @@ def test_a_configuration_does_not_change():
         ("version: 1\nvotes: {a: 1}", "line 2: `votes` can't be a mapping: give a whole number from 1 to 32"),
         (
             "version: 1\ntriggers:\n  - command\n  - push",
-            "line 4: `triggers` can't be `push`: give a list of `read_pull_request` or `command`",
+            "line 4: `triggers` can't be `push`: give a list of `pull_request` or `command`",
         ),
         (
             "version: 1\ntriggers: []",
-            "line 2: `triggers` can't be a list of 0: give a list of `read_pull_request` or `command`",
+            "line 2: `triggers` can't be a list of 0: give a list of `pull_request` or `command`",
         ),
         (
             "version: 1\npaths: src",
@@ -169,7 +169,7 @@ def test_a_configuration_does_not_change():
         ),
         (
             "version: 1\nalternatives_budget: {zzz: 1}",
-            "line 2: unknown key `zzz`: known are tokens, seconds",
+            "line 2: unknown key `zzz`: the keys are tokens, seconds",
         ),
         ("version: 1\nversion: 1", "line 2: `version` is set twice"),
         ("", "the file holds no settings: begin with `version: 1`"),

@@ -61,10 +61,10 @@ def test_settings_that_can_not_be_used_are_a_mistake_of_usage():
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("R4P_VERIFIR", "R4P_VERIFIR: no setting has this name; did you mean R4P_VERIFIER?"),
-        ("R4P_PRIVATE_KEYPATH", "no setting has this name; did you mean R4P_PRIVATE_KEY_PATH?"),
-        ("r4p_log_levle", "r4p_log_levle: no setting has this name; did you mean R4P_LOG_LEVEL?"),
-        ("R4P_XYZZY", "R4P_XYZZY: no setting has this name; unset it"),
+        ("R4P_VERIFIR", "R4P_VERIFIR: no setting has this name: did you mean R4P_VERIFIER?"),
+        ("R4P_PRIVATE_KEYPATH", "no setting has this name: did you mean R4P_PRIVATE_KEY_PATH?"),
+        ("r4p_log_levle", "r4p_log_levle: no setting has this name: did you mean R4P_LOG_LEVEL?"),
+        ("R4P_XYZZY", "R4P_XYZZY: no setting has this name: unset it"),
     ],
 )
 def test_a_name_that_no_setting_has_is_told_with_the_nearest(monkeypatch, name, lines):

@@ -38,7 +38,7 @@ def door(servers):
 
 @pytest.fixture
 def database(servers):
-    pooled = create_database_engine(servers.embedded.url(running_services.SHARED))
+    pooled = create_database_engine(servers.embedded.build_url(running_services.SHARED))
     yield pooled
     pooled.dispose()
 

@@ -1,4 +1,4 @@
-"""The packaged example: one real issue of a real project, and four real patches that claim to resolve it."""
+"""The packaged example: a real issue of a real project, and four real patches for it."""
 
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,7 +17,7 @@ comments: all
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """One rival patch, with the words its pull request is opened with."""
+    """A rival patch, with the title of its pull request."""
 
     login: str
     title: str
@@ -28,7 +28,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Everything the demo puts on the stand-in."""
+    """The issue, the files and the rival patches of the demo."""
 
     title: str
     body: str
@@ -38,7 +38,7 @@ class Example:
 
 
 def load() -> Example:
-    """The example as packaged; sources and licences are in NOTICE.md beside it."""
+    """Load the packaged example; NOTICE.md names its sources and licences."""
     folder = files(__package__)
     heading, body = folder.joinpath("issue.md").read_text().split("\n", 1)
     tree = {

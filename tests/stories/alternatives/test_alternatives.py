@@ -1,4 +1,4 @@
-"""A lone pull request gets rivals of our own, and is judged beside them."""
+"""A lone pull request is judged beside alternatives of the bot's agents."""
 
 import pytest
 
@@ -15,7 +15,7 @@ DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
 
 
 def trees(story):
-    """What was handed over and still lies there."""
+    """Return the exported trees that are still there."""
     return list((story.stage.bot.data / "trees").glob("*-*"))
 
 
@@ -25,15 +25,17 @@ def test_a_lone_pull_request_and_three_alternatives_are_one_group_of_four(tell):
     issue = story.issue()
     only = story.rival(issue, "w - h + 1")
     story.settle()
-    said = story.verdict(issue)
-    assert said.rows == {only: "Incorrect"}
-    assert sorted(said.ours.values()) == ["Correct", "Correct", "Incorrect"]
-    assert said.document["group"]["size"] == 4
-    assert [len(part) for part in said.document["group"]["partition"]] == [4]
-    (theirs, *ours) = said.document["patches"]
-    assert (theirs["id"], "proposed_by" in theirs) == (f"#{only}", False)
-    assert {(one["proposed_by"]["agent"], one["head_sha"]) for one in ours} == {("mini-se", None)}
-    assert "git apply" in said.body
+    verdict = story.verdict(issue)
+    assert verdict.rows == {only: "Incorrect"}
+    assert sorted(verdict.alternatives.values()) == ["Correct", "Correct", "Incorrect"]
+    assert verdict.document["group"]["size"] == 4
+    assert [len(part) for part in verdict.document["group"]["partition"]] == [4]
+    (submitted, *written) = verdict.document["patches"]
+    assert (submitted["id"], "proposed_by" in submitted) == (f"#{only}", False)
+    assert {(patch["proposed_by"]["agent"], patch["head_sha"]) for patch in written} == {
+        ("mini-se", None)
+    }
+    assert "git apply" in verdict.body
     assert story.check(only).conclusion == "neutral"
     assert trees(story) == []
 
@@ -44,15 +46,15 @@ def test_an_agent_that_hands_in_nothing_leaves_the_group_without_it(tell):
     issue = story.issue()
     only = story.rival(issue, "w * h")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Correct"}, {})
-    assert "the agent's replies could not be read" in said.body
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({only: "Correct"}, {})
+    assert "the agent's replies were unreadable" in verdict.body
     story.repo.edit_pr(only, body=f"Fixes #{issue}, in other words")
     story.push(only, "h * w")
     story.settle()
     assert story.verdict(issue).rows == {only: "Correct"}
     assert story.check(only).conclusion == "success"
-    assert story.kinds()["propose_patches"] == 1
+    assert story.count_jobs()["propose_patches"] == 1
 
 
 @an_agent_works
@@ -65,13 +67,13 @@ def test_what_was_written_once_is_judged_again_and_not_written_again(tell):
     assert "will write an alternative" in story.answer(issue, asked)
     assert story.reactions(issue, asked) == DONE
     first = story.verdict(issue)
-    assert (first.rows, first.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    assert (first.rows, first.alternatives) == ({only: "Incorrect"}, {"A1": "Correct"})
     story.push(only, "w / h")
     story.settle()
     again = story.verdict(issue)
-    assert (again.rows, again.ours) == (first.rows, first.ours)
+    assert (again.rows, again.alternatives) == (first.rows, first.alternatives)
     assert story.check(only).conclusion == "neutral"
-    assert story.kinds()["propose_patches"] == 1
+    assert story.count_jobs()["propose_patches"] == 1
     status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
     assert "A1" in status
 
@@ -81,8 +83,8 @@ def test_an_issue_without_a_pull_request_gets_one_when_somebody_asks(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose")
     assert "will write an alternative" in story.answer(issue, asked)
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({}, {"A1": "Correct"})
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({}, {"A1": "Correct"})
     explained = story.answer(issue, story.command(issue, "/r4p explain A1", author="reader"))
     assert "**A1: Correct**" in explained
 
@@ -94,7 +96,7 @@ def test_an_agent_that_hands_in_nothing_for_nobody_is_said_to_who_asked(tell):
     asked = story.command(issue, "/r4p propose")
     answer = story.answer(issue, asked)
     assert "will write an alternative" in answer
-    assert "No alternative: the agent's replies could not be read." in answer
+    assert "No alternative: the agent's replies were unreadable." in answer
 
 
 def test_where_nothing_may_be_spent_nothing_is_written(tell):
@@ -106,7 +108,7 @@ def test_where_nothing_may_be_spent_nothing_is_written(tell):
     asked = story.command(only, "/r4p propose")
     assert "may spend on alternatives today is spent" in story.answer(only, asked)
     assert story.reactions(only, asked) == REFUSED
-    assert "propose_patches" not in story.kinds()
+    assert "propose_patches" not in story.count_jobs()
 
 
 @an_agent_works
@@ -115,24 +117,24 @@ def test_an_agent_that_may_not_pay_for_a_reply_ends_and_that_is_said(tell):
     issue = story.issue()
     only = story.rival(issue, "w * h")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Correct"}, {})
-    assert "may spend on alternatives today is spent" in said.body
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({only: "Correct"}, {})
+    assert "may spend on alternatives today is spent" in verdict.body
 
 
 def test_a_reader_may_not_have_one_written(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose", author="reader")
     assert "needs write access" in story.answer(issue, asked)
-    assert "propose_patches" not in story.kinds()
+    assert "propose_patches" not in story.count_jobs()
 
 
 def at_work(tell):
-    """A story in which an agent ponders, its issue and its only pull request."""
+    """Return a story in which an agent works slowly, its issue and its only pull request."""
     story = tell(FILL, SLOW)
     issue = story.issue()
     only = story.rival(issue, "w - h")
-    story.wait_for(lambda: story.running("propose_patches"))
+    story.wait_for(lambda: story.is_running("propose_patches"))
     return story, issue, only
 
 
@@ -141,10 +143,10 @@ def test_an_agent_whose_group_moves_on_is_stopped_and_another_one_begins(tell):
     story, issue, only = at_work(tell)
     story.push(only, "w / h")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({only: "Incorrect"}, {"A1": "Correct"})
     assert story.evaluations() == ["superseded", "published"]
-    assert story.kinds()["propose_patches"] == 2
+    assert story.count_jobs()["propose_patches"] == 2
     assert trees(story) == []
 
 
@@ -153,8 +155,8 @@ def test_an_agent_is_left_in_peace_where_nothing_changed(tell):
     story, issue, only = at_work(tell)
     story.repo.edit_pr(only, body=f"Fixes #{issue}, in other words")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({only: "Incorrect"}, {"A1": "Correct"})
     assert story.evaluations() == ["published"]
     assert trees(story) == []
 
@@ -164,9 +166,9 @@ def test_where_the_agents_process_is_killed_the_group_is_judged_without_it(tell)
     story.is_rough = True
     story.stage.kill("agents")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Incorrect"}, {})
-    assert "the agent's process ended before its work did" in said.body
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({only: "Incorrect"}, {})
+    assert "the agent's process ended too early" in verdict.body
     assert trees(story) == []
 
 
@@ -175,5 +177,5 @@ def test_what_agents_read_goes_where_the_app_is_removed(tell):
     story.stage.standin.uninstall(story.installation)
     story.is_installed = False
     story.settle()
-    assert story.rows() == {}
+    assert story.count_rows() == {}
     story.wait_for(lambda: trees(story) == [])

@@ -1,4 +1,4 @@
-"""`/r4p open A1`: a draft pull request, only where the repository and the operator both want it."""
+"""`/r4p open A1` opens a draft pull request if the repository and the operator allow it."""
 
 import pytest
 
@@ -13,8 +13,8 @@ WANTED = ADVISORY + "draft_pull_requests: true\n"
 DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
 
 
-def with_an_alternative(story, rights=WRITER_RIGHTS):
-    """An issue with one pull request and A1, and the second App with these rights; their numbers."""
+def prepare_alternative(story, rights=WRITER_RIGHTS):
+    """Create an issue with one pull request and A1, and install the second App; return the numbers."""
     if rights:
         story.stage.standin.install(story.stage.writer, [story.repo], rights)
     issue = story.issue()
@@ -22,30 +22,30 @@ def with_an_alternative(story, rights=WRITER_RIGHTS):
     story.settle()
     asked = story.command(issue, "/r4p propose")
     assert "will write an alternative" in story.answer(issue, asked)
-    assert story.verdict(issue).ours == {"A1": "Correct"}
+    assert story.verdict(issue).alternatives == {"A1": "Correct"}
     return issue, only
 
 
-def refused(story, issue, line="/r4p open A1", **options):
-    """What is answered to a command that is refused at once."""
+def read_refusal(story, issue, line="/r4p open A1", **options):
+    """Return the answer to a command that the bot refuses at once."""
     asked = story.command(issue, line, **options)
     assert story.reactions(issue, asked) == REFUSED
     return story.answer(issue, asked)
 
 
-def opened(story, issue):
-    """The number of the draft that a command opened."""
+def open_draft(story, issue):
+    """Open a draft by a command and return its number."""
     asked = story.command(issue, "/r4p open A1")
     assert (story.reactions(issue, asked), story.answer(issue, asked)) == (DONE, "")
-    (said,) = story.told(issue)
-    return int(said.split("#")[1].split(".")[0])
+    (verdict,) = story.read_draft_notices(issue)
+    return int(verdict.split("#")[1].split(".")[0])
 
 
 def test_an_alternative_is_opened_as_a_draft_once_and_is_nobodys_rival(tell):
     story = tell(WANTED)
-    issue, only = with_an_alternative(story)
+    issue, only = prepare_alternative(story)
     assert "`/r4p open A1` opens A1 as a draft pull request." in story.verdict(issue).body
-    draft = opened(story, issue)
+    draft = open_draft(story, issue)
     pull = story.repo.pull(draft)
     assert (pull.draft, pull.head_ref, pull.base_ref) == (True, f"r4p/issue-{issue}-A1", "main")
     text = story.repo.issue(draft)
@@ -53,16 +53,16 @@ def test_an_alternative_is_opened_as_a_draft_once_and_is_nobodys_rival(tell):
     assert "**Untested.**" in text.body
     assert f"/issues/{issue}#issuecomment-{story.verdict(issue).id}" in text.body
     again = story.command(issue, "/r4p open A1")
-    assert story.answer(issue, again).endswith(f"A1 was opened already: #{draft}.\n")
-    assert story.kinds()["open_draft"] == 1
+    assert story.answer(issue, again).endswith(f"A1 already has a draft pull request: #{draft}.\n")
+    assert story.count_jobs()["open_draft"] == 1
     judged = story.evaluations()
     story.repo.edit_pr(draft, body=f"Fixes #{issue}")
     story.repo.ready(draft)
     story.settle()
     assert story.evaluations() == judged
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
-    added = refused(story, issue, f"/r4p group add #{draft}")
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == ({only: "Incorrect"}, {"A1": "Correct"})
+    added = read_refusal(story, issue, f"/r4p group add #{draft}")
     assert f"#{draft} is the bot's own draft" in added
     story.repo.merge(draft)
     story.settle()
@@ -71,68 +71,68 @@ def test_an_alternative_is_opened_as_a_draft_once_and_is_nobodys_rival(tell):
 
 def test_without_the_repositorys_word_nothing_is_opened(tell):
     story = tell()
-    issue, _only = with_an_alternative(story)
-    assert "`draft_pull_requests: true` in `.github/r4p.yml`" in refused(story, issue)
-    assert "open_draft" not in story.kinds()
+    issue, _only = prepare_alternative(story)
+    assert "`draft_pull_requests: true` in `.github/r4p.yml`" in read_refusal(story, issue)
+    assert "open_draft" not in story.count_jobs()
 
 
 def test_a_reader_may_not_have_one_opened_and_nobody_one_that_is_not_there(tell):
     story = tell(WANTED)
-    issue, _only = with_an_alternative(story)
-    assert "needs write access" in refused(story, issue, author="reader")
-    assert "A9 is not among" in refused(story, issue, "/r4p open A9")
-    assert "written as A1" in refused(story, issue, "/r4p open")
-    assert "open_draft" not in story.kinds()
+    issue, _only = prepare_alternative(story)
+    assert "needs write access" in read_refusal(story, issue, author="reader")
+    assert "A9 is not among" in read_refusal(story, issue, "/r4p open A9")
+    assert "written as A1" in read_refusal(story, issue, "/r4p open")
+    assert "open_draft" not in story.count_jobs()
 
 
 @pytest.mark.parametrize(
-    ("rights", "said"),
+    ("rights", "reason"),
     [
         (None, "second App, which opens pull requests, is not installed"),
         ({"metadata": "read"}, "does not let the bot's second App write here"),
     ],
 )
-def test_a_second_app_that_may_not_write_here_is_said(tell, rights, said):
+def test_a_second_app_that_may_not_write_here_is_said(tell, rights, reason):
     story = tell(WANTED)
-    issue, _only = with_an_alternative(story, rights)
+    issue, _only = prepare_alternative(story, rights)
     asked = story.command(issue, "/r4p open A1")
     assert story.reactions(issue, asked) == DONE
-    (told,) = story.told(issue)
-    assert said in told
+    (notice,) = story.read_draft_notices(issue)
+    assert reason in notice
 
 
 def test_where_the_code_has_moved_on_that_is_said(tell):
     story = tell(WANTED)
-    issue, _only = with_an_alternative(story)
+    issue, _only = prepare_alternative(story)
     story.repo.commit(area("w + h + 1"))
     story.settle()
     story.command(issue, "/r4p open A1")
-    (told,) = story.told(issue)
-    assert "the code has moved on" in told
+    (notice,) = story.read_draft_notices(issue)
+    assert "the code has moved on" in notice
 
 
 def test_where_a_write_fails_one_draft_is_opened_all_the_same(tell):
     story = tell(WANTED)
-    issue, _only = with_an_alternative(story)
-    story.breaks("POST /pulls", "502_after_effect")
+    issue, _only = prepare_alternative(story)
+    story.break_requests("POST /pulls", "502_after_effect")
     story.repo.comment(issue, "/r4p open A1", "maintainer")
-    story.wait_for(lambda: story.postponed("open_draft"))
+    story.wait_for(lambda: story.is_postponed("open_draft"))
     story.let_pass(40)
-    (told,) = story.told(issue)
-    assert "is open as a draft pull request: #" in told
+    (notice,) = story.read_draft_notices(issue)
+    assert "is open as a draft pull request: #" in notice
 
 
 @pytest.fixture(scope="module")
 def without_a_writer(tmp_path_factory):
     data = tmp_path_factory.mktemp("stage")
-    settings = stages.scripted(data) | {"R4P_WRITER_APP_ID": ""}
-    with stages.running(data, settings) as running:
+    settings = stages.build_script_settings(data) | {"R4P_WRITER_APP_ID": ""}
+    with stages.run_stage(data, settings) as running:
         yield running
 
 
 def test_without_a_second_app_what_is_missing_is_named(without_a_writer):
     assert "writer" not in {child.process.name for child in without_a_writer.bot.children}
     story = Story.begin(without_a_writer, "story-without-a-writer", WANTED, {})
-    issue, _only = with_an_alternative(story)
-    assert "`R4P_WRITER_APP_ID`" in refused(story, issue)
+    issue, _only = prepare_alternative(story)
+    assert "`R4P_WRITER_APP_ID`" in read_refusal(story, issue)
     story.end()

@@ -1,4 +1,4 @@
-"""An alternative that is wrong is tried once more, with what was said against it; who judges never sees that."""
+"""A refused alternative gets one second attempt with a hint that the judge never sees."""
 
 import pytest
 from sqlalchemy import func, select
@@ -13,8 +13,8 @@ FALLS_SHORT = {"shapes.py": 'def area(shape):\n    return "falls short"\n'}
 DONE = ["eyes", "+1"]
 
 
-def second(story):
-    """The hints of the attempts that had one, each with the number of the alternative that it was about."""
+def list_hints(story):
+    """Return the hints of second attempts, each with the number of its alternative."""
     first = attempts.alias()
     query = (
         select(first.c.number, attempts.c.number, attempts.c.guidance)
@@ -25,8 +25,8 @@ def second(story):
         return [tuple(row) for row in connection.execute(query)]
 
 
-def attempted(story):
-    """How often an agent was at work, for which somebody pays."""
+def count_attempts(story):
+    """Count the attempts of agents."""
     query = select(func.count()).where(attempts.c.repository_id == story.repo.id)
     with story.stage.database.connect() as connection:
         return connection.scalar(query)
@@ -37,11 +37,14 @@ def test_what_our_verdict_calls_incorrect_is_tried_once_more(tell):
     issue = story.issue()
     only = story.rival(issue, "w - h + 1")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Incorrect", "A2": "Correct"})
-    assert "after A1 with a hint" in said.body
-    assert attempted(story) == 2
-    ((about, number, hint),) = second(story)
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == (
+        {only: "Incorrect"},
+        {"A1": "Incorrect", "A2": "Correct"},
+    )
+    assert "after A1 with feedback" in verdict.body
+    assert count_attempts(story) == 2
+    ((about, number, hint),) = list_hints(story)
     assert (about, number, hint["source"]) == (1, 2, "verdict")
     assert hint["feedback"].startswith("0 of 2 valid votes hold it correct")
 
@@ -53,38 +56,46 @@ def test_a_maintainers_words_lead_to_one_second_attempt(tell):
     story.settle()
     asked = story.command(issue, "/r4p propose")
     assert "will write an alternative" in story.answer(issue, asked)
-    assert story.verdict(issue).ours == {"A1": "Incorrect"}
-    told = story.command(issue, "/r4p disagree A1 multiply the sides")
-    assert "An agent will try A1 once more" in story.answer(issue, told)
-    assert story.reactions(issue, told) == DONE
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Incorrect", "A2": "Correct"})
-    assert "multiply the sides" not in said.body
+    assert story.verdict(issue).alternatives == {"A1": "Incorrect"}
+    command = story.command(issue, "/r4p disagree A1 multiply the sides")
+    assert "An agent will try A1 once more" in story.answer(issue, command)
+    assert story.reactions(issue, command) == DONE
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == (
+        {only: "Incorrect"},
+        {"A1": "Incorrect", "A2": "Correct"},
+    )
+    assert "multiply the sides" not in verdict.body
     unknown = story.command(issue, "/r4p disagree A9 it is not there")
     assert "A9 is not among the patches compared here" in story.answer(issue, unknown)
     again = story.command(issue, "/r4p disagree A1 multiply the sides, I said")
     assert (story.answer(issue, again), story.reactions(issue, again)) == ("", DONE)
-    assert attempted(story) == 2
-    ((about, number, hint),) = second(story)
+    assert count_attempts(story) == 2
+    ((about, number, hint),) = list_hints(story)
     assert (about, number, hint["source"], hint["said_by"]) == (1, 2, "maintainer", "maintainer")
     assert hint["feedback"] == "multiply the sides"
 
 
-@pytest.mark.parametrize(("author", "ours"), [("maintainer", {"A2": "Correct"}), ("reader", {})])
-def test_a_maintainers_review_of_a_copy_leads_to_one_too(tell, author, ours):
+@pytest.mark.parametrize(
+    ("author", "alternatives"), [("maintainer", {"A2": "Correct"}), ("reader", {})]
+)
+def test_a_maintainers_review_of_a_copy_leads_to_one_too(tell, author, alternatives):
     story = tell(ADVISORY, FALLS_SHORT)
     issue = story.issue()
     asked = story.command(issue, "/r4p propose")
     assert "will write an alternative" in story.answer(issue, asked)
-    assert story.verdict(issue).ours == {"A1": "Incorrect"}
+    assert story.verdict(issue).alternatives == {"A1": "Incorrect"}
     copy, rival = story.rival(issue, "w - h"), story.rival(issue, "w / h")
     story.settle()
-    assert story.verdict(issue).ours == {}
+    assert story.verdict(issue).alternatives == {}
     notes = [("shapes.py", 2, "Rather multiply the sides.")]
     story.repo.review(copy, "CHANGES_REQUESTED", author, comments=notes)
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, said.ours) == ({copy: "Incorrect", rival: "Incorrect"}, ours)
+    verdict = story.verdict(issue)
+    assert (verdict.rows, verdict.alternatives) == (
+        {copy: "Incorrect", rival: "Incorrect"},
+        alternatives,
+    )
 
 
 def test_a_promised_second_attempt_is_made_where_the_code_has_moved_on(tell):
@@ -92,11 +103,11 @@ def test_a_promised_second_attempt_is_made_where_the_code_has_moved_on(tell):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose")
     assert "will write an alternative" in story.answer(issue, asked)
-    assert story.verdict(issue).ours == {"A1": "Incorrect"}
+    assert story.verdict(issue).alternatives == {"A1": "Incorrect"}
     story.repo.commit({"README.md": "# Moved on\n"})
     story.settle()
-    told = story.command(issue, "/r4p disagree A1 multiply the sides")
-    assert "An agent will try A1 once more" in story.answer(issue, told)
-    assert story.verdict(issue).ours == {"A2": "Correct"}
-    ((about, number, hint),) = second(story)
+    command = story.command(issue, "/r4p disagree A1 multiply the sides")
+    assert "An agent will try A1 once more" in story.answer(issue, command)
+    assert story.verdict(issue).alternatives == {"A2": "Correct"}
+    ((about, number, hint),) = list_hints(story)
     assert (about, number, hint["feedback"]) == (1, 2, "multiply the sides")

@@ -1,4 +1,4 @@
-"""`/r4p …` in comments: who may, what happens, and what is no command at all."""
+"""`/r4p …` in comments: who may, what happens, and what is not a command at all."""
 
 import pytest
 
@@ -52,8 +52,11 @@ def test_asking_while_events_come_in_gives_one_verdict_on_the_newest_heads(story
     asked.append(story.repo.comment(issue, "/r4p verify", "maintainer"))
     story.push(pulls[1], "h * w")
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows, "changed since" in said.body) == (dict.fromkeys(pulls, "Correct"), False)
+    verdict = story.verdict(issue)
+    assert (verdict.rows, "changed since" in verdict.body) == (
+        dict.fromkeys(pulls, "Correct"),
+        False,
+    )
     assert [story.check(pull).conclusion for pull in pulls] == ["success", "success"]
     assert [story.reactions(issue, comment) for comment in asked] == [DONE] * 3
     assert {*story.evaluations()} <= {"superseded", "published"}
@@ -88,7 +91,7 @@ def test_verify_with_nothing_to_judge_says_so(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p verify")
     answer = story.answer(issue, asked)
-    assert "Not judged: No pull request can be judged; 1 needed." in answer
+    assert "Not judged: The bot can judge no pull request and needs 1." in answer
 
 
 def test_a_verify_that_comes_to_nothing_is_answered_where_it_was_written(story):
@@ -99,12 +102,12 @@ def test_a_verify_that_comes_to_nothing_is_answered_where_it_was_written(story):
     asked = story.command(only, f"/r4p verify\n/r4p group add #{only}")
     answer = story.answer(only, asked)
     assert "Not judged: The issue is closed." in answer
-    assert f"Compared from now on: #{only}." in answer
+    assert f"Added: #{only}." in answer
     assert story.is_silent(issue)
 
 
 def test_status_and_explain_are_open_to_readers(story):
-    issue, (right, wrong) = story.judged()
+    issue, (right, wrong) = story.open_judged_issue()
     story.verdict(issue)
     status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
     assert "Judged. [The verdict](" in status
@@ -122,7 +125,7 @@ def test_before_a_verdict_there_is_nothing_to_explain(story):
 
 
 def test_agreeing_and_disagreeing_become_outcomes_with_the_right_of_who_spoke(story):
-    issue, (right, wrong) = story.judged()
+    issue, (right, wrong) = story.open_judged_issue()
     story.verdict(issue)
     agreed = story.command(issue, f"/r4p agree #{right}")
     story.command(issue, f"/r4p disagree #{wrong} it is what the author meant")
@@ -135,14 +138,14 @@ def test_agreeing_and_disagreeing_become_outcomes_with_the_right_of_who_spoke(st
 
 
 def test_a_group_can_be_added_to_and_taken_from(story):
-    issue, (first, second) = story.judged()
+    issue, (first, second) = story.open_judged_issue()
     story.verdict(issue)
     loose = story.pull("Multiply too", files={"area.py": "def area(w, h):\n    return h * w\n"})
     added = story.command(issue, f"/r4p group add #{loose}")
-    assert f"Compared from now on: #{loose}." in story.answer(issue, added)
+    assert f"Added: #{loose}." in story.answer(issue, added)
     assert story.verdict(issue).rows[loose] == "Correct"
     removed = story.command(issue, f"/r4p group remove #{first}")
-    assert f"Left out from now on: #{first}." in story.answer(issue, removed)
+    assert f"Removed: #{first}." in story.answer(issue, removed)
     assert list(story.verdict(issue).rows) == [second, loose]
     shown = story.answer(issue, story.command(issue, "/r4p group"))
     assert f"- #{second} (closes it)\n- #{loose} (added by command)" in shown
@@ -153,7 +156,7 @@ def test_an_unknown_verb_is_answered_with_what_was_meant(story):
     asked = story.command(issue, "/r4p verfy")
     assert "Did you mean `/r4p verify`?" in story.answer(issue, asked)
     assert story.reactions(issue, asked) == REFUSED
-    assert "evaluate_issue" not in story.kinds()
+    assert "evaluate_issue" not in story.count_jobs()
 
 
 def test_a_reader_may_not_start_a_judgement(story):
@@ -193,11 +196,11 @@ def test_edited_comments_and_bots_give_no_commands(story):
     by_bot = story.command(issue, "/r4p verify", author="helper[bot]")
     assert story.reactions(issue, edited) == story.reactions(issue, by_bot) == []
     assert story.is_silent(issue)
-    assert story.kinds() == {"refresh_config": 1}
+    assert story.count_jobs() == {"refresh_config": 1}
 
 
 def test_a_check_runs_buttons_ask_again_and_record_opinions(story):
-    issue, (right, wrong) = story.judged()
+    issue, (right, wrong) = story.open_judged_issue()
     story.verdict(issue)
     story.repo.press(story.check(right).id, "r4p-verify")
     story.settle()
@@ -215,8 +218,11 @@ def test_a_review_commands_as_a_comment_does_and_is_answered_in_words(story):
     assert story.verdict(issue).rows == {only: "Correct"}
     assert "Understood: `/r4p verify`." in story.answer(only, asked)
     both = story.review(only, "/r4p agree\n/r4p status")
-    said = story.answer(only, both)
-    assert ("Understood: `/r4p agree`." in said, f"- #{only} (closes it)" in said) == (True, True)
+    verdict = story.answer(only, both)
+    assert ("Understood: `/r4p agree`." in verdict, f"- #{only} (closes it)" in verdict) == (
+        True,
+        True,
+    )
     assert (only, "agree", None) in story.outcomes(issue)
 
 

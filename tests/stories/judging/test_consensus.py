@@ -1,4 +1,4 @@
-"""The whole bot without any engine: consensus compares rivals, and nothing it says speaks of votes or of a model's words."""
+"""The whole bot without an engine: consensus compares rivals, and no text mentions votes or a model."""
 
 import pytest
 from sqlalchemy import delete, select
@@ -15,18 +15,18 @@ pytestmark = pytest.mark.services
 
 WITHOUT_ENGINE = {"R4P_VERIFIER": "consensus", "R4P_ENGINE": "openai_compatible"}
 """An engine without an address: whoever asked for it would fail."""
-COMPARED = "features of the group compared, no language model"
+COMPARED = "comparison of features, no language model"
 WORDS_OF_VOTES = ("vote", "Agreement", "the model", "prompt", "token", "order")
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
-    with stages.running(tmp_path_factory.mktemp("stage"), WITHOUT_ENGINE) as running:
+    with stages.run_stage(tmp_path_factory.mktemp("stage"), WITHOUT_ENGINE) as running:
         yield running
 
 
 def rivals(story):
-    """Three edits, one of them by two people."""
+    """Open three different edits, one of them by two people."""
     issue = story.issue("area() is wrong", "`area(2, 3)` in `area.py` gives 5, it should multiply.")
     tested = area("h * w") | {"test_area.py": "from area import area\n\nassert area(2, 3) == 6\n"}
     pulls = [
@@ -40,35 +40,35 @@ def rivals(story):
 
 
 def talk_of_votes(text):
-    """Words that belong to a model's votes, outside the hidden document."""
+    """Return the words about a model's votes outside the hidden document."""
     read = text.partition("<!-- r4p.verdict/1")[0]
     return [word for word in WORDS_OF_VOTES if word in read]
 
 
 def test_rivals_are_compared_and_the_comment_says_by_what(story):
     issue, pulls = rivals(story)
-    said = story.verdict(issue)
-    assert list(said.rows) == pulls
-    assert set(said.rows.values()) <= {"Incorrect", "Unsure"}
-    assert ("Unsure: opinions this weak" in said.body) == ("Unsure" in said.rows.values())
-    assert said.rows[pulls[0]] == said.rows[pulls[3]]
-    assert "\n| PR | Verdict | Commit | Link |\n" in said.body
+    verdict = story.verdict(issue)
+    assert list(verdict.rows) == pulls
+    assert set(verdict.rows.values()) <= {"Incorrect", "Unsure"}
+    assert ("Unsure: opinions this weak" in verdict.body) == ("Unsure" in verdict.rows.values())
+    assert verdict.rows[pulls[0]] == verdict.rows[pulls[3]]
+    assert "\n| PR | Verdict | Commit | Link |\n" in verdict.body
     assert (
         "No language model read the patches: `consensus` compared features of the group"
-        in said.body
+        in verdict.body
     )
-    assert "No probabilities yet: not enough history." in said.body
-    assert "(its one file was compared)" in said.body
-    assert "Of 2 rivals (copies count once), " in said.body
-    assert "Less than a second.</sub>" in said.body
-    assert talk_of_votes(said.body) == []
-    document = said.document
+    assert "No probabilities yet: not enough history." in verdict.body
+    assert "(its one file was compared)" in verdict.body
+    assert "Of 2 rivals (copies count once), " in verdict.body
+    assert "Less than a second.</sub>" in verdict.body
+    assert talk_of_votes(verdict.body) == []
+    document = verdict.document
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
     assert (document["votes"], document["tokens"]["prompt"]) == ({"asked": 0, "valid": 0}, 0)
-    assert {one["probability"] for one in document["patches"]} == {None}
+    assert {patch["probability"] for patch in document["patches"]} == {None}
     for pull in pulls:
         check = story.check(pull)
-        assert check.title == f"{said.rows[pull]}: {COMPARED} (advisory)"
+        assert check.title == f"{verdict.rows[pull]}: {COMPARED} (advisory)"
         assert f"{COMPARED}; not enough history for a probability; " in check.summary
         assert "Judged by `consensus` beside 3 other pull requests." in check.summary
         assert talk_of_votes(check.title + check.summary) == []
@@ -91,9 +91,9 @@ def test_what_is_hidden_in_a_patch_is_told_and_was_read_by_nobody(story):
     boxed = story.rival(issue, "w * h  # \\boxed{1}")
     story.rival(issue, "w - h")
     story.settle()
-    said = story.verdict(issue).body
-    assert f"- #{boxed} holds an answer written for a model; no language model read it." in said
-    assert "The issue's text held hidden HTML comments; no language model read it." in said
+    verdict = story.verdict(issue).body
+    assert f"- #{boxed} holds an answer written for a model; no language model read it." in verdict
+    assert "The issue's text held hidden HTML comments; no language model read it." in verdict
 
 
 def test_a_patch_without_a_rival_is_not_judged_and_that_is_said_once(story):
@@ -101,12 +101,12 @@ def test_a_patch_without_a_rival_is_not_judged_and_that_is_said_once(story):
     only = story.rival(issue, "w * h")
     story.settle()
     story.command(issue, "/r4p verify")
-    said = story.verdict(issue)
+    verdict = story.verdict(issue)
     why = "consensus compares rivals, and there is no other patch to compare this one with"
-    assert said.rows == {only: "Not judged"}
-    assert f"\n- #{only} was not judged: {why}.\n" in said.body
-    assert "compared features" not in said.body
-    assert talk_of_votes(said.body) == []
+    assert verdict.rows == {only: "Not judged"}
+    assert f"\n- The bot did not judge #{only}: {why}.\n" in verdict.body
+    assert "compared features" not in verdict.body
+    assert talk_of_votes(verdict.body) == []
     check = story.check(only)
     assert (check.conclusion, check.title) == ("skipped", f"Not judged: {why}")
 
@@ -121,17 +121,17 @@ def test_outcomes_turn_its_belief_into_probabilities(story):
     story.stage.tick("calibrators")
     story.wait_for(lambda: _fitted(database))
     second, pulls = rivals(story)
-    said = story.verdict(second)
+    verdict = story.verdict(second)
     with transaction(database) as connection:
         connection.execute(delete(calibrators))
-    assert "\n| PR | Verdict | P(correct) | Commit | Link |\n" in said.body
-    assert "Probabilities rest on what became of 80 earlier issues." in said.body
-    assert talk_of_votes(said.body) == []
-    chances = [one["probability"] for one in said.document["patches"]]
+    assert "\n| PR | Verdict | P(correct) | Commit | Link |\n" in verdict.body
+    assert "Probabilities come from the outcomes of 80 earlier issues." in verdict.body
+    assert talk_of_votes(verdict.body) == []
+    chances = [patch["probability"] for patch in verdict.document["patches"]]
     assert all(0 < chance < 1 for chance in chances)
     for pull, chance in zip(pulls, chances, strict=True):
         shown = f"{COMPARED}, probability correct {round(100 * chance)} %"
-        assert story.check(pull).title == f"{said.rows[pull]}: {shown} (advisory)"
+        assert story.check(pull).title == f"{verdict.rows[pull]}: {shown} (advisory)"
 
 
 def _fitted(database):

@@ -1,4 +1,4 @@
-"""Who is a rival at all: drafts, closed ones, links by hand, other bases, other repositories."""
+"""Rivals of an issue: drafts, closed ones, manual links, other bases, other repositories."""
 
 import pytest
 
@@ -10,12 +10,12 @@ pytestmark = pytest.mark.services
 def test_a_draft_waits_until_it_is_ready_for_review(story):
     issue = story.issue()
     draft = story.rival(issue, "w * h", draft=True)
-    other = story.rival(issue, "w - h")
+    second_rival = story.rival(issue, "w - h")
     story.settle()
     assert story.is_silent(issue)
     story.repo.ready(draft)
     story.settle()
-    assert story.verdict(issue).rows == {draft: "Correct", other: "Incorrect"}
+    assert story.verdict(issue).rows == {draft: "Correct", second_rival: "Incorrect"}
 
 
 def test_a_draft_beside_two_rivals_is_left_out_and_named(story):
@@ -24,9 +24,9 @@ def test_a_draft_beside_two_rivals_is_left_out_and_named(story):
     story.rival(issue, "w * h")
     story.rival(issue, "w - h")
     story.settle()
-    said = story.verdict(issue)
-    assert draft not in said.rows
-    assert f"#{draft} is left out: it is a draft." in said.body
+    verdict = story.verdict(issue)
+    assert draft not in verdict.rows
+    assert f"#{draft} is left out: it is a draft." in verdict.body
     assert story.checks_of(story.repo.head(draft)) == []
 
 
@@ -62,9 +62,9 @@ def test_a_pull_request_linked_by_hand_is_a_rival(story):
     story.repo.link(linked, issue)
     story.repo.edit_pr(linked, body="See the long discussion.")
     story.settle()
-    said = story.verdict(issue)
-    assert said.rows[linked] == "Correct"
-    assert said.body.count("| closes it |") == 2
+    verdict = story.verdict(issue)
+    assert verdict.rows[linked] == "Correct"
+    assert verdict.body.count("| closes it |") == 2
 
 
 def test_a_keyword_counts_where_github_does_not_look(story):
@@ -73,26 +73,26 @@ def test_a_keyword_counts_where_github_does_not_look(story):
     story.rival(issue, "w - h")
     elsewhere = story.rival(issue, "w * h", base="stable")
     story.settle()
-    said = story.verdict(issue)
-    assert said.rows[elsewhere] == "Correct"
-    assert "keyword, other base" in said.body
+    verdict = story.verdict(issue)
+    assert verdict.rows[elsewhere] == "Correct"
+    assert "keyword, other base" in verdict.body
 
 
 def test_a_pull_request_of_another_repository_is_no_rival(story, tell):
-    other = tell()
+    second_rival = tell()
     issue = story.issue()
     story.rival(issue, "w - h")
     named = f"{story.repo.full_name}#{issue}"
-    foreign = other.pull("Multiply", f"Fixes {named}", files=area("w * h"))
+    foreign = second_rival.pull("Multiply", f"Fixes {named}", files=area("w * h"))
     story.settle()
-    other.settle()
+    second_rival.settle()
     assert story.is_silent(issue)
-    assert story.waiting(issue) == "one pull request can be judged; 2 needed"
-    assert other.is_silent(foreign)
+    assert story.waiting(issue) == "the bot can judge one pull request and needs 2"
+    assert second_rival.is_silent(foreign)
 
 
 def test_taking_the_keyword_out_takes_the_rival_out(story):
-    issue, (first, second) = story.judged()
+    issue, (first, second) = story.open_judged_issue()
     third = story.rival(issue, "w")
     story.settle()
     assert len(story.verdict(issue).rows) == 3

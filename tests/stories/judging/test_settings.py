@@ -1,4 +1,4 @@
-"""`.github/r4p.yml`: what a repository decides, and what happens when the file can't be used."""
+"""Settings of a repository in `.github/r4p.yml`, and broken files."""
 
 import pytest
 
@@ -10,7 +10,7 @@ FILE = ".github/r4p.yml"
 
 
 def config(**changes):
-    """The stories' settings with some changed."""
+    """Return the stories' settings with changes."""
     lines = dict(line.split(": ", 1) for line in ADVISORY.splitlines())
     return "".join(f"{key}: {value}\n" for key, value in (lines | changes).items())
 
@@ -21,14 +21,14 @@ def config(**changes):
 )
 def test_only_enforce_fails_the_check_of_an_incorrect_patch(tell, mode, conclusions):
     story = tell(config(mode=mode))
-    issue, pulls = story.judged()
+    issue, pulls = story.open_judged_issue()
     story.verdict(issue)
     assert [story.check(pull).conclusion for pull in pulls] == conclusions
 
 
 def test_shadow_judges_and_says_nothing_until_asked(tell):
     story = tell(config(mode="shadow"))
-    issue, pulls = story.judged()
+    issue, pulls = story.open_judged_issue()
     assert story.evaluations() == ["published"]
     assert story.is_silent(issue, *pulls)
     assert [story.checks_of(story.repo.head(pull)) for pull in pulls] == [[], []]
@@ -38,7 +38,7 @@ def test_shadow_judges_and_says_nothing_until_asked(tell):
 
 def test_without_a_file_a_repository_is_watched_in_silence_after_ten_quiet_minutes(tell):
     story = tell(None)
-    issue, pulls = story.judged()
+    issue, pulls = story.open_judged_issue()
     assert story.evaluations() == []
     story.let_pass(600)
     assert story.evaluations() == ["published"]
@@ -47,15 +47,13 @@ def test_without_a_file_a_repository_is_watched_in_silence_after_ten_quiet_minut
 
 def test_a_broken_file_leaves_the_last_good_one_in_force_and_is_told(story):
     story.repo.commit({FILE: config(mode="loud")})
-    issue, pulls = story.judged()
-    said = story.verdict(issue)
+    issue, pulls = story.open_judged_issue()
+    verdict = story.verdict(issue)
     assert [story.check(pull).conclusion for pull in pulls] == ["success", "neutral"]
-    told = (
-        "`.github/r4p.yml` can't be used, so the last good settings hold: line 2: `mode` can't be"
-    )
-    assert told in said.body
+    reply = "The bot can't use `.github/r4p.yml` and keeps the last good settings: line 2: `mode` can't be"
+    assert reply in verdict.body
     status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
-    assert told in status
+    assert reply in status
     story.repo.commit({FILE: config(mode="enforce")})
     story.settle()
     story.command(issue, "/r4p verify")
@@ -114,15 +112,15 @@ def test_paths_authors_and_numbers_decide_who_takes_part(tell):
     assert story.is_silent(issue)
     third = story.rival(issue, "h * w")
     story.settle()
-    said = story.verdict(issue)
-    assert list(said.rows) == [first, second, third]
-    assert f"#{ignored} is left out: its author is listed in `ignore_authors`." in said.body
-    assert f"#{elsewhere} is left out: it touches none of the configured `paths`." in said.body
+    verdict = story.verdict(issue)
+    assert list(verdict.rows) == [first, second, third]
+    assert f"#{ignored} is left out: its author is listed in `ignore_authors`." in verdict.body
+    assert f"#{elsewhere} is left out: it touches none of the configured `paths`." in verdict.body
 
 
 def test_with_commands_as_the_only_trigger_nothing_starts_by_itself(tell):
     story = tell(config(triggers="[command]"))
-    issue, pulls = story.judged()
+    issue, pulls = story.open_judged_issue()
     assert story.evaluations() == []
     story.command(issue, "/r4p verify")
     assert list(story.verdict(issue).rows) == pulls
@@ -130,6 +128,6 @@ def test_with_commands_as_the_only_trigger_nothing_starts_by_itself(tell):
 
 def test_comments_none_leaves_the_checks_to_speak(tell):
     story = tell(config(comments="none"))
-    issue, pulls = story.judged()
+    issue, pulls = story.open_judged_issue()
     assert story.is_silent(issue)
     assert [story.check(pull).conclusion for pull in pulls] == ["success", "neutral"]

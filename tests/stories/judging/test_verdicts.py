@@ -1,4 +1,4 @@
-"""From the first webhook to the one comment, and what becomes of it when heads move."""
+"""Verdicts from the first webhook to the comment, and after pushes."""
 
 import pytest
 
@@ -37,9 +37,9 @@ def test_a_burst_of_fifty_events_is_one_evaluation(story):
 
 def test_five_rivals_are_judged_in_overlapping_groups(story):
     results = ("w * h", "w - h", "h * w", "w", "w / h")
-    issue, pulls = story.judged(*results)
+    issue, pulls = story.open_judged_issue(*results)
     verdict = story.verdict(issue)
-    correct = [pull for pull, said in verdict.rows.items() if said == "Correct"]
+    correct = [pull for pull, word in verdict.rows.items() if word == "Correct"]
     assert (list(verdict.rows), correct) == (pulls, [pulls[0], pulls[2]])
     assert "in 2 overlapping groups" in verdict.body
     parts = verdict.document["group"]["partition"]
@@ -51,7 +51,7 @@ def test_one_rival_alone_waits_for_a_second(story):
     only = story.rival(issue, "w * h")
     story.settle()
     assert story.is_silent(issue, only)
-    assert story.waiting(issue) == "one pull request can be judged; 2 needed"
+    assert story.waiting(issue) == "the bot can judge one pull request and needs 2"
     story.rival(issue, "w - h")
     story.settle()
     assert len(story.verdict(issue).rows) == 2
@@ -76,17 +76,17 @@ def test_a_verdict_that_a_push_overtook_says_so_until_the_new_head_is_judged(sto
     story.stage.standin.hold_webhooks()
     story.push(moving, "w * h")
     story.wait_for(lambda: "published" in story.evaluations())
-    said = story.verdict(issue)
-    assert (said.rows[moving], "changed since" in said.body) == ("Incorrect", True)
+    word = story.verdict(issue)
+    assert (word.rows[moving], "changed since" in word.body) == ("Incorrect", True)
     story.stage.standin.release()
     story.settle()
-    said = story.verdict(issue)
-    assert (said.rows[moving], "changed since" in said.body) == ("Correct", False)
+    word = story.verdict(issue)
+    assert (word.rows[moving], "changed since" in word.body) == ("Correct", False)
     assert story.check(staying).conclusion == "neutral"
 
 
 def test_a_push_after_the_verdict_is_judged_anew_in_the_same_comment(story):
-    issue, (first, second) = story.judged("w - h", "w + h + 1")
+    issue, (first, second) = story.open_judged_issue("w - h", "w + h + 1")
     before = story.verdict(issue)
     old = story.repo.head(first)
     story.push(first, "w * h")
@@ -118,11 +118,11 @@ def test_an_issue_closed_while_it_is_judged_gets_no_verdict_until_it_is_open_aga
 
 
 def test_a_verdict_that_could_not_be_published_is_withdrawn_when_the_issue_closes(story):
-    story.breaks("POST /issues/*/comments", "502")
+    story.break_requests("POST /issues/*/comments", "502")
     issue = story.issue()
     for result in ("w * h", "w - h"):
         story.rival(issue, result)
-    story.wait_for(lambda: story.postponed("publish_verdict"))
+    story.wait_for(lambda: story.is_postponed("publish_verdict"))
     assert story.evaluations() == ["verified"]
     story.repo.close(issue)
     story.wait_for(lambda: story.evaluations() == ["superseded"])
@@ -131,14 +131,14 @@ def test_a_verdict_that_could_not_be_published_is_withdrawn_when_the_issue_close
 
 
 def test_a_force_push_is_judged_by_what_the_head_is_now(story):
-    issue, (first, _) = story.judged("w - h", "w + h + 1")
+    issue, (first, _) = story.open_judged_issue("w - h", "w + h + 1")
     story.push(first, "h * w", force=True)
     story.settle()
     assert story.verdict(issue).rows[first] == "Correct"
 
 
 def test_an_edited_issue_is_judged_anew(story):
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     story.repo.edit_issue(issue, body="It adds where it should multiply.")
     story.settle()
     assert story.evaluations() == ["published", "published"]
@@ -149,15 +149,15 @@ def test_more_links_than_are_read_are_said_and_a_command_brings_in_what_was_miss
     issue = story.issue()
     seen = [story.rival(issue, result) for result in ("w * h", "w - h")]
     story.settle()
-    assert "Not every link" not in story.verdict(issue).body
+    assert "did not read all links" not in story.verdict(issue).body
     for _ in range(250):
         story.repo.link(seen[0], issue)
         story.repo.unlink(seen[0], issue)
     missed = story.pull("Multiply", f"See #{issue}.", files=area("h * w"))
     story.command(issue, "/r4p verify")
-    said = story.verdict(issue)
-    assert (list(said.rows), "Not every link" in said.body) == (seen, True)
+    word = story.verdict(issue)
+    assert (list(word.rows), "did not read all links" in word.body) == (seen, True)
     status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
-    assert "Not every link" in status
+    assert "did not read all links" in status
     story.answer(issue, story.command(issue, f"/r4p group add #{missed}"))
     assert list(story.verdict(issue).rows) == [*seen, missed]

@@ -50,7 +50,7 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
     }
     assert (after.alternatives_wanted, after.alternatives_lack) == (0, RefusalReason.SAME)
     assert after.fingerprint != before.fingerprint
-    assert waiting(database) == [VerifyGroup(**job.payload())]
+    assert waiting(database) == [VerifyGroup(**job.to_payload())]
     kept = rows(database)
     assert [(row.number, row.seed, row.stop) for row in kept] == [
         (1, 0, "submitted"),
