@@ -30,7 +30,7 @@ from model.catalog import EngineChoice, VotingChoice
 from model.errors import EngineDown
 from model.protocols import Verifier
 from worker.agents.propose import AgentSetup
-from worker.commands.issue_commands import AgentDescription
+from worker.commands.command_subject import AgentDescription
 from worker.git.checkout import Checkouts
 from worker.git.tree_store import TreeStore
 from worker.judging.trained_models import JudgeSetup, TrainedModels

@@ -3,7 +3,7 @@
 from sqlalchemy import Engine, text
 
 from app.db.store.queue import jobs
-from app.db.store.queue.jobs import StoredJob
+from app.db.store.queue.job_rows import StoredJob
 from app.jobs.job import EvaluateIssue, Job, LocateIssues, Planned
 from app.policy.event_policy import BY_COMMAND
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, PullNumber, RepositoryId

@@ -39,7 +39,7 @@ def told(database):
 def test_a_permission_is_written_on_what_waits_for_it(twice, scene, judged):
     def arrange(_database):
         world = judged()
-        world.repo.close(world.first.number, by="maintainer")
+        world.repo.close(world.first.number, user="maintainer")
         world.record()
         return ResolvePermission(world.installation, world.id, "maintainer")
 
@@ -66,7 +66,7 @@ def test_a_thumb_is_recorded_once(twice, scene, judged):
 def test_survival_is_measured_once(twice, scene, judged):
     def arrange(_database):
         world = judged()
-        world.repo.merge(world.first.number, by="maintainer")
+        world.repo.merge(world.first.number, user="maintainer")
         world.record()
         return MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
 

@@ -1,75 +1,32 @@
 """Carry out the commands about one issue; the caller has checked the author's permission."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Connection
 
 from app import comments
-from app.comments import AlternativesStatus, GroupProgress, GroupView, StatusView
+from app.comments import GroupView
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, drafts
 from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
-from app.db.store.issues.groups import GroupRow
-from app.db.store.queue import jobs, progress
-from app.db.store.queue.effects import PostgresEffects, comment_key
-from app.github.api.effect_store import EffectKey
+from app.db.store.queue import jobs
 from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft
-from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
+from app.jobs.job import EvaluateIssue, Planned
 from app.policy.alternative_policy import NoAttempt, RefusalReason, get_remaining_budget
 from app.policy.commands import Command, GroupEdit, Verb
 from app.policy.draft_policy import find_refusal
 from app.policy.event_policy import BY_COMMAND
-from app.settings.repo_config import Alternatives
-from app.values.identifiers import (
-    CommandSource,
-    CommentId,
-    DeliveryGuid,
-    EvaluationId,
-    IssueNumber,
-    IssueRef,
-    RepositoryRef,
-)
+from worker.commands.command_subject import AgentDescription, CommandResult, Subject
+from worker.commands.status_command import report_status
 from worker.outcomes import second_attempts
 from worker.outcomes.second_attempts import MaintainerRemark
-from worker.publishing.publish_verdict import build_comment_url
-from worker.publishing.verdict_view import NOT_FINISHED, build_members, build_verdict_view
+from worker.publishing.verdict_view import build_members, build_verdict_view
 from worker.queue.context import Context
 from worker.repositories.repository_config import parse_last_good
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """The result of one command."""
-
-    text: str = ""
-    """The reply; empty when the reaction is enough."""
-    is_done: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The issue of a command, and the place where the command was written."""
-
-    repository: RepositoryRef
-    issue: IssueNumber
-    asked_in: CommandSource
-    asked_under: int
-    """The issue or pull request that holds the comment."""
-    delivery: DeliveryGuid
-    author: str
-    """The login of the command's author."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentDescription:
-    """The name of the agent and its model, for replies."""
-
-    agent: str
-    model: str | None
-    """None when the engine has only one model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +43,7 @@ class IssueCommands:
         """Carry out one command and return its result."""
         whole = {
             Verb.VERIFY: self._verify,
-            Verb.STATUS: self._report_status,
+            Verb.STATUS: partial(report_status, self.github),
             Verb.PROPOSE: self._propose,
         }
         if command.verb in whole:
@@ -204,41 +161,6 @@ class IssueCommands:
             comments.write_explanation_reply(subject.asked_in, view, command.about)
         )
 
-    def _report_status(self, context: Context, subject: Subject) -> CommandResult:
-        with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, subject.repository.id)
-            group = groups.find_group(connection, subject.repository.id, subject.issue)
-            view = StatusView((), GroupProgress.NOTHING)
-            if group is not None:
-                view = self._build_status_view(context, connection, subject, group)
-            waits = progress.read_waits(connection, _list_job_keys(connection, subject, group))
-        view = replace(view, config_problem=stored.config_error if stored else None, waits=waits)
-        return CommandResult(comments.write_status_reply(subject.asked_in, subject.issue, view))
-
-    def _build_status_view(
-        self, context: Context, connection: Connection, subject: Subject, group: GroupRow
-    ) -> StatusView:
-        newest = evaluations.find_newest(connection, group.id, "collected", "verified", "published")
-        stage, detail = _find_stage(connection, group, newest)
-        effect = PostgresEffects(context.database).load(
-            EffectKey(subject.repository, comment_key(group.id))
-        )
-        url = None
-        if effect is not None and effect.github_id is not None:
-            issue = IssueRef(subject.repository, subject.issue)
-            url = build_comment_url(
-                self.github.transport.endpoints.web, issue, CommentId(effect.github_id)
-            )
-        return StatusView(
-            alternatives=_describe_alternatives(connection, subject, group, newest),
-            members=build_members(groups.list_members(connection, group.id)),
-            stage=stage,
-            detail=detail,
-            left_out=newest.left_out if newest else (),
-            all_links_read=newest is None or newest.all_links_read,
-            comment=url,
-        )
-
     def _edit_group(self, context: Context, subject: Subject, command: Command) -> CommandResult:
         edit = command.edit or GroupEdit.SHOW
         with context.transaction() as connection:
@@ -276,57 +198,3 @@ def _evaluate(
 def _load_verdict(connection: Connection, subject: Subject) -> Evaluation | None:
     group = groups.find_group(connection, subject.repository.id, subject.issue)
     return evaluations.find_newest(connection, group.id, "verified", "published") if group else None
-
-
-def _list_job_keys(connection: Connection, subject: Subject, group: GroupRow | None) -> list[str]:
-    """List the keys of the jobs that lead to the issue's verdict."""
-    repository = subject.repository
-    place = (repository.installation, repository.id, subject.issue)
-    judged = evaluations.find_newest(connection, group.id, "collected") if group else None
-    return [
-        EvaluateIssue(*place, BY_COMMAND).key,
-        PublishVerdict(*place, EvaluationId(0)).key,
-        *([ProposePatches.key_of(judged.id), VerifyGroup.key_of(judged.id)] if judged else []),
-    ]
-
-
-def _describe_alternatives(
-    connection: Connection, subject: Subject, group: GroupRow, newest: Evaluation | None
-) -> AlternativesStatus | None:
-    """Describe the alternatives; None when there are none and the settings want none."""
-    stored = groups.load_repository(connection, subject.repository.id)
-    config = parse_last_good(stored.config_text if stored else None)
-    failure = attempts.find_last_failure(connection, group.id)
-    alternatives = newest.alternatives if newest else ()
-    running = newest.alternatives_wanted if newest and newest.state == "collected" else 0
-    if config.alternatives is Alternatives.OFF and not (alternatives or running or failure):
-        return None
-    return AlternativesStatus(
-        alternatives=tuple(alternative.number for alternative in alternatives),
-        running=running,
-        spent=attempts.sum_cost(connection, subject.repository.id),
-        budget=config.alternatives_budget,
-        last_failure=failure,
-    )
-
-
-def _find_stage(
-    connection: Connection, group: GroupRow, newest: Evaluation | None
-) -> tuple[GroupProgress, str | None]:
-    if newest is None:
-        return (
-            (GroupProgress.WAITING, group.waiting)
-            if group.waiting
-            else (GroupProgress.NOTHING, None)
-        )
-    if newest.failure is not None:
-        return GroupProgress.FAILED, NOT_FINISHED
-    if newest.state != "collected":
-        return GroupProgress.JUDGED, group.waiting
-    at_work = ProposePatches if newest.alternatives_wanted else VerifyGroup
-    running = progress.read_progress(connection, at_work.key_of(newest.id))
-    return (
-        (GroupProgress.QUEUED, None)
-        if running is None
-        else (GroupProgress.JUDGING, running or None)
-    )

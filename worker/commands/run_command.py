@@ -21,7 +21,8 @@ from app.jobs.job import LocateIssues, Planned, RunCommand
 from app.policy.commands import WORDLESS, Command, Unknown, Verb, is_allowed, parse
 from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
 from app.values.permission import Permission
-from worker.commands.issue_commands import CommandResult, IssueCommands, Subject
+from worker.commands.command_subject import CommandResult, Subject
+from worker.commands.issue_commands import IssueCommands
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, Engine
 
 from app.db.store.queue import jobs
-from app.db.store.queue.jobs import ClaimedJob, StoredJob
+from app.db.store.queue.job_rows import StoredJob
+from app.db.store.queue.jobs import ClaimedJob
 from app.jobs.job import Planned
 from model.errors import Cancelled
 from worker.queue.errors import Postponed

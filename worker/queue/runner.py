@@ -17,7 +17,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.db.store.queue import jobs
-from app.db.store.queue.jobs import ClaimedJob, StoredJob
+from app.db.store.queue.job_rows import StoredJob
+from app.db.store.queue.jobs import ClaimedJob
 from app.dispatch import Doorbell
 from app.jobs.job import Queue
 from app.settings import QueueSettings

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.db.store.issues import purge
 from app.db.store.queue import jobs, upkeep
-from app.db.store.queue.jobs import StoredJob
+from app.db.store.queue.job_rows import StoredJob
 from app.dispatch import Doorbell
 from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings

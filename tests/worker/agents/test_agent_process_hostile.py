@@ -145,9 +145,15 @@ def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
             'record = replace(record, patch=record.patch.replace("n.py", ".github/workflows/n.yml"))',
             "invalid patch: .*secrets",
         ),
-        ('record = replace(record, patch=record.patch.replace("100644", "120000"))', "may not"),
-        ('record = replace(record, patch=record.patch.replace("n.py", "../n.py"))', "may not"),
-        ("record = replace(record, stop=Stop.ROUNDS)", "not handed in"),
+        (
+            'record = replace(record, patch=record.patch.replace("100644", "120000"))',
+            "invalid patch",
+        ),
+        (
+            'record = replace(record, patch=record.patch.replace("n.py", "../n.py"))',
+            "invalid patch",
+        ),
+        ("record = replace(record, stop=StopReason.ROUNDS)", "did not submit"),
     ],
 )
 def test_a_record_of_something_else_is_not_kept(hostile, code, why):

@@ -50,8 +50,8 @@ def survival(world, github, tmp_path):
 
 def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, github):
     first, second = world.first.number, world.second.number
-    world.repo.merge(first, by="maintainer")
-    world.repo.close(second, by="maintainer")
+    world.repo.merge(first, user="maintainer")
+    world.repo.close(second, user="maintainer")
     world.record()
     assert world.told() == [(first, "merged", None, None), (second, "closed", "superseded", None)]
     job = ResolvePermission(world.installation, world.id, "maintainer")
@@ -134,7 +134,7 @@ def test_thumbs_on_a_comment_that_somebody_deleted_stay_as_they_were(world, gith
         ResolvePermission(world.installation, world.id, "maintainer"),
     )
     told = world.told()
-    world.repo.delete_comment(world.comment, by="maintainer")
+    world.repo.delete_comment(world.comment, user="maintainer")
     world.do(PollReactionsHandler(github), job)
     assert world.told() == told != []
 
@@ -155,7 +155,7 @@ def test_a_suspended_installation_is_not_asked(world, github, survival):
 
 def test_half_of_a_merged_patch_survives(world, survival):
     first = world.first.number
-    world.repo.merge(first, by="maintainer")
+    world.repo.merge(first, user="maintainer")
     world.repo.commit({"area.py": FIX.replace("    return w * h\n", "    return h * w + 0\n")})
     world.record()
     job = MeasureSurvival(world.installation, world.id, PullNumber(first), 7)
@@ -171,10 +171,10 @@ def test_half_of_a_merged_patch_survives(world, survival):
 @pytest.mark.parametrize("told", [True, False], ids=["by webhook", "by git alone"])
 def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, told):
     first = world.first.number
-    world.repo.merge(first, by="maintainer")
+    world.repo.merge(first, user="maintainer")
     world.record()
     revert = world.repo.revert(first)
-    world.repo.merge(revert.number, by="maintainer")
+    world.repo.merge(revert.number, user="maintainer")
     if told:
         world.record()
         assert ("reverted", f"by #{revert.number}") in {row[1:3] for row in world.told()}
@@ -213,7 +213,7 @@ def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
 
 @pytest.mark.parametrize("status", [403, 404])
 def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world, status):
-    world.repo.merge(world.first.number, by="maintainer")
+    world.repo.merge(world.first.number, user="maintainer")
     world.record()
     with transaction(world.database) as connection:
         stored = groups.load_repository(connection, world.id).ref

@@ -13,7 +13,7 @@ from psycopg.errors import OperationalError, UniqueViolation
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from app.db.store.queue.jobs import PLANNED, STORE, StoredJob, serialize_jobs
+from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
 from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, JobId, RepositoryId
 

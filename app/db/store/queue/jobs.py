@@ -4,7 +4,6 @@ Claiming and finishing are one statement each on the bare driver, because SQLAlc
 costs a quarter of the round trip. `upkeep` holds the queries over all jobs.
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Row
 from sqlalchemy.exc import IntegrityError
 
-from app.jobs.job import DEBOUNCES, Job, Json, Planned, Queue, parse_job
+from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
+from app.jobs.job import Job, Json, Planned, Queue, parse_job
 from app.jobs.waits import Waits, WaitsFor
 from app.values.identifiers import DeliveryGuid, JobId
 
@@ -30,15 +30,6 @@ class Fenced(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredJob:
-    """A job in the queue of record."""
-
-    id: JobId
-    queue: Queue
-    is_due: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimedJob:
     """A job that this worker owns until its lease ends; the token tells this claim from later ones."""
 
@@ -52,52 +43,6 @@ class ClaimedJob:
     waited: Waits | None = None
     """What the last attempts waited for; None for nothing."""
 
-
-def serialize_jobs(planned: Sequence[Planned]) -> str:
-    """Convert jobs to JSON for `STORE`; of several with one key and wish the last counts."""
-    rows: dict[tuple[str, str], dict[str, Json]] = {}
-    for item in planned:
-        payload = item.job.to_payload()
-        rows[item.job.key, item.wish] = {
-            "kind": item.job.kind,
-            "queue": item.job.queue.value,
-            "key": item.job.key,
-            "wish": item.wish,
-            "payload": payload,
-            "installation_id": item.job.installation,
-            "repository_id": payload.get("repository"),
-            "delay": item.delay_seconds,
-        }
-    return json.dumps(list(rows.values()))
-
-
-# A due job stays as it is: it reads the present state when it is claimed. Pushing it back would
-# let a busy issue, or another person's event, delay what somebody asked for.
-STORE: Final = f"""
-insert into jobs
-    (kind, queue, key, wish, payload, installation_id, repository_id, delivery_guid, run_after)
-select kind, queue, key, wish, payload, installation_id, repository_id, %(delivery)s,
-    now() + delay * interval '1 second'
-from planned
-on conflict (key, wish) where state = 'ready' do update set
-    run_after = case
-        when jobs.run_after <= now() then jobs.run_after
-        when excluded.run_after <= now() then excluded.run_after
-        else greatest(jobs.run_after, least(
-            excluded.run_after, jobs.created_at + {DEBOUNCES} * (excluded.run_after - now())))
-        end,
-    payload = case
-        when jobs.run_after <= now() and excluded.run_after > now() then jobs.payload
-        else excluded.payload end,
-    delivery_guid = coalesce(excluded.delivery_guid, jobs.delivery_guid)
-returning id, queue, run_after <= now() as is_due
-"""
-
-PLANNED: Final = """
-jsonb_to_recordset(%(jobs)s::jsonb) as planned(
-    kind text, queue text, key text, wish text, payload jsonb,
-    installation_id bigint, repository_id bigint, delay float8)
-"""
 
 _ENQUEUE: Final = f"with planned as (select * from {PLANNED}) {STORE}"
 

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import IntegrityError
 
-from app.db.store.queue.jobs import StoredJob
+from app.db.store.queue.job_rows import StoredJob
 from app.db.tables.schema import etags, ignored_deliveries, jobs
 from app.jobs.job import ForgetCheckout, PurgeData, Queue, Reconcile, Redeliver, TidyCheckouts
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters

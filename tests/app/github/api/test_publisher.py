@@ -165,7 +165,7 @@ def test_a_deleted_comment_is_made_anew_on_the_next_change(scene):
 def test_an_edited_comment_is_written_over_on_the_next_change(scene):
     issue = scene.repo.open_issue("Broken")
     comment = scene.comment(issue)
-    scene.repo.edit_comment(comment, "defaced", by="maintainer")
+    scene.repo.edit_comment(comment, "defaced", user="maintainer")
     scene.comment(issue, "changed")
     assert [c.body for c in scene.repo.comments(issue)] == [f"{MARKER}\nchanged"]
 

@@ -42,7 +42,9 @@ def record(stop=StopReason.SUBMITTED, patch="diff --git a/a b/a\n", **more):
 
 def there(connection, place, **other):
     where = {"bases": [place.base], "issue_sha256": place.issue_sha256} | other
-    return [one.id for one in evaluation_alternatives.list_of_group(connection, place.group, **where)]
+    return [
+        one.id for one in evaluation_alternatives.list_of_group(connection, place.group, **where)
+    ]
 
 
 def test_what_was_written_belongs_to_one_text_and_one_commit(connection, place):

@@ -58,7 +58,9 @@ def test_who_was_replaced_leaves_where_seats_are_short(connection, group, pulls,
     )
     identity = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
     keep(connection, group, stored_verdict.BASE, "On empty", patch="diff 4", guided_by=first)
-    more = evaluation_alternatives.list_of_group(connection, group, [stored_verdict.BASE], issue)[3:]
+    more = evaluation_alternatives.list_of_group(connection, group, [stored_verdict.BASE], issue)[
+        3:
+    ]
     proposals.finish(connection, evaluations.load(connection, identity), more, None)
     judged = evaluations.load(connection, identity)
     assert [one.number for one in judged.alternatives] == ours

@@ -74,7 +74,7 @@ def unattended(database):
 
 
 def test_an_evaluation_that_waits_for_agents_is_nobodys_only_when_none_will_come(database, verify):
-    agents = ProposePatches(**verify.payload())
+    agents = ProposePatches(**verify.to_payload())
     execute(database, "update evaluations set alternatives_wanted = 1")
     with database.begin() as connection:
         jobs.supersede(connection, [verify.key])
@@ -85,7 +85,7 @@ def test_an_evaluation_that_waits_for_agents_is_nobodys_only_when_none_will_come
 
 
 def test_agents_that_nobody_begins_with_are_not_waited_for_for_ever(database, verify):
-    agents = ProposePatches(**verify.payload())
+    agents = ProposePatches(**verify.to_payload())
     execute(database, "update evaluations set alternatives_wanted = 1")
     with database.begin() as connection:
         jobs.supersede(connection, [verify.key])

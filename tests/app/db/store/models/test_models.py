@@ -25,7 +25,9 @@ def adapter(name):
 @pytest.fixture
 def registered(connection):
     for name in (FIRST, SECOND, THIRD):
-        new = NewModel(adapter(name), Path("/runs") / name, ModelState.CANDIDATE, "passed", {"n": 1})
+        new = NewModel(
+            adapter(name), Path("/runs") / name, ModelState.CANDIDATE, "passed", {"n": 1}
+        )
         assert models.register(connection, new) == name
     return connection
 
@@ -43,7 +45,9 @@ def states(connection):
 
 def test_a_name_is_kept_once_and_for_ever(registered):
     other = replace(adapter(FIRST), sha256="1" * 64)
-    models.register(registered, NewModel(other, Path("/elsewhere"), ModelState.REJECTED, "other", {}))
+    models.register(
+        registered, NewModel(other, Path("/elsewhere"), ModelState.REJECTED, "other", {})
+    )
     kept = models.find_by_name(registered, FIRST)
     assert (kept.adapter, kept.state, kept.gate) == (adapter(FIRST), ModelState.CANDIDATE, {"n": 1})
     assert [one.adapter.name for one in models.list_models(registered)] == [THIRD, SECOND, FIRST]
@@ -162,7 +166,10 @@ def test_who_is_or_was_champion_stays_that_whatever_is_measured_now(registered):
         measured_anew(registered, name, ModelState.REJECTED)
     measured_anew(registered, FIRST, ModelState.REJECTED)
     assert states(registered) == {FIRST: "retired", SECOND: "champion", THIRD: "candidate"}
-    assert [models.find_by_name(registered, one).gate for one in (FIRST, SECOND)] == [{"n": 2}, {"n": 1}]
+    assert [models.find_by_name(registered, one).gate for one in (FIRST, SECOND)] == [
+        {"n": 2},
+        {"n": 1},
+    ]
 
 
 @pytest.mark.parametrize("alias", Alias)

@@ -158,7 +158,9 @@ def test_what_waits_for_others_is_counted_by_whom_and_told_by_key(database):
         jobs.postpone(database, jobs.claim(database, stored.id, LEASE), "not ready", 60, who)
     execute(database, "update jobs set waits_since = now() - interval '90 s' where id = 2")
     with database.begin() as connection:
-        counted = [(one.who, one.jobs, round(one.seconds)) for one in upkeep.count_waiting(connection)]
+        counted = [
+            (one.who, one.jobs, round(one.seconds)) for one in upkeep.count_waiting(connection)
+        ]
         told = progress.read_waits(connection, [an_issue(number).key for number in (0, 1, 3)])
         assert progress.read_waits(connection, [an_issue(3).key, a_pull().key]) is None
     assert counted == [("git", 2, 90), ("key", 1, 0)]
