@@ -45,9 +45,7 @@ class AgentTask:
 def read_tasks(path: Path | None, held_out: Collection[str] = ()) -> list[AgentTask]:
     """Read the tasks of a file, without issues held out for evaluation. Raises BadPlan with file and line."""
     if path is None:
-        raise BadPlan(
-            "this plan has an agent resolve issues: name the file of its tasks with --material"
-        )
+        raise BadPlan("this plan trains an agent on issues: name its task file with --material")
     try:
         lines = path.read_text().splitlines()
     except OSError as error:
@@ -58,10 +56,10 @@ def read_tasks(path: Path | None, held_out: Collection[str] = ()) -> list[AgentT
     ]
     kept = [task for task in tasks if task.issue not in held_out]
     if len({task.issue for task in kept}) < len(kept):
-        raise BadPlan(f"{path} has two tasks of one issue; give each issue one")
+        raise BadPlan(f"{path} has two tasks for the same issue; keep one")
     if not kept:
         raise BadPlan(
-            f"none of the {len(tasks)} tasks in {path} may be learnt from: "
+            f"none of the {len(tasks)} tasks in {path} can be used: "
             + ("their issues are held out for evaluation" if tasks else "there are none")
         )
     return kept
@@ -71,7 +69,7 @@ def _parse_task(line: str, folder: Path, where: str) -> AgentTask:
     try:
         document = json.loads(line)
         if document["format"] != FORMAT:
-            raise BadPlan(f"{where} is {document['format']!r}, and {FORMAT} is understood here")
+            raise BadPlan(f"{where} is {document['format']!r}, but this version reads {FORMAT}")
         issue = Issue(str(document["title"]), str(document["body"]))
         tree = folder / document["tree"]
     except (ValueError, KeyError, TypeError) as error:

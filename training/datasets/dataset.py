@@ -72,10 +72,12 @@ def read_manifest(directory: Path) -> Manifest:
             f"{path} can't be read: {error.strerror}; write a dataset with: r4p train dataset build"
         ) from error
     except (ValueError, TypeError) as error:
-        raise BadDataset(f"{path} is no manifest of a dataset: {error}; build it anew") from error
+        raise BadDataset(
+            f"{path} is no dataset manifest: {error}; build the dataset again"
+        ) from error
     if manifest.schema != SCHEMA:
         raise BadDataset(
-            f"{path} is {manifest.schema}, and {SCHEMA} is understood here; build it anew"
+            f"{path} is {manifest.schema}, but this version reads {SCHEMA}; build the dataset again"
         )
     return manifest
 
@@ -90,22 +92,22 @@ def read_split(directory: Path, split: str) -> list[TrainingGroup]:
     path = _get_file(directory, split)
     try:
         if _hash_file(path) != splits[split].sha256:
-            raise BadDataset(f"{path} is not what {MANIFEST} says it is; build the dataset anew")
+            raise BadDataset(
+                f"{path} does not match its hash in {MANIFEST}; build the dataset again"
+            )
         return [_build_group(row) for row in pq.read_table(path).to_pylist()]
     except OSError as error:
         raise BadDataset(
-            f"{path} can't be read: {error.strerror}; build the dataset anew"
+            f"{path} can't be read: {error.strerror}; build the dataset again"
         ) from error
 
 
 def _check_writable(directory: Path, splits: Mapping[str, Sequence[TrainingGroup]]) -> None:
     if directory.exists():
-        raise BadDataset(
-            f"{directory} is there already; a dataset is never changed, name a new folder"
-        )
+        raise BadDataset(f"{directory} exists already; datasets never change, so name a new folder")
     counts = Counter(group.key for groups in splits.values() for group in groups)
     if twice := [key for key, count in counts.items() if count > 1]:
-        raise BadDataset(f"group {twice[0]} is in the dataset twice; keys name a group for good")
+        raise BadDataset(f"group {twice[0]} is in the dataset twice; give each group its own key")
 
 
 def _get_file(directory: Path, split: str) -> Path:

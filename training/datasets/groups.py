@@ -39,7 +39,7 @@ class TrainingGroup:
     def __post_init__(self) -> None:
         if len(self.patches) != len(self.targets):
             raise ValueError(
-                f"group {self.key}: {len(self.patches)} patches and {len(self.targets)} targets; give one for each"
+                f"group {self.key}: {len(self.patches)} patches but {len(self.targets)} targets; give one target for each patch"
             )
         invalid = [target for target in self.targets if target is not None and not 0 <= target <= 1]
         if invalid:

@@ -196,11 +196,11 @@ def _parse_attempt(line: str, where: str) -> JudgedAttempt:
     try:
         document = json.loads(line)
         if document["format"] != FORMAT:
-            raise BadPlan(f"{where} is {document['format']!r}, and {FORMAT} is understood here")
+            raise BadPlan(f"{where} is {document['format']!r}, but this version reads {FORMAT}")
         raw = json.dumps(document["trajectory"]).encode()
         belief = None if document["belief"] is None else float(document["belief"])
         return JudgedAttempt(str(document["issue"]), belief, trajectory_json.load_trajectory(raw))
     except (ValueError, KeyError, TypeError, BadTrajectory) as error:
         if isinstance(error, BadPlan):
             raise
-        raise BadPlan(f"{where} is no attempt: {error}; write the file anew") from error
+        raise BadPlan(f"{where} is no attempt: {error}; write the file again") from error

@@ -37,7 +37,7 @@ def schedule_rounds(groups: Sequence[TrainingGroup], plan: TrainPlan) -> RoundSc
     ]
     if not usable:
         raise ValueError(
-            f"none of {len(groups)} groups has a patch whose label is known; nothing can be learnt from them"
+            f"none of {len(groups)} groups has a labelled patch; add labels before training"
         )
     per_round, steps_per_round = plan.rollout.prompts, count_steps_per_round(plan)
     scheduled: list[TrainingGroup] = []

@@ -47,7 +47,7 @@ class FlipRates:
         if denominator <= 0:
             raise ValueError(
                 f"flip rates {self.wrong_to_right:.2f} and {self.right_to_wrong:.2f} add up to 1 or more:"
-                " such labels say nothing; mend the rules first"
+                " such labels carry no information; correct the rules first"
             )
         return (is_positive - self.wrong_to_right) / denominator
 
@@ -104,7 +104,7 @@ def summarise_checks(checks: Iterable[CheckedLabel]) -> LabelAudit:
     """Count checked labels by rule. Raises ValueError for an unknown rule."""
     checks = list(checks)
     if strange := sorted({check.rule for check in checks} - RULES.keys()):
-        raise ValueError(f"{strange[0]!r} is no rule of labels; there are {', '.join(RULES)}")
+        raise ValueError(f"{strange[0]!r} is no label rule; the rules are {', '.join(RULES)}")
     return LabelAudit(
         Counter(check.rule for check in checks),
         Counter(check.rule for check in checks if check.is_correct),

@@ -93,7 +93,7 @@ def _parse_answer(number: int, line: str) -> dict[str, Any]:
         answer = {name: document[name] for name in ("issue", "pull", "patch", "correct")}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"line {number} is not one that `r4p labels sample` prints: {error}"
+            f"line {number} was not printed by `r4p labels sample`: {error}"
         ) from error
     if not any(answer["correct"] is value for value in (True, False, None)):
         raise ValueError(

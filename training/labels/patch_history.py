@@ -73,7 +73,7 @@ class PatchHistory:
         )
 
     def find_reopening(self, what: str, since: PullOutcome) -> PullOutcome | None:
-        """Return the event that reopened the `issue` or the `read_pull_request` after `since`."""
+        """Return the event that reopened the `issue` or the `pull_request` after `since`."""
         return next(
             (
                 outcome

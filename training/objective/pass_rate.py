@@ -63,7 +63,7 @@ def compute_signals(rewards: Sequence[float | None]) -> PassRateSignals | None:
     scored = [reward for reward in rewards if reward is not None]
     if invalid := [reward for reward in scored if reward not in {0, 1}]:
         raise ValueError(
-            f"reward {invalid[0]} has no pass rate: give 0 or 1, or judge by a threshold first"
+            f"reward {invalid[0]} has no pass rate: give 0 or 1, or apply a threshold first"
         )
     return (
         PassRateSignals(sum(reward == 1 for reward in scored), len(scored))

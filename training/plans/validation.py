@@ -93,7 +93,7 @@ def _list_unused(plan: TrainPlan) -> Iterator[str]:
             if value != getattr(default, name) and (
                 condition := _find_missing_condition(plan, key)
             ):
-                yield f"{key} = {value} is read with {condition} alone; leave it out"
+                yield f"{key} = {value} has an effect only with {condition}; remove it"
 
 
 def _find_missing_condition(plan: TrainPlan, key: str) -> str | None:
@@ -108,7 +108,7 @@ def _list_template_objections(plan: TrainPlan) -> Iterator[str]:
     if template == shipped or (may_be_a_file and not _SHIPPED_NAME.fullmatch(template)):
         return
     another = ", or a file of your own" if may_be_a_file else ""
-    yield f"prompt.template = {template!r} asks for something else than is learnt; give {shipped!r}{another}"
+    yield f"prompt.template = {template!r} does not match what this plan trains; give {shipped!r}{another}"
 
 
 def _get_template(plan: TrainPlan) -> tuple[str, bool]:

@@ -121,7 +121,7 @@ def check_whole_groups(prompts: Sequence[str], replies: int) -> None:
     parts = [prompts[start : start + replies] for start in range(0, len(prompts), replies)]
     if any(len(part) < replies or len(set(part)) > 1 for part in parts):
         raise BadPlan(
-            f"{len(prompts)} replies were asked of this process, and not {replies} to each prompt: the plan's sizes "
+            f"{len(prompts)} replies reached this process, not {replies} for each prompt: the plan's sizes "
             "split a group between processes"
         )
 

@@ -113,11 +113,11 @@ def connect_server(plan: TrainPlan, folder: Path, *, sharded: bool) -> RolloutSe
         raise BadPlan("rollout.engine = 'server' needs rollout.url, or --engine-url")
     if plan.adapter is None:
         raise BadPlan(
-            "rollout.engine = 'server' is given adapters: add [adapter], or use 'colocated'"
+            "rollout.engine = 'server' serves adapters: add [adapter], or use 'colocated'"
         )
     if sharded:
         raise BadPlan(
-            "rollout.engine = 'server' needs the adapter whole in each process: leave FSDP out"
+            "rollout.engine = 'server' needs a complete adapter in each process: turn FSDP off"
         )
     key = plan.rollout.api_key_file
     return RolloutServer(
@@ -145,13 +145,15 @@ def request_completions(replica: Replica, body: dict[str, Any]) -> SampledReplie
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise EngineError(
-            f"{replica.url} tells no token ids of replies ({error!r}); vLLM does"
+            f"{replica.url} returns no token ids of replies ({error!r}); use a vLLM server"
         ) from error
     expected = len(body["prompt"]) * body["n"]
     if len(ids) != expected or any(
         len(a) != len(b) or not a for a, b in zip(ids, logprobs, strict=True)
     ):
-        raise EngineError(f"{replica.url} gave {len(ids)} replies and not {expected}, or torn ones")
+        raise EngineError(
+            f"{replica.url} gave {len(ids)} replies, expected {expected}, or some without log-probabilities"
+        )
     return ids, logprobs
 
 

@@ -64,7 +64,7 @@ def read_provenance(run: Path) -> Provenance:
         issues = tuple(map(str, document.get("issues", ())))
         return Provenance(str(document["digest"]), issues=issues, **kept)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadRun(f"{path} does not say which dataset was learnt from ({error!r})") from error
+        raise BadRun(f"{path} does not name the run's dataset ({error!r})") from error
 
 
 def list_differences(before: Provenance, now: Provenance) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _read_ancestor(plan: TrainPlan) -> tuple[str, tuple[str, ...]]:
         raise BadPlan(f"model.adapter = {directory}: {error}") from error
     if result is None or result.adapter_sha256 != sha256:
         faults.append(
-            f"the run {directory.parent} did not end with it, so nobody can tell what it learnt from"
+            f"the run {directory.parent} did not end with this adapter, so its training data is unknown"
         )
     if faults:
         raise BadPlan(f"model.adapter = {directory}: {'; '.join(faults)}")

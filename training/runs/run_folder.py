@@ -134,12 +134,14 @@ def read_result(folder: Path) -> RunResult | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        raise BadRun(f"{path} is no result of a run: {error}") from error
+        raise BadRun(f"{path} is no run result: {error}") from error
 
 
 def _check_schema(document: Any) -> Any:
     if isinstance(document, dict) and document.get("schema") != SCHEMA:
-        raise ValueError(f"its schema is {document.get('schema')!r}, and {SCHEMA} is known here")
+        raise ValueError(
+            f"its schema is {document.get('schema')!r}, but this version reads {SCHEMA}"
+        )
     return document
 
 
@@ -154,7 +156,7 @@ def read_steps(folder: Path) -> list[TrainingStep]:
             typed_json.read(TrainingStep, json.loads(line)) for line in lines if line.endswith("\n")
         ]
     except (ValueError, TypeError) as error:
-        raise BadRun(f"{path} has a line that is no step: {error}") from error
+        raise BadRun(f"{path} has a line that is no training step: {error}") from error
 
 
 def truncate_steps(folder: Path, step: int) -> None:

@@ -58,8 +58,8 @@ def _acquire(folder: Path) -> IO[str]:
         except OSError as error:
             lock.close()
             raise BadRun(
-                f"{folder} can't be locked ({error.strerror}); name one on a file system that knows locks, such as NFS "
-                "from version 4 on"
+                f"{folder} can't be locked ({error.strerror}); use a file system with locks, such as NFS "
+                "4 or later"
             ) from error
         if _is_current(lock, path):
             lock.truncate(0)

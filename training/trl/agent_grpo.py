@@ -57,7 +57,7 @@ def _filter_askable(
             left_out[f"a prompt of more than {plan.prompt.max_tokens} tokens"] += 1
         # TRL looks a task up by its prompt text, so two tasks with equal prompts cannot both be asked.
         elif text in by_prompt:
-            left_out["the same text as another issue's"] += 1
+            left_out["the same text as another issue"] += 1
         else:
             by_prompt[text] = task
     return by_prompt, left_out
@@ -67,7 +67,7 @@ def _schedule_rounds(
     plan: TrainPlan, by_prompt: Mapping[str, AgentTask], left_out: Counter[str]
 ) -> RoundSchedule:
     if not by_prompt:
-        raise BadPlan(f"no task is left to be asked about: {dict(left_out) or 'there was none'}")
+        raise BadPlan(f"no task can be used: {dict(left_out) or 'the file has none'}")
     return schedule.schedule_rounds([task.group for task in by_prompt.values()], plan)
 
 

@@ -11,7 +11,7 @@ import transformers
 from model.adapters import adapter_files
 from training.runs import run_folder
 
-LOWER_RATE_ADVICE = "and going on would spoil it; a lower optimiser.learning_rate may help"
+LOWER_RATE_ADVICE = "so training stopped; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
 """Marker file of a complete checkpoint. It holds the number of processes that wrote it."""
 _REFERENCE = "ref"

@@ -75,7 +75,7 @@ def build_trainer(
     left_out = dict(+guided.left_out)
     if not rows:
         raise BadPlan(
-            f"none of {len(attempts)} attempts makes a pair of a guided one and the one before it; "
+            f"none of {len(attempts)} attempts forms a pair with the attempt before it; "
             f"left out: {left_out or 'nothing, none was guided'}"
         )
     trainer = MaskedDPOTrainer(

@@ -91,7 +91,7 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
             if "probability tensor" not in str(error):
                 raise
             raise TrainingDiverged(
-                f"after step {self.state.global_step} the model gives no probabilities any more, {LOWER_RATE_ADVICE}"
+                f"after step {self.state.global_step} the model returns invalid probabilities, {LOWER_RATE_ADVICE}"
             ) from error
         return sampled
 
@@ -174,7 +174,7 @@ def build_trainer(
     tokenizer = model_loading.load_tokenizer(plan)
     if plan.rollout.task == RolloutTask.REPAIR:
         raise BadPlan(
-            "rollout.task = 'repair': episodes are no groups; see training/rollouts/agent_rollouts.py"
+            "rollout.task = 'repair': this trainer takes groups; use training/trl/agent_grpo.py"
         )
     kept, left_out = group_rollouts.filter_askable(plan, groups, tokenizer)
     rounds = _schedule_rounds(plan, kept, left_out)

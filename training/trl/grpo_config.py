@@ -68,7 +68,7 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
 def check_plan(plan: TrainPlan, processes: int) -> None:
     """Raise BadPlan with every reason why TRL cannot follow the plan in this many processes."""
     if faults := list(list_trl_objections(plan, processes)):
-        raise BadPlan(f"plan {plan.name} can't be followed by TRL: " + "; ".join(faults))
+        raise BadPlan(f"plan {plan.name} can't be trained with TRL: " + "; ".join(faults))
 
 
 def list_trl_objections(plan: TrainPlan, processes: int) -> Iterator[str]:

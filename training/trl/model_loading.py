@@ -79,7 +79,7 @@ def build_lora_config(lora: LoraSettings | None, *, for_scoring: bool = False) -
 def _refuse_adapter(plan: TrainPlan) -> None:
     if (Path(plan.model.base) / adapter_files.CONFIG).exists():
         raise BadPlan(
-            f"model.base = {plan.model.base!r} is an adapter and no model: name its base by --base, and it by --adapter"
+            f"model.base = {plan.model.base!r} is an adapter, not a model: give its base with --base and the adapter with --adapter"
         )
 
 

@@ -42,7 +42,7 @@ def build_trainer(
     rows = _build_rows(plan, pairs.build_preferences(groups), tokenizer, left_out)
     if not rows:
         raise BadPlan(
-            f"none of {len(groups)} groups has two patches of which one is rather correct and the other is not; "
+            f"none of {len(groups)} groups has a correct and an incorrect patch; "
             f"left out: {dict(left_out) or 'nothing'}"
         )
     trainer = PatchRewardTrainer(

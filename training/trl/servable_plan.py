@@ -22,14 +22,14 @@ def require_servable_plan(plan: TrainPlan, material: Path | None) -> None:
     """
     if plan.adapter is None or plan.trainer == TrainingMethod.REWARD_MODEL:
         raise BadPlan(
-            f"{plan.name} makes no adapter that judges, and nothing else is served by the bot; name a plan with"
+            f"{plan.name} trains no adapter for judging, and the bot serves nothing else; name a plan with"
             " [adapter], such as r4p-qwen2.5-coder-0.5b (R4P_TRAIN_PLAN)"
         )
     if faults := [
         *_list_adapter_objections(plan.adapter),
         *_list_source_objections(plan, material),
     ]:
-        raise BadPlan(f"no model that judges would come of {plan.name}: {'; '.join(faults)}")
+        raise BadPlan(f"{plan.name} would train no model for judging: {'; '.join(faults)}")
     grpo_config.check_plan(plan, plan.scale.nodes * plan.scale.processes)
 
 

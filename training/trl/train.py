@@ -174,7 +174,7 @@ def _read_material(job: TrainingJob) -> Material:
     if _has_episodes(job.plan):
         return agent_tasks.read_tasks(job.material, _list_held_out(job.dataset))
     if job.material is not None:
-        raise BadPlan(f"{job.plan.name} learns from groups alone; leave --material out")
+        raise BadPlan(f"{job.plan.name} learns from groups only; remove --material")
     return ()
 
 
@@ -200,7 +200,7 @@ def _check_folder(job: TrainingJob, about: Provenance) -> None:
     if is_empty_run(job.folder):
         return
     if not job.resume:
-        raise BadRun(f"{job.folder} holds a run already; go on with --resume, or name another")
+        raise BadRun(f"{job.folder} holds a run already; resume it with --resume, or name another")
     faults = checkpoints.list_differences(job.folder, PartialState().num_processes)
     if (job.folder / run_folder.PLAN).exists():
         faults += plan_file.list_differences(_read_started_plan(job.folder), job.plan)
@@ -208,7 +208,7 @@ def _check_folder(job: TrainingJob, about: Provenance) -> None:
         faults += provenance.list_differences(provenance.read_provenance(job.folder), about)
     if faults:
         raise BadRun(
-            f"{job.folder} began otherwise: {'; '.join(faults)}; a run goes on as it began, or anew elsewhere"
+            f"{job.folder} started with other settings: {'; '.join(faults)}; resume with the same settings, or train in a new folder"
         )
 
 
@@ -217,7 +217,7 @@ def _read_started_plan(folder: Path) -> TrainPlan:
     try:
         return plan_file.load_plan(folder / run_folder.PLAN)
     except BadPlan as error:
-        raise BadRun(f"{error}; train anew in another folder") from error
+        raise BadRun(f"{error}; train in another folder") from error
 
 
 def _prepare_folder(job: TrainingJob, about: Provenance) -> None:
@@ -237,7 +237,7 @@ def _build_or_refuse(job: TrainingJob, groups: Sequence[TrainingGroup], material
     except (BadPlan, EngineDown, torch.OutOfMemoryError):
         raise
     except _ENDS as error:
-        raise BadPlan(f"{job.plan.name} can't begin: {type(error).__name__}: {error}") from error
+        raise BadPlan(f"{job.plan.name} can't start: {type(error).__name__}: {error}") from error
 
 
 def _build_trainer(job: TrainingJob, groups: Sequence[TrainingGroup], material: Any) -> Any:

@@ -58,7 +58,7 @@ def _count_accumulation(plan: TrainPlan, each: int) -> int:
     at_once = micro * processes
     if batch % at_once:
         raise BadPlan(
-            f"optimiser.batch = {plan.optimiser.batch} makes {batch} sequences, no multiple of the {at_once} that go "
+            f"optimiser.batch = {plan.optimiser.batch} makes {batch} sequences, not a multiple of the {at_once} that go "
             f"through the model at once: {micro} (optimiser.micro_batch) in each of {processes} processes"
         )
     return batch // at_once

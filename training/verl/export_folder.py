@@ -72,7 +72,7 @@ def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Ve
     """
     out = out.resolve()
     if out.exists():
-        raise BadPlan(f"{out} is there already; an export is never changed, name a new folder")
+        raise BadPlan(f"{out} exists already; exports never change, so name a new folder")
     kept, left_out = group_rollouts.filter_askable(
         plan, dataset.read_split(source, "train"), tokenizer
     )
@@ -110,8 +110,8 @@ def _read_validation(plan: TrainPlan, source: Path, tokenizer: Any) -> Sequence[
     )
     if not kept:
         raise BadPlan(
-            f"plan {plan.name}: none of {len(groups)} groups of the split validation can be asked, and verl wants one "
-            "at least; build a dataset with more"
+            f"plan {plan.name}: none of {len(groups)} groups of the validation split can be used, and verl needs at least one"
+            "; build a dataset with more"
         )
     return [permute_patches(group, plan.seed, 0) for group in kept]
 

@@ -22,6 +22,6 @@ def compute_score(
     if reward is None:
         key = (extra_info or {}).get("key", "without a key")
         raise ValueError(
-            f"group {key} of {data_source} has no known target; export the plan anew, which leaves it out"
+            f"group {key} of {data_source} has no known target; export the plan again; an export leaves such groups out"
         )
     return reward

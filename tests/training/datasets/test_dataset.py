@@ -54,7 +54,7 @@ def test_the_same_groups_make_the_same_bytes_and_others_do_not(tmp_path):
 
 def test_a_dataset_is_never_changed(tmp_path):
     dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
-    with pytest.raises(BadDataset, match="is there already; a dataset is never changed"):
+    with pytest.raises(BadDataset, match="exists already; datasets never change"):
         dataset.write_dataset(tmp_path / "d", {"train": [GROUP]}, MANIFEST)
     assert dataset.read_split(tmp_path / "d", "train") == [GROUP, OTHER]
 
@@ -83,7 +83,9 @@ def test_a_file_that_was_changed_is_refused(tmp_path):
     dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     path = tmp_path / "d" / "train.parquet"
     path.write_bytes(path.read_bytes() + b"\0")
-    with pytest.raises(BadDataset, match=r"train\.parquet is not what manifest\.json says"):
+    with pytest.raises(
+        BadDataset, match=r"train\.parquet does not match its hash in manifest\.json"
+    ):
         dataset.read_split(tmp_path / "d", "train")
     path.unlink()
     with pytest.raises(BadDataset, match=r"train\.parquet can't be read: No such file"):
@@ -99,7 +101,7 @@ def test_what_is_no_dataset_is_told_so(tmp_path):
     path = tmp_path / "d" / "manifest.json"
     known = json.loads(path.read_text())
     for text, said in (
-        ("{", "is no manifest of a dataset"),
+        ("{", "is no dataset manifest"),
         (json.dumps(known | {"seed": "x"}), "Manifest.seed holds 'x'"),
         (json.dumps(known | {"schema": "r4p.dataset/9"}), "is r4p.dataset/9"),
     ):

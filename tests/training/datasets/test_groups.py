@@ -21,7 +21,7 @@ def test_an_unknown_patch_is_no_positive():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"targets": (1.0,)}, "group a: 4 patches and 1 targets"),
+        ({"targets": (1.0,)}, "group a: 4 patches but 1 targets"),
         ({"targets": (1.5, 0.0, 0.0, 0.0)}, "group a: target 1.5 is no probability"),
     ],
 )

@@ -106,7 +106,10 @@ def test_attempts_come_back_from_their_file_as_they_were(both, tmp_path):
     ("text", "said"),
     [
         ("{", "line 1 is no attempt"),
-        ('{"format": "r4p.attempt/9"}', r"is 'r4p.attempt/9', and r4p.attempt/1 is understood"),
+        (
+            '{"format": "r4p.attempt/9"}',
+            r"is 'r4p.attempt/9', but this version reads r4p.attempt/1",
+        ),
         ('{"format": "r4p.attempt/1", "belief": 1, "issue": "a", "trajectory": {}}', "no attempt"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_light_group_may_be_missing_from_an_epoch_but_not_from_a_run_of_its_ow
 
 @pytest.mark.parametrize("groups", [[], [replace(tiny_model.groups(1)[0], targets=(None,) * 4)]])
 def test_nothing_to_learn_is_said(groups):
-    with pytest.raises(ValueError, match=f"none of {len(groups)} groups has a patch whose label"):
+    with pytest.raises(ValueError, match=f"none of {len(groups)} groups has a labelled patch"):
         schedule.schedule_rounds(groups, SMOKE)
 
 

@@ -62,5 +62,5 @@ def test_labels_that_say_nothing_are_refused():
 
 
 def test_a_rule_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="'merge' is no rule of labels; there are checked_right, "):
+    with pytest.raises(ValueError, match="'merge' is no label rule; the rules are checked_right, "):
         summarise_checks([CheckedLabel("merge", True)])

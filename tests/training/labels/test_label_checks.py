@@ -74,9 +74,9 @@ def test_what_was_checked_is_not_asked_again():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "line 2 is not one that `r4p labels sample` prints"),
+        ("{", "line 2 was not printed by `r4p labels sample`"),
         ('{"issue": "o/r#1", "pull": 1, "patch": "p"}', "line 2 .*'correct'"),
-        ("[]", "line 2 is not one"),
+        ("[]", "line 2 was not printed"),
         ('{"issue": "o/r#1", "pull": 1, "patch": "p", "correct": "yes"}',
          "line 2: \"correct\" is 'yes'; write true, false, or leave null"),
         ('{"issue": "o/r#1", "pull": 1, "patch": "p", "correct": 1}', '"correct" is 1'),

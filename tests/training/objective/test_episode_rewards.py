@@ -67,9 +67,9 @@ def test_an_issue_that_is_held_out_is_no_task(tmp_path):
     ("tasks", "said"),
     [
         ([TASK | {"tree": "two"}], r"line 1: there is no folder .*two"),
-        ([TASK | {"format": "x"}], "line 1 is 'x', and r4p.task/1 is understood"),
+        ([TASK | {"format": "x"}], "line 1 is 'x', but this version reads r4p.task/1"),
         ([{"format": "r4p.task/1"}], "line 1 is no task"),
-        ([TASK, TASK], "two tasks of one issue"),
+        ([TASK, TASK], "two tasks for the same issue"),
         ([], "none of the 0 tasks .* there are none"),
     ],
 )

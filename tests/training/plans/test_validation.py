@@ -87,7 +87,7 @@ def test_nothing_stands_against_what_is_left_out(trainer):
     ],
 )
 def test_a_setting_that_would_change_nothing_is_named_with_what_reads_it(trainer, tables, key, by):
-    assert said(trainer, **tables) == [f"{key} is read with {by} alone; leave it out"]
+    assert said(trainer, **tables) == [f"{key} has an effect only with {by}; remove it"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_all_of_it_is_told_at_once():
 )
 def test_a_question_whose_answers_are_not_what_is_learnt_is_refused(trainer, tables, fix):
     (found,) = said(trainer, **tables)
-    assert "asks for something else than is learnt" in found
+    assert "does not match what this plan trains" in found
     assert fix in found
 
 

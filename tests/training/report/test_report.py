@@ -224,8 +224,8 @@ def test_metrics_that_one_side_lacks_are_a_dash(tmp_path):
         ("gate.json", '{"findings": [{}]}', "gate.json can't be read"),
         ("evaluation.json", '{"compared": [{"name": 3}]}', "ChampionComparison.name holds 3"),
         ("dataset.json", '{"manifest": {"seed": "x"}}', "Manifest.seed holds 'x'"),
-        ("metrics.jsonl", "a note\n", "has a line that is no step"),
-        ("result.json", "{}", "is no result of a run"),
+        ("metrics.jsonl", "a note\n", "has a line that is no training step"),
+        ("result.json", "{}", "is no run result"),
     ],
 )
 def test_a_file_that_is_none_is_one_line_and_a_usage_error(tmp_path, name, content, said):

@@ -112,7 +112,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(t
         ([], "none of 0 groups has a patch whose label is known"),
         (
             [replace(one, targets=(None,) * 4) for one in tiny_model.groups(3)],
-            "none of 3 groups has a patch whose label is known; nothing can be learnt",
+            "none of 3 groups has a labelled patch; add labels",
         ),
         (
             [replace(one, problem_statement="word " * 2000) for one in tiny_model.groups(2)],
@@ -153,15 +153,17 @@ def test_a_folder_that_holds_another_run_is_left_alone(tmp_path):
     (folder / run_folder.PLAN).write_text(text)
     (folder / run_folder.DATASET).write_text(json.dumps({"digest": "ab" * 32, "material": "cd"}))
     job = train.TrainingJob(before, data, folder)
-    with pytest.raises(BadRun, match="holds a run already; go on with --resume"):
+    with pytest.raises(BadRun, match="holds a run already; resume it with --resume"):
         train.train(job)
     with pytest.raises(BadRun) as refused:
         train.train(replace(job, resume=True))
-    assert "began otherwise: seed was 7, is 0; policy.kl was 0.5, is 0.0; " in str(refused.value)
+    assert "started with other settings: seed was 7, is 0; policy.kl was 0.5, is 0.0; " in str(
+        refused.value
+    )
     assert "--dataset was abababababab, is " in str(refused.value)
     assert "--material was cd, is none; " in str(refused.value)
     (folder / run_folder.PLAN).write_text(text + "\n[of_old]\nkey = 1\n")
-    with pytest.raises(BadRun, match=r"of_old.*; train anew in another folder"):
+    with pytest.raises(BadRun, match=r"of_old.*; train in another folder"):
         train.train(replace(job, resume=True))
 
 
@@ -190,7 +192,9 @@ def test_a_result_of_another_schema_is_refused(tmp_path):
     )
     newer = replace(result, schema="r4p.run/2")
     run_folder.write_file(tmp_path / run_folder.RESULT, run_folder.format_json(newer))
-    with pytest.raises(BadRun, match=r"its schema is 'r4p.run/2', and r4p.run/1 is known here"):
+    with pytest.raises(
+        BadRun, match=r"its schema is 'r4p.run/2', but this version reads r4p.run/1"
+    ):
         run_folder.read_result(tmp_path)
     run_folder.write_file(tmp_path / run_folder.RESULT, run_folder.format_json(result))
     assert run_folder.read_result(tmp_path) == result
@@ -243,7 +247,9 @@ def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
     alone = train.TrainingJob(
         plan_file.load_plan(tmp_path / "plan.toml"), tmp_path / "data", folder, resume=True
     )
-    with pytest.raises(BadRun, match="began otherwise: processes were 2, are 1; a run goes on as"):
+    with pytest.raises(
+        BadRun, match="started with other settings: processes were 2, are 1; resume with"
+    ):
         train.train(alone)
 
 

@@ -125,7 +125,7 @@ def _policy(**changes):
     ],
 )
 def test_what_trl_cannot_honour_is_refused_with_the_key_and_the_fix(plan, processes, said):
-    with pytest.raises(BadPlan, match="plan cpu-smoke can't be followed by TRL") as caught:
+    with pytest.raises(BadPlan, match="plan cpu-smoke can't be trained with TRL") as caught:
         grpo_config.build_grpo_settings(plan, processes)
     assert said in str(caught.value)
 

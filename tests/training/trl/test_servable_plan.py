@@ -14,9 +14,9 @@ from training.trl import servable_plan
 
 SMALL = plan_file.load_plan("r4p-qwen2.5-coder-0.5b")
 REFUSED = {
-    "r4p-paper": "makes no adapter that judges",
-    "mini-se-rl": "makes no adapter that judges",
-    "reward-model": "makes no adapter that judges",
+    "r4p-paper": "trains no adapter for judging",
+    "mini-se-rl": "trains no adapter for judging",
+    "reward-model": "trains no adapter for judging",
     "guided-dpo": "learns from attempts",
     "no-such-plan": "shipped are boxed-sft",
 }
@@ -61,7 +61,7 @@ def test_before_a_dataset_is_built_for_it(arguments, said, tmp_path):
         (changed("rollout", engine=RolloutEngine.SERVER), "--engine-url URL"),
         (changed("rollout", task=RolloutTask.REPAIR), "an agent resolve issues"),
         (changed("rollout", task=RolloutTask.REPAIR), "reward.url is empty"),
-        (changed("policy", drop_uniform_groups=True), "can't be followed by TRL"),
+        (changed("policy", drop_uniform_groups=True), "can't be trained with TRL"),
         (changed("rollout", prompts=7), "no multiple of optimiser.batch"),
     ],
 )
@@ -79,7 +79,7 @@ def test_what_stands_against_a_plan_is_said(plan, said):
             "boxed-sft",
             "[supervised]",
             "[policy]\nkl = 0.5\n[supervised]",
-            "policy.kl = 0.5 is read",
+            "policy.kl = 0.5 has an effect only",
         ),
         ("cpu-smoke", "[checkpoints]", "[scale]\nprocesses = 8\n[checkpoints]", "and 1 run"),
     ],

@@ -88,7 +88,7 @@ def test_guided_pairs_make_an_adapter_and_its_probe(base, data, tmp_path):
     [
         ("guided-dpo", None, "this plan learns from attempts: name their file with --material"),
         ("guided-dpo", "none.jsonl", "none.jsonl can't be read"),
-        ("boxed-sft", "attempts.jsonl", "learns from groups alone; leave --material out"),
+        ("boxed-sft", "attempts.jsonl", "learns from groups only; remove --material"),
     ],
 )
 def test_a_mistake_about_material_begins_no_run(base, data, tmp_path, name, material, said):

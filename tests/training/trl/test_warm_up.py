@@ -194,14 +194,14 @@ def test_an_adapter_of_which_nobody_knows_what_it_learnt_is_refused(home, plan, 
     copy.mkdir(parents=True)
     for name in adapter_files.FILES:
         (copy / name).write_bytes((home / "warm" / "adapter" / name).read_bytes())
-    assert "does not say which dataset was learnt from" in refusal(copy)
+    assert "does not name the run" in refusal(copy)
     (copy.parent / run_folder.DATASET).write_text('{"digest": "ab"}')
-    assert "did not end with it, so nobody can tell what it learnt from" in refusal(copy)
+    assert "did not end with this adapter, so its training data is unknown" in refusal(copy)
     other = tiny_model.random_model(tmp_path / "other", seed=1)
     assert f"model.base = {other}; give the same base" in refusal(plan.model.adapter, other)
 
 
 def test_an_adapter_in_place_of_a_base_is_refused(home, plan, tmp_path):
     told = replace(plan, model=replace(plan.model, base=plan.model.adapter, adapter=""))
-    with pytest.raises(BadPlan, match="is an adapter and no model: name its base by --base"):
+    with pytest.raises(BadPlan, match="is an adapter, not a model: give its base with --base"):
         train.train(train.TrainingJob(told, home / "asked", tmp_path / "run"))

@@ -79,7 +79,7 @@ def test_a_group_of_which_nothing_is_known_has_no_reward():
 
 def test_an_export_is_never_changed(tmp_path, source, tokenizer):
     export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
-    with pytest.raises(BadPlan, match="is there already"):
+    with pytest.raises(BadPlan, match="exists already"):
         export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
 
 
