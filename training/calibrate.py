@@ -35,13 +35,19 @@ _COMMAND = "training.calibrate"
 
 
 def main(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN_FILE…", help="Of `r4p evaluate`.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibrator is written.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN_FILE…", help="Run files of `r4p evaluate`.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File to write the calibrator to.")],
     png: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the diagram is drawn.")
+        Path | None, typer.Option(metavar="FILE", help="File to draw the diagram to.")
     ] = None,
-    accept: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of accepting.")] = 0.8,
-    reject: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of rejecting.")] = 0.7,
+    accept: Annotated[
+        float, typer.Option(min=0.5, max=1, help="Least precision of claims of correct.")
+    ] = 0.8,
+    reject: Annotated[
+        float, typer.Option(min=0.5, max=1, help="Least precision of claims of incorrect.")
+    ] = 0.7,
 ) -> None:
     """Fit a calibrator on judged groups with labels, and print its quality as JSON."""
     require_extras(_COMMAND, "calibrate")
@@ -50,17 +56,17 @@ def main(
         groups = collect_evidence([group for path in runs for group in run_file.read_sorted(path)])
     except (BadRun, ValueError) as error:
         _stop(str(error))
-    fitted = fit_calibrator(
+    fit = fit_calibrator(
         list_rows(groups),
         fitted_at=datetime.now(UTC).isoformat(timespec="seconds"),
         targets=targets,
     )
-    calibrator_file.write(out, _build_file(groups, fitted))
-    report = build_report(groups, fitted, targets)
+    calibrator_file.write(out, _build_file(groups, fit))
+    report = build_report(groups, fit, targets)
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
-    if png and fitted.briers:
+    if png and fit.briers:
         try:
-            bins = bin_beliefs(fitted.held_out, *_list_truths(groups))
+            bins = bin_beliefs(fit.held_out, *_list_truths(groups))
             draw_diagram(bins, png)
         except ImportError:
             _stop(f"{describe_installation(['matplotlib'], 'report')}, or leave out --png")

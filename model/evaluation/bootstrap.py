@@ -50,6 +50,7 @@ class IssueRows:
 
     def draws(self, seed: int, replicates: int = REPLICATES) -> Iterator[tuple[Indices, Indices]]:
         """Yield rows of patches and groups for as many issues as there are, drawn with replacement."""
+        # one generator for all metrics, so that their draws are the same
         randomness = np.random.default_rng(seed)
         count = len(self.groups)
         for _ in range(replicates):
@@ -169,6 +170,7 @@ def compute_interval(
     if trials is not None and value in {0.0, 1.0}:
         return compute_wilson_interval(value * trials, trials)
     tail = (1 - LEVEL) / 2
+    # a metric can be undefined in some draws, such as precision without claims
     low, high = np.nanquantile(drawn, [tail, 1 - tail])
     return float(low), float(high)
 

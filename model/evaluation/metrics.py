@@ -112,6 +112,7 @@ def compute_auroc(columns: JudgementColumns) -> float:
     )
     if not len(correct) or not len(incorrect):
         return float("nan")
+    # the mean of both sides counts ties half
     below = np.searchsorted(incorrect, correct, "left") + np.searchsorted(
         incorrect, correct, "right"
     )
@@ -142,6 +143,7 @@ def assign_bins(beliefs: Floats, bins: int = BINS) -> Indices:
     Equal beliefs share a bin, so that their order has no effect.
     """
     _, place, counts = np.unique(beliefs, return_inverse=True, return_counts=True)
+    # the bin of a group of equal beliefs follows from the middle of its ranks
     middle = np.cumsum(counts) - counts / 2
     return np.asarray((middle * bins / len(beliefs)).astype(np.intp)[place])
 

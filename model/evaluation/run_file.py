@@ -28,6 +28,7 @@ class RunFile:
         """Append a judged group. The group is on disk when the call returns."""
         line = dump_line(group) + b"\n"
         while line:
+            # os.write may write only a part
             line = line[os.write(self._descriptor, line) :]
         os.fsync(self._descriptor)
 
@@ -46,6 +47,7 @@ def open_run_file(path: Path) -> Iterator[RunFile]:
         raise BadRun(f"run file {path} can't be written: {error.strerror}") from error
     try:
         try:
+            # the kernel releases the lock with the process, so a killed run leaves none
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise BadRun(f"run file {path} is being written by another run; wait for it") from error

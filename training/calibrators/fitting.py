@@ -70,17 +70,19 @@ def fit_calibrator(
         return CalibratorFit(
             nothing, np.full(len(rows), np.nan), (nothing.thresholds,) * len(rows), {}
         )
-    tried = recipes.cross_validate(opinions)
-    recipe = recipes.select_simplest(tried, opinions)
+    predictions = recipes.cross_validate(opinions)
+    recipe = recipes.select_simplest(predictions, opinions)
     calibrator = recipes.fit_recipe(opinions, recipe, history, fitted_at)
-    promised, probabilities_held_out = targets or ClaimTargets(), predict_held_out(rows)
+    claim_targets, probabilities_held_out = targets or ClaimTargets(), predict_held_out(rows)
     return CalibratorFit(
-        replace(calibrator, thresholds=choose_thresholds(probabilities_held_out, rows, promised)),
+        replace(
+            calibrator, thresholds=choose_thresholds(probabilities_held_out, rows, claim_targets)
+        ),
         probabilities_held_out,
-        _choose_held_out_thresholds(rows, probabilities_held_out, promised),
+        _choose_held_out_thresholds(rows, probabilities_held_out, claim_targets),
         {
             candidate.name: recipes.compute_brier(probabilities, opinions)
-            for candidate, probabilities in tried.items()
+            for candidate, probabilities in predictions.items()
         },
         recipe,
     )
@@ -111,6 +113,7 @@ def choose_thresholds(
     below. A side that cannot meet its target claims nothing.
     """
     labels = np.asarray([row.correct for row in rows], dtype=np.float64)
+    # from the most certain bound to the least
     falling = np.unique(probabilities[probabilities > 0.5])[::-1]
     rising = np.unique(probabilities[probabilities < 0.5])
     accepted = ((bound, probabilities >= bound) for bound in falling)
@@ -161,22 +164,20 @@ def _count_history(rows: Iterable[PatchEvidence]) -> History:
     return History(len({row.issue for row in kept}), int(correct), int(incorrect))
 
 
-def judge_with_held_out(
-    groups: Sequence[GroupEvidence], fitted: CalibratorFit
-) -> list[JudgedGroup]:
+def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> list[JudgedGroup]:
     """Judge the groups with the held-out probabilities of a fit on `list_rows(groups)`."""
-    probabilities = [None if np.isnan(value) else float(value) for value in fitted.held_out]
-    return apply_probabilities(groups, probabilities, fitted.held_out_thresholds)
+    probabilities = [None if np.isnan(value) else float(value) for value in fit.held_out]
+    return apply_probabilities(groups, probabilities, fit.held_out_thresholds)
 
 
 def measure_gains(
-    groups: Sequence[GroupEvidence], fitted: CalibratorFit, targets: ClaimTargets
+    groups: Sequence[GroupEvidence], fit: CalibratorFit, targets: ClaimTargets
 ) -> dict[str, dict[str, Any]]:
     """Measure the gain of all evidence over a part of it, as paired differences with intervals.
 
     The metrics are held-out Brier score (lower is better) and AUROC. Empty with only one kind of evidence.
     """
-    everything = judge_with_held_out(groups, fitted)
+    everything = judge_with_held_out(groups, fit)
     measured = {name: METRICS[name] for name in ("brier", "auroc")}
     parts = {"votes": drop_consensus(groups), "consensus": drop_votes(groups)}
     usable_parts = {

@@ -168,11 +168,13 @@ def _fit_logistic(
     names = [name for name in names if len({row[name] for row in feature_rows}) > 1]
     table = np.asarray([[row[name] for name in names] for row in feature_rows])
     if not names or labels.all() or not labels.any():
+        # Laplace's rule keeps the share inside (0, 1)
         share = (counts @ labels + 1) / (counts.sum() + 2)
         return {}, float(np.log(share / (1 - share)))
     from sklearn.linear_model import LogisticRegression
 
     middle, spread = table.mean(axis=0), table.std(axis=0)
+    # standardised features, because the penalty depends on their scale
     model = LogisticRegression(max_iter=1_000).fit((table - middle) / spread, labels, counts)
     learnt = model.coef_[0] / spread
     if wrong := [name for name, w in zip(names, learnt, strict=True) if name in MONOTONE and w < 0]:
@@ -189,6 +191,7 @@ def _fit_isotonic(
     """Fit the rising curve nearest to the labels. It never reaches 0 or 1, which no finite history proves."""
     from sklearn.isotonic import IsotonicRegression
 
+    # Laplace's rule for a bin where all labels agree
     edge = float(1 / (counts.sum() + 2))
     model = IsotonicRegression(y_min=edge, y_max=1 - edge).fit(logits, labels, counts)
     points = zip(model.X_thresholds_, model.y_thresholds_, strict=True)

@@ -110,24 +110,25 @@ def _refit_judge(
     now: datetime,
 ) -> dict[str, Any]:
     rows, counts = labelled_rows
-    fitted = fit_calibrator(rows, fitted_at=now.isoformat(timespec="seconds"))
+    fit = fit_calibrator(rows, fitted_at=now.isoformat(timespec="seconds"))
     document: dict[str, Any] = {
         "verifier": judge.verifier,
         "engine": asdict(judge.engine),
         "patches": dict(counts),
-        "history": asdict(fitted.calibrator.history),
+        "history": asdict(fit.calibrator.history),
     }
     in_use, newest = store.find_active_calibrator(judge), store.find_newest_calibrator(judge)
-    if newest and _is_same(newest.calibrator, fitted.calibrator):
+    # the same history gives the same calibrator, so repeated runs store nothing
+    if newest and _is_same(newest.calibrator, fit.calibrator):
         return document | {"calibrator": newest.id, "decision": "nothing new"}
-    decision = decide_adoption(fitted, rows, in_use)
-    if not fitted.briers:
+    decision = decide_adoption(fit, rows, in_use)
+    if not fit.briers:
         return document | {"calibrator": in_use and in_use.id, "decision": decision.why}
     number = store.save_calibrator(
         NewCalibrator(
             judge=judge,
-            calibrator=fitted.calibrator,
-            brier=recipes.compute_brier(fitted.held_out, rows),
+            calibrator=fit.calibrator,
+            brier=recipes.compute_brier(fit.held_out, rows),
             label_rule=RULE_VERSION,
             seen=frozenset(int(row.issue) for row in rows),
             is_active=decision.is_active,

@@ -83,7 +83,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     from training.gate.run_evaluation import EvaluationRequest
 
     server = _build_server(engine_url, model, champion, api_key_file)
-    wanted = EvaluationRequest(
+    request = EvaluationRequest(
         run=run,
         data=data,
         learnt_from=learnt_from,
@@ -95,10 +95,10 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
         reply_settings=ReplySettings(votes, concurrency=8 if server else 1),
         rules=Rules(margin=margin, least_issues=least_issues, must_be_better=must_be_better),
     )
-    decided = _measure(wanted)
+    decision = _measure(request)
     STDERR.print(f"measured beside {champion or model or 'the base, in this process'}")
-    _print_decision(decided, as_json=as_json)
-    raise typer.Exit(CODES[decided.outcome])
+    _print_decision(decision, as_json=as_json)
+    raise typer.Exit(CODES[decision.outcome])
 
 
 def _build_server(
@@ -117,7 +117,7 @@ def _build_server(
     return EvaluationServer(url, model, champion, key)
 
 
-def _measure(wanted: "EvaluationRequest") -> GateDecision:
+def _measure(request: "EvaluationRequest") -> GateDecision:
     from training.gate.run_evaluation import evaluate_run as measure
 
     with Progress(console=STDERR, transient=True) as progress:
@@ -127,21 +127,21 @@ def _measure(wanted: "EvaluationRequest") -> GateDecision:
             progress.update(bars[role], completed=done, total=total)
 
         try:
-            return measure(wanted, tell)
+            return measure(request, tell)
         except (BadRun, BadDataset) as error:
             stop("train evaluate", Exit.USAGE, str(error))
         except BadEngine as error:
             again = "nothing is decided; put that right, measure it again, then r4p models register"
-            stop("train evaluate", Exit.USAGE, f"{error}; {again} {wanted.run}")
+            stop("train evaluate", Exit.USAGE, f"{error}; {again} {request.run}")
         except EngineError as error:
             stop("train evaluate", Exit.BACKEND_DOWN, str(error))
         except ModelError as error:
             stop("train evaluate", Exit.USAGE, f"{error}; nothing is decided")
 
 
-def _print_decision(decided: GateDecision, *, as_json: bool) -> None:
+def _print_decision(decision: GateDecision, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(decided.document(), indent=2) + "\n")
-    for finding in decided.findings:
+        sys.stdout.write(json.dumps(decision.document(), indent=2) + "\n")
+    for finding in decision.findings:
         STDERR.print(f"{'yes' if finding.passed else 'NO':>4}  {finding.check}: {finding.said}")
-    STDERR.print(f"the gate: {decided.outcome}")
+    STDERR.print(f"the gate: {decision.outcome}")

@@ -47,14 +47,14 @@ def build_manifest(data: Path, drawn: Sequence[SampledGroup]) -> dict[str, Any]:
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
-    out: Annotated[Path, typer.Option(help="The artefact.")] = Path(
+    out: Annotated[Path, typer.Option(help="File of the artefact.")] = Path(
         "model/rivals/consensus.json.xz"
     ),
     only_thresholds: Annotated[
         bool,
         typer.Option(
             "--only-thresholds",
-            help="Keep the fits that are there, choose from where on they claim.",
+            help="Keep the existing fits and choose only their thresholds.",
         ),
     ] = False,
 ) -> None:

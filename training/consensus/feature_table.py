@@ -94,6 +94,7 @@ def compute_weights(table: FeatureTable, mix: Mapping[GroupKind, float], among: 
     for kind, much in mix.items():
         even = _weigh_per_issue(table, among & (table.kind == kind.value))
         if kind is not first and even.any():
+            # the floor avoids a division by zero; clip limits the variance of weights
             ratio = wanted / np.maximum(_compute_shares(table, even), 1e-9)
             even = even * np.clip(ratio, 1 / _MOST, _MOST)[table.correct_quarters]
         total += much * even

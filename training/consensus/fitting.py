@@ -29,15 +29,15 @@ from model.rivals.consensus_model import (
     HoldoutBlock,
 )
 from model.verifiers.consensus import ConsensusVerifier
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import ClaimTargets, choose_thresholds
 from training.consensus import group_sampling
+from training.consensus.feature_table import FeatureTable, Mask, compute_weights
 from training.consensus.group_sampling import GroupKind, SampledGroup
 
 if TYPE_CHECKING:  # scikit-learn loads when an expert is fitted
     from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
-from training.calibrators.evidence import PatchEvidence
-from training.consensus.feature_table import FeatureTable, Mask, compute_weights
 
 FILES = {
     "distinct": "distinct_eval_groups.jsonl.gz",
@@ -133,6 +133,7 @@ def fit_expert(table: FeatureTable, name: str, seen: Mask) -> FittedExpert:
 
     rows, label, weight = table.facts[used], table.label[used], weight[used]
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
+    # a constant feature must not divide by zero
     scale[scale == 0] = 1.0
     standard = consensus_model.standardise(rows, mean, scale)
     linear = LogisticRegression(C=SHRINKAGE, max_iter=1000, tol=1e-6)
@@ -164,6 +165,7 @@ def _copy_trees(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees
     parts: dict[str, list[Any]] = {item.name: [] for item in fields(BoostedTrees)}
     start = 0
     for tree in (grown.tree_ for item in boosted for grown in item.estimators_[:, 0]):
+        # leaves point to themselves, so that every row can take the same number of steps
         own = np.arange(tree.node_count)
         leaf = tree.children_left < 0
         added = tree.value[:, 0, 0] * STEP * BOOSTED / len(boosted)

@@ -113,6 +113,7 @@ def _sample_distinct(
 ) -> Iterator[Quartet]:
     patches = [patch for patch in pool.patches if not _holds_only_resolved(patch.source)]
     for _ in range(2 * PER_ISSUE if len(patches) >= SEATS else 0):
+        # weighted sampling without replacement (Efraimidis and Spirakis, 2006)
         keys = [rng.random() ** (1 / odds[str(patch.source)]) for patch in patches]
         chosen = sorted(range(len(patches)), key=keys.__getitem__)[-SEATS:]
         yield tuple(patches[seat] for seat in chosen)

@@ -85,23 +85,25 @@ def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[T
     return by_source
 
 
-def index_issues(heard: Sequence[GroupReplies]) -> IssueRows:
+def index_issues(all_replies: Sequence[GroupReplies]) -> IssueRows:
     """Collect the rows of each issue, in the order of `build_statistics`."""
-    return collect_rows((replies.group.issue, len(replies.labelled_places)) for replies in heard)
+    return collect_rows(
+        (replies.group.issue, len(replies.labelled_places)) for replies in all_replies
+    )
 
 
-def build_statistics(heard: Sequence[GroupReplies]) -> dict[str, Statistic]:
+def build_statistics(all_replies: Sequence[GroupReplies]) -> dict[str, Statistic]:
     """Build every metric and the reward as functions of selected rows."""
-    columns = _build_columns(heard)
-    rewards = to_array([_compute_mean(replies.rewards) for replies in heard])
+    columns = _build_columns(all_replies)
+    rewards = to_array([_compute_mean(replies.rewards) for replies in all_replies])
     statistics = {name: _apply_to_rows(columns, metric) for name, metric in METRICS.items()}
     return {REWARD: lambda _patches, groups: _compute_mean(rewards[groups]), **statistics}
 
 
-def build_constant_judge(heard: Sequence[GroupReplies], belief: float) -> list[GroupReplies]:
+def build_constant_judge(all_replies: Sequence[GroupReplies], belief: float) -> list[GroupReplies]:
     """Build the replies of a judge with the same belief in every patch."""
     constant_replies = []
-    for replies in heard:
+    for replies in all_replies:
         right = [
             _score_decision(belief, target)
             for target in replies.group.targets
@@ -114,10 +116,10 @@ def build_constant_judge(heard: Sequence[GroupReplies], belief: float) -> list[G
     return constant_replies
 
 
-def list_correct_issues(heard: Sequence[GroupReplies]) -> dict[str, bool]:
+def list_correct_issues(all_replies: Sequence[GroupReplies]) -> dict[str, bool]:
     """Tell for each issue whether its first group, by key, is decided entirely right."""
     first: dict[str, GroupReplies] = {}
-    for replies in sorted(heard, key=lambda replies: replies.group.key):
+    for replies in sorted(all_replies, key=lambda replies: replies.group.key):
         first.setdefault(replies.group.issue, replies)
     return {issue: _is_right(replies) for issue, replies in sorted(first.items())}
 
@@ -136,14 +138,14 @@ def _apply_to_rows(columns: JudgementColumns, metric: Metric) -> Statistic:
     return lambda patches, groups: metric(columns.take(patches, groups))
 
 
-def _build_columns(heard: Sequence[GroupReplies]) -> JudgementColumns:
+def _build_columns(all_replies: Sequence[GroupReplies]) -> JudgementColumns:
     beliefs = [
         to_array([default_to_half(replies.beliefs[index]) for index in replies.labelled_places])
-        for replies in heard
+        for replies in all_replies
     ]
     labels = [
         to_array([replies.group.targets[index] or 0.0 for index in replies.labelled_places])
-        for replies in heard
+        for replies in all_replies
     ]
     pairs = list(zip(beliefs, labels, strict=True))
     belief = np.concatenate([*beliefs, to_array([])])
@@ -156,7 +158,7 @@ def _build_columns(heard: Sequence[GroupReplies]) -> JudgementColumns:
         has_belief=to_array(
             [
                 replies.beliefs[index] is not None
-                for replies in heard
+                for replies in all_replies
                 for index in replies.labelled_places
             ]
         ),
@@ -166,9 +168,9 @@ def _build_columns(heard: Sequence[GroupReplies]) -> JudgementColumns:
         best=per_group(_score_best),
         base=per_group(lambda _said, true: float(true.mean())),
         any_correct=per_group(lambda _said, true: float(true.max())),
-        asked=to_array([replies.asked for replies in heard]),
-        valid=to_array([replies.valid for replies in heard]),
-        forced=np.zeros(len(heard)),
+        asked=to_array([replies.asked for replies in all_replies]),
+        valid=to_array([replies.valid for replies in all_replies]),
+        forced=np.zeros(len(all_replies)),
     )
 
 

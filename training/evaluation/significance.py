@@ -63,6 +63,7 @@ def compute_mcnemar_p(only_one: int, only_other: int) -> float:
 
 def compute_worse_p(only_one: int, only_other: int) -> float:
     """Compute the one-sided p-value of the first judge being no worse than the second."""
+    # under the null hypothesis each such issue is a fair coin
     trials = only_one + only_other
     return float(sum(comb(trials, hits) for hits in range(only_other, trials + 1)) / 2**trials)
 

@@ -169,6 +169,7 @@ def _check_no_worse(comparison: ChampionComparison, rules: Rules) -> list[GateFi
 
 def _check_guarded(comparison: ChampionComparison, name: str, rules: Rules) -> GateFinding:
     estimate = comparison.difference[name]
+    # non-inferiority: the whole interval lies above minus the margin
     passed = estimate.low is not None and estimate.low >= -rules.margin
     answer = f"{_format_estimate(estimate)} on {comparison.issues} issues; may not fall below {-rules.margin:+.3f}"
     return GateFinding(f"{comparison.name}: {name} no worse", passed, answer)

@@ -94,6 +94,7 @@ def compare_answered(
 
     Raises EngineError when too many groups are unanswered.
     """
+    # a group without rewards had only failed requests
     both = [pair for pair in pairs if all(replies.rewards for replies in pair)]
     unanswered = len(pairs) - len(both)
     if unanswered > rules.most_unanswered * len(pairs):
@@ -138,8 +139,10 @@ def compare_groups(
     )
 
 
-def _measure_constant(heard: Sequence[GroupReplies], belief: float) -> dict[str, float | None]:
-    same = metrics.build_constant_judge(heard, belief)
+def _measure_constant(
+    all_replies: Sequence[GroupReplies], belief: float
+) -> dict[str, float | None]:
+    same = metrics.build_constant_judge(all_replies, belief)
     rows = [
         np.concatenate(item)
         for item in (metrics.index_issues(same).patches, metrics.index_issues(same).groups)

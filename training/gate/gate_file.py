@@ -37,7 +37,7 @@ class MeasurementKey:
 
 def write_decision(
     run: Path,
-    decided: GateDecision,
+    decision: GateDecision,
     measured: MeasurementKey,
     compared: Sequence[ChampionComparison],
 ) -> None:
@@ -49,7 +49,7 @@ def write_decision(
         "measured": about,
         "compared": [asdict(comparison) for comparison in compared],
     }
-    gate = decided.document() | {"measured": about, "earlier": earlier}
+    gate = decision.document() | {"measured": about, "earlier": earlier}
     for name, document in ((run_folder.EVALUATION, numbers), (run_folder.GATE, gate)):
         run_folder.write_file(run / name, json.dumps(document, indent=2, allow_nan=False) + "\n")
 

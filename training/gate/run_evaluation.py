@@ -70,38 +70,38 @@ ProgressCallback = Callable[[str, int, int], None]
 
 
 def evaluate_run(
-    wanted: EvaluationRequest, tell: ProgressCallback = lambda _who, _done, _of: None
+    request: EvaluationRequest, on_progress: ProgressCallback = lambda _who, _done, _of: None
 ) -> GateDecision:
     """Measure a run and decide. Writes evaluation.json and gate.json anew each time.
 
     Raises BadRun, BadDataset and BadAdapter for unreadable folders, UnknownVerifier, and EngineError when the
     engine is down or too many groups are unanswered. Nothing is decided after an error.
     """
-    catalog.check_choice(wanted.verifier, VotingChoice())
-    sets = _read_sets(wanted)
-    provenance = _check_provenance(wanted, sets)
-    directory = wanted.run / run_folder.ADAPTER
+    catalog.check_choice(request.verifier, VotingChoice())
+    sets = _read_sets(request)
+    provenance = _check_provenance(request, sets)
+    directory = request.run / run_folder.ADAPTER
     if provenance.status != run_folder.RunStatus.FINISHED:
         return _write_decision(
-            wanted, provenance, gate_decision.build_refusal(provenance.status, wanted.rules), []
+            request, provenance, gate_decision.build_refusal(provenance.status, request.rules), []
         )
     try:
         objections = adapter_files.find_objections(directory)
-        compared = [] if objections else _compare_sets(wanted, sets, tell)
+        comparisons = [] if objections else _compare_sets(request, sets, on_progress)
     except BadAdapter as error:
-        objections, compared = (str(error),), []
-    decided = gate_decision.decide_gate(provenance, objections, compared, wanted.rules)
-    return _write_decision(wanted, provenance, decided, compared)
+        objections, comparisons = (str(error),), []
+    decision = gate_decision.decide_gate(provenance, objections, comparisons, request.rules)
+    return _write_decision(request, provenance, decision, comparisons)
 
 
-def _read_sets(wanted: EvaluationRequest) -> dict[str, list[TrainingGroup]]:
+def _read_sets(request: EvaluationRequest) -> dict[str, list[TrainingGroup]]:
     """Read the groups to measure on, by split and label source, in a fixed order."""
-    there = dataset.read_manifest(wanted.data).splits
-    splits = wanted.splits or tuple(split for split in (TEST, REPOSITORIES) if split in there)
+    there = dataset.read_manifest(request.data).splits
+    splits = request.splits or tuple(split for split in (TEST, REPOSITORIES) if split in there)
     sets = {}
     for split in splits:
-        groups = sorted(dataset.read_split(wanted.data, split), key=lambda group: group.key)[
-            : wanted.limit
+        groups = sorted(dataset.read_split(request.data, split), key=lambda group: group.key)[
+            : request.limit
         ]
         for source, source_groups in metrics.split_by_source(groups).items():
             name = source.value if split == TEST else f"{source.value}, {split}"
@@ -110,21 +110,23 @@ def _read_sets(wanted: EvaluationRequest) -> dict[str, list[TrainingGroup]]:
 
 
 def _check_provenance(
-    wanted: EvaluationRequest, sets: Mapping[str, Sequence[TrainingGroup]]
+    request: EvaluationRequest, sets: Mapping[str, Sequence[TrainingGroup]]
 ) -> ProvenanceCheck:
-    result = run_folder.read_result(wanted.run)
+    result = run_folder.read_result(request.run)
     if result is None:
-        raise BadRun(f"{wanted.run} holds no finished run; continue it with r4p train run --resume")
+        raise BadRun(
+            f"{request.run} holds no finished run; continue it with r4p train run --resume"
+        )
     if result.ended_at is None:
-        raise BadRun(f"{wanted.run} has no end time, which the model's name needs; train it anew")
+        raise BadRun(f"{request.run} has no end time, which the model's name needs; train it anew")
     groups = [group for set_groups in sets.values() for group in set_groups]
     by_outcomes = any(group.source is LabelSource.OUTCOMES for group in groups)
-    manifest = dataset.read_manifest(wanted.data)
-    taught, noted = _find_training_data(wanted), provenance.read_provenance(wanted.run)
-    directory = wanted.run / run_folder.ADAPTER
+    manifest = dataset.read_manifest(request.data)
+    taught, noted = _find_training_data(request), provenance.read_provenance(request.run)
+    directory = request.run / run_folder.ADAPTER
     return ProvenanceCheck(
         status=result.status if result.status == "finished" else f"{result.status}: {result.why}",
-        steps=tuple(_convert_step(step) for step in run_folder.read_steps(wanted.run)),
+        steps=tuple(_convert_step(step) for step in run_folder.read_steps(request.run)),
         samples=result.trainer == TrainingMethod.GRPO,
         adapter=result.adapter_sha256 or "none",
         adapter_now=adapter_files.hash_adapter(directory) if directory.is_dir() else "none",
@@ -138,31 +140,33 @@ def _check_provenance(
     )
 
 
-def _find_training_data(wanted: EvaluationRequest) -> Path:
+def _find_training_data(request: EvaluationRequest) -> Path:
     """Find the training dataset, which shows leaks. Raises BadRun when it has to be named."""
-    noted = provenance.read_provenance(wanted.run).digest
-    if wanted.learnt_from is None and dataset.read_manifest(wanted.data).digest != noted:
+    noted = provenance.read_provenance(request.run).digest
+    if request.learnt_from is None and dataset.read_manifest(request.data).digest != noted:
         raise BadRun(
-            f"{wanted.run} did not learn from {wanted.data} but from dataset {noted[:12]}; name that one with "
+            f"{request.run} did not learn from {request.data} but from dataset {noted[:12]}; name that one with "
             "--learnt-from, so that no issue is trained on and measured on"
         )
-    return wanted.learnt_from or wanted.data
+    return request.learnt_from or request.data
 
 
 def _compare_sets(
-    wanted: EvaluationRequest, sets: Mapping[str, Sequence[TrainingGroup]], tell: ProgressCallback
+    request: EvaluationRequest,
+    sets: Mapping[str, Sequence[TrainingGroup]],
+    on_progress: ProgressCallback,
 ) -> list[ChampionComparison]:
     groups = [group for set_groups in sets.values() for group in set_groups]
     if not groups:
         return []
-    ask = _ask_server if wanted.server else _ask_here
-    candidate, champion = ask(wanted, groups, tell)
+    ask = _ask_server if request.server else _ask_here
+    candidate, champion = ask(request, groups, on_progress)
     answers = dict(
         zip((group.key for group in groups), zip(candidate, champion, strict=True), strict=True)
     )
     return [
         gate_facts.compare_answered(
-            name, [answers[group.key] for group in set_groups], wanted.rules
+            name, [answers[group.key] for group in set_groups], request.rules
         )
         for name, set_groups in sets.items()
     ]
@@ -172,20 +176,21 @@ _Heard = tuple[list[GroupReplies], list[GroupReplies]]
 
 
 def _ask_server(
-    wanted: EvaluationRequest, groups: Sequence[TrainingGroup], tell: ProgressCallback
+    request: EvaluationRequest, groups: Sequence[TrainingGroup], on_progress: ProgressCallback
 ) -> _Heard:
     """Ask candidate and champion on one server. The candidate is loaded only for the measurement."""
-    server = wanted.server
+    server = request.server
     if server is None:
         raise ValueError("no server was named")
     replica = Replica(server.url, server.api_key)
-    directory = (wanted.run / run_folder.ADAPTER).resolve()
+    directory = (request.run / run_folder.ADAPTER).resolve()
     sha256 = adapter_files.hash_adapter(directory)
-    name = f"{adapter_files.build_run_adapter_name(wanted.run, sha256)}{MEASURED}"
+    # a name of its own: serving the same bytes may start or stop meanwhile
+    name = f"{adapter_files.build_run_adapter_name(request.run, sha256)}{MEASURED}"
     servable = NamedAdapter(name, server.base, directory, sha256)
     _unload_quietly(replica, name)  # a killed measurement may have left the adapter loaded
     try:
-        _load(replica, servable, wanted.run / run_folder.PROBE)
+        _load(replica, servable, request.run / run_folder.PROBE)
         replies = []
         for role, model in (
             ("candidate", servable.name),
@@ -194,10 +199,10 @@ def _ask_server(
             choice = EngineChoice("openai_compatible", model, server.url, server.api_key)
             replies.append(
                 _collect(
-                    wanted,
+                    request,
                     catalog.load_engine(choice),
                     groups,
-                    _build_counter(tell, role, len(groups)),
+                    _build_counter(on_progress, role, len(groups)),
                 )
             )
     finally:
@@ -221,53 +226,57 @@ def _load(replica: Replica, servable: NamedAdapter, probe: Path) -> None:
 
 
 def _ask_here(
-    wanted: EvaluationRequest, groups: Sequence[TrainingGroup], tell: ProgressCallback
+    request: EvaluationRequest, groups: Sequence[TrainingGroup], on_progress: ProgressCallback
 ) -> _Heard:
     """Ask candidate and champion in this process, one after the other."""
     from model.engines.local_transformers import LocalTransformers
 
-    result = run_folder.read_result(wanted.run)
+    result = run_folder.read_result(request.run)
     base = Path(result.base if result else "")
     replies = []
-    for role, directory in (("candidate", wanted.run / run_folder.ADAPTER), ("champion", base)):
+    for role, directory in (("candidate", request.run / run_folder.ADAPTER), ("champion", base)):
         engine = LocalTransformers(directory, model=directory.name, tokenizer=base)
-        replies.append(_collect(wanted, engine, groups, _build_counter(tell, role, len(groups))))
+        replies.append(
+            _collect(request, engine, groups, _build_counter(on_progress, role, len(groups)))
+        )
     return replies[0], replies[1]
 
 
 def _collect(
-    wanted: EvaluationRequest,
+    request: EvaluationRequest,
     engine: Engine,
     groups: Sequence[TrainingGroup],
     on_group: Callable[[], None],
 ) -> list[GroupReplies]:
     with closing(engine):
-        verifier = catalog.load_verifier(wanted.verifier, engine, reply_tokens=wanted.reply_tokens)
-        return collect_replies(verifier, groups, wanted.reply_settings, on_group)
+        verifier = catalog.load_verifier(
+            request.verifier, engine, reply_tokens=request.reply_tokens
+        )
+        return collect_replies(verifier, groups, request.reply_settings, on_group)
 
 
-def _build_counter(tell: ProgressCallback, role: str, total: int) -> Callable[[], None]:
+def _build_counter(on_progress: ProgressCallback, role: str, total: int) -> Callable[[], None]:
     done = iter(range(1, total + 1))
-    return lambda: tell(role, next(done), total)
+    return lambda: on_progress(role, next(done), total)
 
 
 def _write_decision(
-    wanted: EvaluationRequest,
+    request: EvaluationRequest,
     provenance: ProvenanceCheck,
-    decided: GateDecision,
+    decision: GateDecision,
     compared: Sequence[ChampionComparison],
 ) -> GateDecision:
-    server = wanted.server
+    server = request.server
     measured = MeasurementKey(
         adapter=provenance.adapter_now,
         learnt_from=provenance.dataset,
-        dataset=dataset.read_manifest(wanted.data).digest,
+        dataset=dataset.read_manifest(request.data).digest,
         champion=(server.champion or server.base) if server else IN_PROCESS,
-        verifier=wanted.verifier,
-        votes=wanted.reply_settings.votes,
+        verifier=request.verifier,
+        votes=request.reply_settings.votes,
     )
-    gate_file.write_decision(wanted.run, decided, measured, compared)
-    return decided
+    gate_file.write_decision(request.run, decision, measured, compared)
+    return decision
 
 
 def _convert_step(step: run_folder.TrainingStep) -> StepHealth:

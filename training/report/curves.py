@@ -109,21 +109,21 @@ def build_curves_section(run: TrainingRun) -> Section:
     return Section("curves", "Curves", tuple(sentences), tuple(figures), missing=missing)
 
 
-def _build_figure(wanted: _FigureSpec, steps: Sequence[TrainingStep]) -> Figure | None:
+def _build_figure(spec: _FigureSpec, steps: Sequence[TrainingStep]) -> Figure | None:
     """Build a figure; None where the run has no values for it."""
     drawn = tuple(
         curve
-        for colour, (name, field) in enumerate(wanted.lines)
+        for colour, (name, field) in enumerate(spec.lines)
         for curve in _build_curves(name, colour, _list_values(steps, field))
     )
     if not drawn:
         return None
     return Figure(
-        name=wanted.name,
-        title=wanted.title,
-        caption=wanted.about,
-        alt=f"{wanted.title} over {len(steps)} optimiser steps. {_describe_change(wanted, steps) or ''}".strip(),
-        drawing=Curves("optimiser step", wanted.axis, drawn, scale=wanted.scale),
+        name=spec.name,
+        title=spec.title,
+        caption=spec.about,
+        alt=f"{spec.title} over {len(steps)} optimiser steps. {_describe_change(spec, steps) or ''}".strip(),
+        drawing=Curves("optimiser step", spec.axis, drawn, scale=spec.scale),
     )
 
 
@@ -152,12 +152,12 @@ def _list_values(steps: Sequence[TrainingStep], field: str) -> list[tuple[int, f
     return [(step.step, value) for step in steps if (value := getattr(step, field)) is not None]
 
 
-def _describe_change(wanted: _FigureSpec, steps: Sequence[TrainingStep]) -> str | None:
+def _describe_change(spec: _FigureSpec, steps: Sequence[TrainingStep]) -> str | None:
     """Describe the first and last values of the first curve, as means of up to ten steps."""
-    values = [value for _, value in _list_values(steps, wanted.lines[0][1])]
+    values = [value for _, value in _list_values(steps, spec.lines[0][1])]
     if len(values) < 2:
         return None
     several = min(_SMOOTHED, len(values) // 2)
     first, last = (format_number(fmean(part)) for part in (values[:several], values[-several:]))
     over = "the first step" if several == 1 else f"the first {several} steps"
-    return f"{wanted.title}: {first} in {over}, {last} in the last{'' if several == 1 else f' {several}'}."
+    return f"{spec.title}: {first} in {over}, {last} in the last{'' if several == 1 else f' {several}'}."

@@ -70,6 +70,7 @@ def build_cases(groups: Iterable[LabelledGroup], limit: int | None = None) -> li
     drawn: dict[AttackKind, list[AttackCase]] = {kind: [] for kind in AttackKind}
     for case in sorted((c for group in groups for c in _build_group_cases(group)), key=_hash_case):
         drawn[case.template.kind].append(case)
+    # take kinds in turn, so that a limit keeps every kind
     in_turn = [case for turn in zip_longest(*drawn.values()) for case in turn if case]
     return in_turn[:limit]
 

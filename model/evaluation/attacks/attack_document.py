@@ -160,6 +160,7 @@ def _compute_rates(trials: Sequence[AttackTrial], seed: int) -> dict[str, Json]:
     parts = np.array([list(column.values()) for column in columns], dtype=float)
     randomness = np.random.default_rng(seed)
     drawn = randomness.integers(len(parts), size=(REPLICATES, len(parts)))
+    # shape (draws, issues, rates, 2), summed over issues
     sums = parts[drawn].sum(axis=1)
     total = count_changes(trials)
     rates: dict[str, Json] = {"cases": total.cases, "open": total.open}

@@ -39,11 +39,11 @@ def load_attack_cases(path: Path | None, limit: int | None) -> list[AttackCase]:
     return cases
 
 
-def check_run_file(kept: Path | None) -> None:
+def check_run_file(run_file: Path | None) -> None:
     """Raise BadRun when the name of a run file lacks the suffix of attack runs."""
-    if kept and not kept.name.endswith(RUN_FILE_SUFFIX):
+    if run_file and not run_file.name.endswith(RUN_FILE_SUFFIX):
         raise BadRun(
-            f"run file {kept} of an attack has to end in {RUN_FILE_SUFFIX}: r4p report would count its groups as honest ones; "
+            f"run file {run_file} of an attack has to end in {RUN_FILE_SUFFIX}: r4p report would count its groups as honest ones; "
             "name it so, or give a folder"
         )
 
@@ -56,15 +56,15 @@ def list_groups(cases: Sequence[AttackCase]) -> list[LabelledGroup]:
 def write_result(
     cases: Sequence[AttackCase],
     judged: Sequence[JudgedGroup],
-    kept: Path | None,
+    run_file: Path | None,
     *,
     json_output: bool,
 ) -> None:
     """Print the document as JSON or as a table, and store it beside the run file."""
     result = build_attack_document(pair_trials(cases, {group.key.group: group for group in judged}))
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
-    if kept:
-        kept.with_suffix(".json").write_text(text)
+    if run_file:
+        run_file.with_suffix(".json").write_text(text)
     if json_output:
         sys.stdout.write(text)
     else:

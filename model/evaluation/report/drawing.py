@@ -186,6 +186,7 @@ def _choose_look(colour: int, theme: Theme) -> dict[str, object]:
 
 def draw_curves(drawing: Curves, theme: Theme) -> Canvas:
     """Draw curves in one panel with the legend below."""
+    # inches: one more line of legend per curve
     height = 3.1 + 0.2 * len(drawing.curves)
     canvas = Canvas(figsize=(_INCHES, height), layout="constrained")
     axes = canvas.subplots()

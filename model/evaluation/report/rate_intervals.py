@@ -19,12 +19,15 @@ def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estima
     """
     count = int(issue.max()) + 1
     top, bottom = (np.zeros((count, tops.shape[1])) for _ in range(2))
+    # add.at sums repeated indices, which plain indexing would drop
     np.add.at(top, issue, tops)
     np.add.at(bottom, issue, bottoms)
     times = _count_draws(count)
+    # (draws, issues) @ (issues, columns): the sums of every draw in one product
     drawn = _divide(times @ top, times @ bottom)
     whole = _divide(top.sum(axis=0), bottom.sum(axis=0))
     issue_counts = (bottom > 0).sum(axis=0)
+    # Wilson's interval is for shares only, where every top lies between 0 and its bottom
     are_shares = np.all((top >= 0) & (top <= bottom), axis=0).tolist()
     return [
         build_estimate(

@@ -113,7 +113,7 @@ def build_group_wise_section(sets: Sequence[GroupSet]) -> Section:
             for pair in compared_pairs
         ),
         missing=tuple(
-            f"{group_set.name}: nobody ran both {GROUP_WISE} and {POINTWISE} with one model on the same groups."
+            f"{group_set.name}: no run of {GROUP_WISE} and {POINTWISE} with one model on the same groups."
             for group_set, compared_pairs in pairs
             if not compared_pairs
         ),

@@ -166,7 +166,7 @@ def test_group_wise_is_compared_with_pointwise_of_the_same_model_only():
     ]
     unlike = comparison.build_group_wise_section(of(run(), other))
     assert unlike.figures == ()
-    assert unlike.missing[0].startswith("s: nobody ran both r4p and pointwise with one model")
+    assert unlike.missing[0].startswith("s: no run of r4p and pointwise with one model")
     twice = comparison.build_group_wise_section(of(run(votes=1), run(votes=2), run("pointwise")))
     assert [one.name for one in twice.figures] == ["group-wise-s", "group-wise-s-2"]
 
