@@ -9,7 +9,7 @@ from model.errors import EngineError, EngineTimeout
 from model.protocols import Completion, Engine, Request
 
 GRACE_SECONDS = 5.0
-"""Extra time for an engine that stops by itself and reports TimedOut."""
+"""Extra time for an engine that stops by itself and reports EngineTimeout."""
 
 _Answers = list[Completion | EngineError]
 
@@ -17,7 +17,7 @@ _Answers = list[Completion | EngineError]
 def complete_within(engine: Engine, requests: Sequence[Request], seconds: float) -> _Answers:
     """Call `engine.complete` and wait at most `seconds` for the answers.
 
-    An engine that is late answers TimedOut for every request. It keeps a daemon thread busy until it returns.
+    An engine that is late answers EngineTimeout for every request. It keeps a daemon thread busy until it returns.
     Raises EngineDown.
     """
     timed = [replace(request, seconds=seconds) for request in requests]

@@ -22,7 +22,9 @@ class ReplayEngine:
         self.context_tokens = trajectory.limits.tokens + SPARE_TOKENS
         self._failure = trajectory.failure
         self._was_late = trajectory.stop is StopReason.TIMEOUT
-        self._counts = iter([trajectory.opening_tokens, *(one.answer_tokens for one in steps)])
+        self._counts = iter(
+            [trajectory.opening_tokens, *(counted.answer_tokens for counted in steps)]
+        )
         self._completions = iter([_read_completion(step) for step in steps])
 
     def count_tokens(self, _text: str) -> int:
@@ -30,9 +32,7 @@ class ReplayEngine:
         return next(self._counts)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Return the recorded replies in order, then the recorded failure. Raises EngineDown when there was no
-        failure.
-        """
+        """Return the recorded replies in order, then the recorded failure. Raises EngineDown after the last."""
         return [self._next() for _ in requests]
 
     def close(self) -> None:
@@ -43,7 +43,9 @@ class ReplayEngine:
         if completion:
             return completion
         if self._failure is None:
-            raise EngineDown("the loop asks for more than was recorded; was it recorded here?")
+            raise EngineDown(
+                "the loop asks for more replies than were recorded; did another version record them?"
+            )
         return (EngineTimeout if self._was_late else EngineError)(self._failure)
 
 

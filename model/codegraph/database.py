@@ -86,9 +86,7 @@ class Database:
                 return _select_blobs(connection, hashes)
 
     def store(self, readings: Iterable[tuple[BlobKey, FileDefinitions]]) -> None:
-        """Store blobs with their definitions in one transaction. Blobs that another process stored first are
-        skipped.
-        """
+        """Store blobs with their definitions in one transaction. Blobs that are stored already are skipped."""
         today = _get_today()
         with self._use_connection() as connection, _begin_transaction(connection):
             for key, reading in readings:
@@ -185,7 +183,9 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
             return
         (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
         if tables:
-            raise NoIndex(f"{file} is no index of this version: delete it, or name another file")
+            raise NoIndex(
+                f"{file} is not an index of this version; delete it, or name another file"
+            )
         for statement in _SCHEMA:
             connection.execute(statement)
     connection.execute("pragma journal_mode = wal")

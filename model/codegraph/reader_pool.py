@@ -64,9 +64,7 @@ LoadContent = Callable[[str], bytes]
 def read_all(
     wanted: Sequence[ReadRequest], load: LoadContent, seconds: float
 ) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
-    """Yield every file with its definitions. Files that are not started in time are left out with a reason. Raises
-    NoReader.
-    """
+    """Yield every file with its definitions, or with the reason why it was left out. Raises NoReader."""
     left = list(wanted)
     if len(wanted) <= _FEW:
         left = []
@@ -138,7 +136,7 @@ class _Process:
         try:
             readings = [_decode_result(result) for result in json.loads(answer)]
         except (ValueError, TypeError, RecursionError) as error:
-            raise _Lost("the parser's process answered with what is no reading") from error
+            raise _Lost("the parser's process sent an invalid result") from error
         if len(readings) != len(jobs):
             raise _Lost(f"the parser's process answered {len(readings)} of {len(jobs)} files")
         return readings

@@ -48,11 +48,11 @@ def survey(directory: Path, *, may_be_bare: bool = True) -> SourceTree:
     """
     try:
         if not directory.is_dir():
-            raise NoTree(f"{directory} is no directory: name one with source files")
+            raise NoTree(f"{directory} is not a directory; name one with source files")
         is_bare = (directory / "HEAD").is_file() and (directory / "objects").is_dir()
         is_repository = (is_bare and may_be_bare) or (directory / ".git").exists()
     except OSError as error:
-        raise NoTree(f"{directory} can't be looked at: {_describe_error(error)}") from error
+        raise NoTree(f"{directory} cannot be read: {_describe_error(error)}") from error
     return read_commit(directory) if is_repository else read_directory(directory)
 
 
@@ -133,7 +133,7 @@ def _explain_entry(entry: os.DirEntry[str]) -> str | None:
         return _LINK
     if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
         return None
-    return "no regular file"
+    return "not a regular file"
 
 
 def _read_content(path: str) -> bytes:
@@ -142,7 +142,7 @@ def _read_content(path: str) -> bytes:
     with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile("no regular file")
+            raise UnreadableFile("not a regular file")
         if status.st_size > FILE_BYTES:
             raise UnreadableFile(describe_size(status.st_size))
         return file.read(FILE_BYTES + 1)

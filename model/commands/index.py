@@ -28,9 +28,9 @@ def index(
         bool, typer.Option("--json", help="Print one r4p.index/1 document.")
     ] = False,
 ) -> None:
-    """Index every class, function and method of a source tree; only what is new is read.
+    """Index every class, function and method of a source tree. Unchanged files are not read again.
 
-    Exit codes: 0 done (files that were left out are listed), 2 there is nothing to index.
+    Exit codes: 0 done (files that were left out are listed), 2 nothing to index.
     """
     from model.codegraph.index import open_index
     from model.codegraph.languages import detect_language, list_languages

@@ -19,31 +19,32 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="openai_compatible, local_vllm or local_transformers; unless told, the first with a URL, else the last.",
+        help="openai_compatible, local_vllm or local_transformers. Default: the first with a URL, else the last.",
     ),
 ]
 Url = Annotated[
-    str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
+    str | None,
+    typer.Option("--engine-url", metavar="URL", help="Base URL of an OpenAI-compatible API."),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
-        "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
-    ),
+    typer.Option("--model", metavar="NAME", help="Model name; without a URL, an embedded model."),
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--api-key-file", metavar="FILE", help="Holds the API key and nothing else."),
+    typer.Option("--api-key-file", metavar="FILE", help="File that contains only the API key."),
 ]
 Script = Annotated[
     Path | None,
-    typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
+    typer.Option(
+        "--script",
+        metavar="FILE",
+        help="Take answers from a file of JSON lines instead of a model.",
+    ),
 ]
 Cache = Annotated[
     Path | None,
-    typer.Option(
-        "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
-    ),
+    typer.Option("--cache", metavar="DIR", help="Folder of model files (~/.cache/r4p/models)."),
 ]
 MinLines = Annotated[
     int,
@@ -100,8 +101,8 @@ def choose_engine(
     name = engine or ("scripted" if script else served)
     if name not in _READ_BY or engine == "scripted":
         raise BadEngine(
-            f"no engine is called {name!r}; there are openai_compatible, local_vllm, local_transformers, "
-            "and --script FILE for one that answers from a file"
+            f"unknown engine {name!r}; there are openai_compatible, local_vllm, local_transformers, "
+            "and --script FILE for answers from a file"
         )
     if name == "openai_compatible" and not url:
         raise BadEngine(

@@ -82,7 +82,7 @@ _Feedback = Annotated[
 ]
 _Parent = Annotated[
     Path | None,
-    typer.Option("--parent", metavar="FILE", help="Diff of the attempt that --feedback is about."),
+    typer.Option("--parent", metavar="FILE", help="Trajectory that --feedback is about."),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print one r4p.proposal/1 document.")]
 
@@ -141,9 +141,7 @@ def _prepare_hint(
 
     if feedback is None:
         if parent:
-            raise inputs.BadInput(
-                "--parent names an attempt, but nothing is said of it; add --feedback"
-            )
+            raise inputs.BadInput("--parent needs --feedback: say what was wrong with that attempt")
         return lambda _paths: None
     if not feedback.strip():
         raise inputs.BadInput("--feedback is blank; say what was wrong, or leave it out")
@@ -241,7 +239,7 @@ def _print_result(
     from model.agents.proposal_json import to_json
     from model.agents.trajectories.trajectory import StopReason
 
-    selection = choose_attempt([one.patch for one in attempts])
+    selection = choose_attempt([candidate.patch for candidate in attempts])
     for number, attempt in enumerate(attempts, 1):
         failure = f" ({attempt.trajectory.failure})" if attempt.trajectory.failure else ""
         STDERR.print(
@@ -257,7 +255,7 @@ def _print_result(
         _print_diff(attempts[selection.index].patch or "")
     if selection.index is not None:
         return Exit.OK
-    engine_failed = all(one.stop is StopReason.ENGINE for one in attempts)
+    engine_failed = all(candidate.stop is StopReason.ENGINE for candidate in attempts)
     return Exit.BACKEND_DOWN if engine_failed else Exit.NONE_CORRECT
 
 

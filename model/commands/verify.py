@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -41,7 +40,7 @@ from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import ModelError
 from model.prompts.untrusted import escape_invisible, escape_issue, escape_patch
 from model.protocols import Engine, Verifier
-from model.verdict_json import Json, Subject, to_json
+from model.verdict_json import Subject, to_json
 from model.voting import leave_one_out_effect
 from model.voting.grouping import SEATS
 
@@ -128,17 +127,12 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         consensus = partial(catalog.load_consensus(min_lines).verify, reported, patches, votes=0)
         verdict = fitted.calibrate(verdict, consensus)
     calibration = fitted.calibration if fitted else None
-    document = to_json(
-        verdict, _build_subject(reported, patches), verifier=verifier, calibration=calibration
-    )
-    _write(document) if json_output else _show(verdict)
+    subject = _build_subject(reported, patches)
+    document = to_json(verdict, subject, verifier=verifier, calibration=calibration)
+    typer.echo(json.dumps(document, indent=2)) if json_output else _show(verdict)
     if caution := describe_caution(verdict.engine):
         warn(_VERIFY, caution)
     raise typer.Exit(choose_exit_code(verdict))
-
-
-def _write(document: Mapping[str, Json]) -> None:
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
 
 def _build_subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
@@ -167,12 +161,15 @@ def describe_caution(engine: EngineInfo) -> str | None:
 
 def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out: bool) -> None:
     if leave_one_out and votes < (needed := leave_one_out_effect.count_needed_votes(patches)):
-        warn(_VERIFY, f"whose presence turns a verdict can be told from {needed} votes on")
+        warn(
+            _VERIFY,
+            f"--leave-one-out needs {needed} votes to find the rivals that change a verdict",
+        )
     shows_rivals = not catalog.GROUP_VERIFIERS.isdisjoint(catalog.parse_verifier_name(verifier))
     if votes == 1 and shows_rivals and patches > SEATS:
         warn(
             _VERIFY,
-            f"in one vote each patch is seen beside {SEATS - 1} rivals at most; from 2 votes on, beside others too",
+            f"one vote compares each patch with at most {SEATS - 1} rivals; two votes compare it with others too",
         )
 
 
@@ -183,9 +180,7 @@ def _build_verifier(
     fitted: CalibratorFile | None,
     engine: Engine,
 ) -> Verifier:
-    """Build the verifier and check it against the calibrator. Raises IncompatibleOptions and the errors of
-    `catalog.verifier`.
-    """
+    """Build the verifier. Raises IncompatibleOptions when it is not the calibrator's judge."""
     built = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
     if fitted:
         fitted.check_engine(built.engine)
@@ -271,7 +266,7 @@ def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
             tricks = ", ".join(
                 f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.injections
             )
-            warn(_VERIFY, f"{where}: {tricks} made harmless before the model reads it")
+            warn(_VERIFY, f"{where}: {tricks} escaped before the model reads it")
 
 
 def _show(verdict: GroupVerdict) -> None:

@@ -14,9 +14,7 @@ from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
 
 
 def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
-    """Group request indices that can share one HTTP request. Greedy requests stay alone: servers refuse `n` for
-    them.
-    """
+    """Group request indices that can share one HTTP request. Servers refuse `n` for greedy requests."""
     groups: dict[tuple[Request, int], list[int]] = {}
     for index, request in enumerate(requests):
         own_group = index if request.temperature <= 0 else -1
@@ -25,9 +23,7 @@ def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
 
 
 def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
-    """Build the JSON body for requests that differ only in the seed. `token_ids` says whether the server supports
-    them.
-    """
+    """Build the JSON body for requests that differ only in the seed. `token_ids`: the server supports them."""
     request = samples[0]
     messages = [_encode_message(item) for item in request.messages]
     body: dict[str, Any] = {
@@ -46,18 +42,18 @@ def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True
     if request.token_ids and token_ids:
         body["return_token_ids"] = True
     if request.prefill is not None:
-        # vLLM's words for going on with a turn instead of starting the next one
+        # vLLM's options to continue an opened turn instead of starting a new one
         messages.append({"role": "assistant", "content": request.prefill})
         body |= {"continue_final_message": True, "add_generation_prompt": False}
     return body
 
 
 def parse_completions(document: Any) -> list[Completion]:
-    """Decode one completion per choice. Raises ValueError, KeyError, TypeError or AttributeError for an invalid
-    document.
+    """Decode one completion per choice of a chat answer.
 
     The API counts tokens per answer, not per choice. The first completion carries the prompt, and the sampled
-    tokens are divided evenly, so the sums equal the bill.
+    tokens are divided evenly, so the sums equal the bill. Raises ValueError, KeyError, TypeError or AttributeError
+    for other documents.
     """
     choices = document["choices"]
     usage = document.get("usage") or {}
@@ -99,9 +95,7 @@ def _encode_message(message: Message) -> dict[str, Any]:
 
 
 def _require_object(arguments: str) -> str:
-    """Return arguments that a chat template can show. Servers refuse a conversation whose arguments are no JSON
-    object.
-    """
+    """Return arguments that are a JSON object, or `{}`: servers refuse a whole conversation for others."""
     try:
         return arguments if isinstance(json.loads(arguments), dict) else "{}"
     except (ValueError, RecursionError):
@@ -151,6 +145,6 @@ def _read_tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
         for entry in reported
     )
     text = _read_text(choice)
-    # vLLM reports the token that ended the reply as well, which is no part of it
+    # vLLM also reports the token that ended the reply, which is not part of the text
     ended = choice.get("finish_reason") == "stop" and tokens and not text.endswith(tokens[-1].text)
     return tokens[:-1] if ended else tokens

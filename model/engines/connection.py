@@ -7,9 +7,7 @@ import httpx
 CONNECT_SECONDS: Final = 5.0
 REFUSED_KEY_STATUSES: Final = (401, 403)
 _IDLE_SECONDS: Final = 2.0
-"""Below vLLM's keep-alive of five seconds. A request on a connection that is just closing would fail in an unknown
-state.
-"""
+"""Below vLLM's keep-alive of 5 s: the fate of a request on a closing connection would be unknown."""
 
 
 def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:

@@ -7,7 +7,6 @@ the other rows. Imports torch, so `model.catalog` imports this module on demand.
 Shapes: B rows, T cached tokens with padding, S new tokens, V vocabulary, H query heads, K key heads, D head width.
 """
 
-import copy
 import math
 import threading
 import time
@@ -25,9 +24,6 @@ from model.protocols import Completion, Message, Request, Token
 
 BATCH_ROWS = 8
 """Rows decoded together. A step reads the weights once for all rows, and the keys and values once per row."""
-TOP_K = 20
-TOP_P = 0.8
-"""Sampling defaults of Qwen2.5, with TOP_K. Below 1B parameters the tail of the distribution is noise."""
 
 
 @dataclass(slots=True)
@@ -37,24 +33,6 @@ class _Batch:
     cache: Any
     mask: Any
     positions: Any
-
-
-@dataclass(frozen=True, slots=True)
-class _Prefix:
-    """The cached keys and values of one prefix with its tokens. Nobody writes into it."""
-
-    tokens: list[int]
-    cache: Any
-
-    def first(self, length: int) -> Any:
-        """Return a writable cache of the first `length` tokens."""
-        if not length:
-            return transformers.DynamicCache()
-        cache = copy.copy(self.cache)
-        cache.layers = [copy.copy(layer) for layer in self.cache.layers]
-        if length < len(self.tokens):
-            cache.crop(length)
-        return cache
 
 
 @dataclass(slots=True)
@@ -112,11 +90,13 @@ class LocalTransformers:
             ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
+        # chat models end a turn by another token than a text; the configuration holds an int or a list
         ends = self._weights.generation_config.eos_token_id
         self._ends = {*(ends if isinstance(ends, list) else [ends]), self._tokenizer.eos_token_id}
+        # any valid id serves as padding, since the mask hides it
         self._pad: int = next(end for end in self._ends if end is not None)
         self._kept: tuple[list[_Row], _Batch] | None = None
-        self._prefix = _Prefix([], transformers.DynamicCache())
+        self._prefix = local_decoding.CachedPrefix([], transformers.DynamicCache())
 
     def count_tokens(self, text: str) -> int:
         """Count exactly, by the model's own tokenizer."""
@@ -127,6 +107,7 @@ class LocalTransformers:
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
         began = time.monotonic()
+        # one lock: the kept batch and the prefix cache belong to one call at a time
         with self._lock, torch.inference_mode():
             answers: dict[int, Completion | EngineError] = {}
             rows = self._continue(requests, began)
@@ -141,9 +122,8 @@ class LocalTransformers:
                         )
                     else:
                         fresh[index] = row
-            order = sorted(
-                fresh, key=lambda index: fresh[index].feed
-            )  # those that begin alike, together
+            # sorted prompts put rows with a long common prefix into one batch
+            order = sorted(fresh, key=lambda index: fresh[index].feed)
             for start in range(0, len(order), BATCH_ROWS):
                 part = order[start : start + BATCH_ROWS]
                 self._start([fresh[index] for index in part])
@@ -194,10 +174,13 @@ class LocalTransformers:
             torch.ones(len(rows), shared, dtype=torch.long),
             torch.full((len(rows), 1), shared),
         )
-        if shared:
+        if (
+            shared
+        ):  # keys and values (1, K, T, D) -> (B, K, T, D); an empty cache has no tensor to repeat
             batch.cache.batch_repeat_interleave(len(rows))
         for index, row in enumerate(rows):
             row.feed = row.feed[shared:]
+            # the first row pays for the shared prefix, as far as no earlier batch did
             row.cached_tokens = shared if index else cached
         self._decode(rows, batch)
 
@@ -208,7 +191,7 @@ class LocalTransformers:
             cache = self._prefix.first(cached)
             ones = torch.ones(1, cached, dtype=torch.long)
             self._feed(_Batch(cache, ones, torch.full((1, 1), cached)), [tokens[cached:]])
-            self._prefix = _Prefix(tokens, cache)
+            self._prefix = local_decoding.CachedPrefix(tokens, cache)
         return cached
 
     def _continue(self, requests: Sequence[Request], began: float) -> dict[int, _Row]:
@@ -216,42 +199,45 @@ class LocalTransformers:
         if self._kept is None:
             return {}
         kept, batch = self._kept
-        self._kept = None
+        self._kept = None  # decoding writes into the cache, so nobody may continue from it again
         matches: dict[int, tuple[int, str]] = {}
         free = dict(enumerate(kept))
-        for at, request in enumerate(requests):
+        for position, request in enumerate(requests):
             for kept_index, row in free.items():
                 reply = (row.request.prefill or "") + self._decode_text(row)
                 opened = request.prefill or ""
                 if row.request.messages == request.messages and reply and opened.startswith(reply):
-                    matches[at] = (kept_index, opened[len(reply) :])
+                    matches[position] = (kept_index, opened[len(reply) :])
                     del free[kept_index]
                     break
         if not matches:
             return {}
         rows = {}
-        for at, (kept_index, more) in matches.items():
+        for position, (kept_index, more) in matches.items():
             old = kept[kept_index]
+            # the last sampled token is in `feed`: the model has not read it, so it is not cached
             seen = old.prompt_tokens + len(old.tokens) - len(old.feed)
             ids = old.feed + self._tokenizer(more, add_special_tokens=False)["input_ids"]
-            until = _get_deadline(requests[at], began)
-            rows[at] = _Row(requests[at], ids, seen + len(ids), seen, deadline=until)
+            until = _get_deadline(requests[position], began)
+            rows[position] = _Row(requests[position], ids, seen + len(ids), seen, deadline=until)
         chosen = torch.tensor([kept_index for kept_index, _ in matches.values()])
-        batch.cache.batch_select_indices(chosen)
+        batch.cache.batch_select_indices(chosen)  # (B, K, T, D) -> (rows that continue, K, T, D)
         batch.mask, batch.positions = batch.mask[chosen], batch.positions[chosen]
         self._decode(list(rows.values()), batch)
         return rows
 
     def _decode(self, rows: list[_Row], batch: _Batch) -> None:
         """Sample until every row has ended or is full. Tokens that the model has not read stay in `feed`."""
+        # one generator per row: a reply does not depend on how many draws the other rows make
         generators = [torch.Generator().manual_seed(row.request.seed & (2**63 - 1)) for row in rows]
         step = 0
         while any(_is_open(row) for row in rows):
+            # finished rows stay in the batch as padding: dropping them would copy the whole cache
             logits = self._feed(batch, [row.feed if _is_open(row) else [] for row in rows])
             for row, scores, generator in zip(rows, logits, generators, strict=True):
                 if not _is_open(row):
                     continue
-                token = self._sample(scores, row.request.temperature, generator)
+                token = local_decoding.sample_token(scores, row.request.temperature, generator)
                 row.finished = token in self._ends
                 row.feed = [] if row.finished else [token]
                 row.tokens.extend(row.feed)
@@ -264,10 +250,12 @@ class LocalTransformers:
 
     def _feed(self, batch: _Batch, ids: list[list[int]]) -> Any:
         """Feed each row its new tokens, padded on the left, and return the logits (B, V) of the next token."""
-        width = max(map(len, ids))
+        width = max(map(len, ids))  # S
         tokens = torch.tensor([[self._pad] * (width - len(row)) + row for row in ids])
-        real = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in ids])
+        real = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in ids])  # (B, S)
+        # padding enters the cache as well; the mask (B, T + S) hides it from every later step
         batch.mask = torch.cat([batch.mask, real], dim=1)
+        # rotary positions (B, S) count real tokens only, or padding would shift a row against its own cache
         positions = batch.positions + (real.cumsum(1) - 1).clamp(min=0)
         batch.positions = batch.positions + real.sum(1, keepdim=True)
         output = self._weights(
@@ -276,8 +264,9 @@ class LocalTransformers:
             position_ids=positions,
             past_key_values=batch.cache,
             use_cache=True,
-            logits_to_keep=1,
+            logits_to_keep=1,  # the vocabulary projection (B, S, V) is the largest tensor; one row of it is enough
         )
+        # (B, 1, V) -> (B, V); bfloat16 has 8 bits of precision, too few to compare close logits
         return output.logits[:, -1].float()
 
     def _report_token(self, scores: Any, token: int, most: int) -> Token:
@@ -290,14 +279,6 @@ class LocalTransformers:
             float(log_probabilities[token]),
             tuple(zip(texts[1:], top.values.tolist(), strict=True)),
         )
-
-    def _sample(self, scores: Any, temperature: float, generator: Any) -> int:
-        if temperature <= 0:
-            return int(scores.argmax())
-        top = (scores / temperature).topk(min(TOP_K, len(scores)))
-        probabilities = top.values.softmax(-1)
-        probabilities[probabilities.cumsum(-1) - probabilities >= TOP_P] = 0
-        return int(top.indices[torch.multinomial(probabilities, 1, generator=generator)])
 
 
 def _is_open(row: _Row) -> bool:

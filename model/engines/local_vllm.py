@@ -20,16 +20,12 @@ BLOCK_TOKENS = 32
 
 
 class LocalVLLM:
-    """Engine that runs the model in `directory` with vLLM. Requests of one call are batched and share prompt
-    prefixes.
-    """
+    """Engine that runs the model in `directory` with vLLM. Requests of one call are batched."""
 
     name = "local_vllm"
 
     def __init__(self, directory: Path, *, model: str, context_tokens: int | None = None) -> None:
-        """Load the model. `context_tokens`: None takes the model's maximum. Raises EngineDown when vLLM cannot run
-        it.
-        """
+        """Load the model, by default with its maximum context. Raises EngineDown when vLLM cannot run it."""
         self.model = model
         on_cpu = vllm.platforms.current_platform.is_cpu()
         try:
@@ -66,6 +62,7 @@ class LocalVLLM:
             for index, (prompt, request) in enumerate(zip(prompts, requests, strict=True))
             if len(prompt) + request.max_tokens > self.context_tokens
         }
+        # vLLM raises for the whole batch when one prompt is too long
         fitting = [index for index in range(len(requests)) if index not in answers]
         outputs = self._llm.generate(
             [{"prompt_token_ids": prompts[index]} for index in fitting],
@@ -105,6 +102,7 @@ class LocalVLLM:
 def _build_completion(output: Any, request: Request) -> Completion:
     (sample,) = output.outputs
     finished = sample.finish_reason != "length"
+    # vLLM reports log-probabilities of the end token too, which is not part of the text
     tokens = _read_tokens(sample, request.top_logprobs) if request.top_logprobs else ()
     ended = finished and tokens and not sample.text.endswith(tokens[-1].text)
     return Completion(

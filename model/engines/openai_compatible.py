@@ -14,14 +14,7 @@ from typing import Any
 
 import httpx
 
-from model.engines import chat_api
-from model.engines.connection import (
-    CONNECT_SECONDS,
-    REFUSED_KEY_STATUSES,
-    create_client,
-    explain_refused_key,
-    get_server_root,
-)
+from model.engines import chat_api, connection
 from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Request
 
@@ -73,7 +66,7 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> ServedMode
     key, or when no such model exists.
     """
     try:
-        with create_client(url, api_key, CONNECT_SECONDS) as client:
+        with connection.create_client(url, api_key, connection.CONNECT_SECONDS) as client:
             answer = client.get("models")
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise BadEngine(
@@ -83,14 +76,14 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> ServedMode
         raise EngineDown(
             f"no engine answers at {url} ({_describe_error(error)}); check the URL and that the server runs"
         ) from error
-    if refusal := explain_refused_key(answer, url, api_key):
+    if refusal := connection.explain_refused_key(answer, url, api_key):
         raise EngineDown(refusal)
     try:
-        cards = {str(one["id"]): one for one in answer.json()["data"]}
+        cards = {str(entry["id"]): entry for entry in answer.json()["data"]}
         offered = {name: _get_context_length(card, cards) for name, card in cards.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineDown(
-            f"{url}/models is no list of models (HTTP {answer.status_code}); the URL ends in /v1 as a rule"
+            f"{url}/models is no list of models (HTTP {answer.status_code}); the URL usually ends in /v1"
         ) from error
     names = ", ".join(offered) or "none"
     if model is None and len(offered) != 1:
@@ -123,7 +116,9 @@ class OpenAICompatible:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = create_client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
+        self._client = connection.create_client(
+            endpoint.url, endpoint.api_key, endpoint.reply_seconds
+        )
         self._tokenizes = True
         self._samples_several = True
         self._returns_ids = True
@@ -145,39 +140,36 @@ class OpenAICompatible:
         self._client.close()
 
     def count_tokens(self, text: str) -> int:
-        """Count by vLLM's `/tokenize`, otherwise estimate one token per two bytes, which is above the count for
-        code.
-        """
+        """Count by vLLM's `/tokenize`, or estimate one token per two bytes, which is too many for code."""
         if self._tokenizes:
             body = {"model": self.model, "prompt": text, "add_special_tokens": False}
             try:
                 answer = self._client.post(
-                    f"{get_server_root(self._client)}/tokenize", json=body, timeout=COUNT_SECONDS
+                    f"{connection.get_server_root(self._client)}/tokenize",
+                    json=body,
+                    timeout=COUNT_SECONDS,
                 )
                 return int(answer.json()["count"])
             except httpx.HTTPError:
-                pass  # perhaps it comes back; this once the estimate will do
+                pass  # the server may recover, so only this count is estimated
             except (ValueError, KeyError, TypeError):
                 self._tokenizes = False
         return -(-len(text.encode(errors="replace")) // 2)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer each request in order. Requests that differ only in the seed share one HTTP request and its
-        failure.
+        """Answer each request in order. Requests that differ only in the seed succeed or fail together.
 
-        Raises EngineDown when the server accepted none. The `seconds` of a request start now and include all
-        waiting.
+        Raises EngineDown when the server accepted none. The `seconds` of a request include all waiting.
         """
         if not requests:
             return []
-        now = time.monotonic()
+        now = time.monotonic()  # deadlines include the time in the pool's queue
         single = [[index] for index in range(len(requests))]
         groups = chat_api.group_by_prompt(requests) if self._samples_several else single
         with ThreadPoolExecutor(min(len(groups), self._endpoint.concurrency)) as pool:
             parts = list(
                 pool.map(
-                    lambda group: self._answer_samples([requests[index] for index in group], now),
-                    groups,
+                    lambda group: self._answer([requests[index] for index in group], now), groups
                 )
             )
         pairs = (zip(group, part, strict=True) for group, part in zip(groups, parts, strict=True))
@@ -188,9 +180,7 @@ class OpenAICompatible:
             raise down[0]
         return answers
 
-    def _answer_samples(
-        self, samples: list[Request], asked: float
-    ) -> list[Completion | EngineError]:
+    def _answer(self, samples: list[Request], asked: float) -> list[Completion | EngineError]:
         """Answer requests that differ only in the seed. Samples missing from an `n` are requested one by one."""
         until = asked + (math.inf if samples[0].seconds is None else samples[0].seconds)
         try:
@@ -205,12 +195,10 @@ class OpenAICompatible:
         except EngineError as error:
             return [error] * len(samples)
         left = [
-            late
-            for request in samples[len(answers) :]
-            for late in self._answer_samples([request], asked)
+            late for request in samples[len(answers) :] for late in self._answer([request], asked)
         ]
         if any(isinstance(late, Completion) for late in left):
-            self._samples_several = False
+            self._samples_several = False  # this server ignores or refuses `n`; stop asking for it
         return answers + left
 
     def _handle_refusal(
@@ -220,14 +208,13 @@ class OpenAICompatible:
         message = str(error).lower()
         if request.token_ids and self._returns_ids and "return_token_ids" in message:
             self._returns_ids = False
-            return self._answer_samples([request], asked)
+            return self._answer([request], asked)
         return [NoTools(str(error)) if request.tools and "tool" in message else error]
 
     def _send(self, body: dict[str, Any], until: float) -> httpx.Response:
-        """Return the successful HTTP answer. Raises EngineDown when it was not accepted, EngineError when it
-        failed.
+        """Return the successful HTTP answer of a chat request.
 
-        Raises TimedOut at `until`.
+        Raises EngineDown when the server did not accept it, EngineError when it failed, EngineTimeout at `until`.
         """
         place = f"the engine at {self._endpoint.url}"
         attempt = 0
@@ -235,24 +222,28 @@ class OpenAICompatible:
             attempt += 1
             left = until - time.monotonic()
             if left <= 0:
-                raise EngineTimeout(f"{place} was not ready in time")
+                raise EngineTimeout(f"{place} was not ready before the deadline")
             last = attempt >= self._endpoint.attempts
             wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
                 answer = self._client.post(
                     "chat/completions", json=body, timeout=self._build_timeout(left)
                 )
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            except (
+                httpx.ConnectError,
+                httpx.ConnectTimeout,
+            ) as error:  # nothing was sent, nothing billed
                 if last or self._stop.wait(wait):
                     raise EngineDown(
                         f"{place} can't be reached: {_describe_error(error)}"
                     ) from error
                 continue
-            except httpx.HTTPError as error:
+            except httpx.HTTPError as error:  # the request may have been billed: never repeat it
                 kind = EngineTimeout if time.monotonic() >= until else EngineError
-                raise kind(f"{place} broke off: {_describe_error(error)}") from error
+                raise kind(f"{place} closed the connection: {_describe_error(error)}") from error
             if answer.is_success:
                 return answer
+            # a busy server that names a time has not taken the request
             asked = _read_retry_after(answer)
             if answer.status_code not in _BUSY or asked is None or last:
                 raise _build_refusal(place, answer)
@@ -261,7 +252,7 @@ class OpenAICompatible:
 
     def _build_timeout(self, left: float) -> httpx.Timeout:
         return httpx.Timeout(
-            min(left, self._endpoint.reply_seconds), connect=min(left, CONNECT_SECONDS)
+            min(left, self._endpoint.reply_seconds), connect=min(left, connection.CONNECT_SECONDS)
         )
 
 
@@ -277,7 +268,7 @@ def _decode_answer(answer: httpx.Response) -> list[Completion]:
 def _build_refusal(place: str, answer: httpx.Response) -> EngineError:
     reason = " ".join(answer.text.split())[:200] or "no reason given"
     message = f"{place} answered HTTP {answer.status_code}: {reason}"
-    down = (*REFUSED_KEY_STATUSES, 404, *_BUSY)
+    down = (*connection.REFUSED_KEY_STATUSES, 404, *_BUSY)
     if answer.status_code in down:
         return EngineDown(message)
     return (

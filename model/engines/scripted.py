@@ -87,8 +87,8 @@ class ScriptedEngine:
             ToolCall(f"call-{len(request.messages)}-{index}", name, arguments)
             for index, (name, arguments) in enumerate(line.calls)
         )
-        said = reply + "".join(call.arguments for call in calls)
-        read, written = self.count_tokens(prompt), self.count_tokens(said)
+        output = reply + "".join(call.arguments for call in calls)
+        read, written = self.count_tokens(prompt), self.count_tokens(output)
         return Completion(reply, True, read, 0, written, tool_calls=calls)
 
     def _take_line(self, prompt: str) -> ScriptLine:
@@ -97,7 +97,7 @@ class ScriptedEngine:
                 if line.when in prompt:
                     return line if line.repeat else self._lines.pop(index)
         raise EngineDown(
-            "the script has no line left for this request; add one, or let the last repeat"
+            "the script has no line left for this request; add a line, or set repeat on the last line"
         )
 
 

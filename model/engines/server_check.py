@@ -94,7 +94,7 @@ def _build_request(prefill: str | None = None, alternatives: int = 0) -> Request
 def _has_probabilities(engine: OpenAICompatible) -> bool:
     plain, detailed = engine.complete([_build_request(), _build_request(alternatives=TOP_LOGPROBS)])
     if not isinstance(plain, Completion):
-        raise EngineDown(f"not even one token comes back: {plain}") from plain
+        raise EngineDown(f"the server returns no completion: {plain}") from plain
     return isinstance(detailed, Completion) and bool(
         detailed.tokens and detailed.tokens[0].top_logprobs
     )
@@ -126,9 +126,7 @@ def _has_several_samples(client: httpx.Client, model: str) -> bool:
 
 
 def _has_adapters(client: httpx.Client) -> bool:
-    """Return whether adapters can be loaded. The path accepts only POST, and is missing when vLLM does not offer
-    it.
-    """
+    """Return whether adapters can be loaded: then the path exists and accepts only POST."""
     try:
         return client.get("load_lora_adapter").status_code == httpx.codes.METHOD_NOT_ALLOWED
     except httpx.HTTPError:

@@ -146,9 +146,7 @@ def _download_from_hub(
 
 
 def _is_reachable(host: str, port: int) -> bool:
-    """Return whether the host accepts a connection in time. The hub's client would retry for 23 s without a
-    network.
-    """
+    """Return whether the host accepts a connection in time. The hub's client alone would retry for 23 s."""
     opened = threading.Event()
 
     def connect() -> None:

@@ -1,7 +1,7 @@
-"""Validate a diff that claims to come from an agent: the format of `git_diff`, of files that anybody may edit
-(pure).
+"""Validate a diff that claims to come from an agent (pure).
 
-The grammar is strict, because `git apply` may execute what a lenient parser skips.
+It must have the format of `git_diff` and change only files that anybody may edit. The grammar is strict, because
+`git apply` may execute what a lenient parser skips.
 """
 
 import re
@@ -43,9 +43,7 @@ def _check_file(diff: str, start: int) -> int:
     """Return where the part of the file that begins at `start` ends."""
     header = _HEADER.match(diff, start)
     if header is None:
-        raise BadDiff(
-            f"{_describe_line(diff, start)} is no header of a file in a diff as git writes it"
-        )
+        raise BadDiff(f"{_describe_line(diff, start)} is not a file header as git writes it")
     _check_path((header["plain"] or header["quoted"]).replace('\\"', '"'))
     quote, name = ('"', header["quoted"]) if header["quoted"] else ("", header["plain"])
     modes = _MODES.match(diff, header.end())
@@ -78,7 +76,7 @@ def _check_hunk(diff: str, hunk: re.Match[str]) -> int:
         sign, end = diff[start : start + 1], diff.find("\n", start)
         if sign not in {" ", "-", "+"} or end < 0:
             raise BadDiff(
-                f"{_describe_line(diff, start)} is no line of a hunk, and some are missing"
+                f"{_describe_line(diff, start)} is not a line of a hunk, and the hunk is incomplete"
             )
         old, new = old - (sign != "+"), new - (sign != "-")
         start = end + 1

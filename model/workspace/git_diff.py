@@ -104,8 +104,8 @@ def _diff_file(store: _Store, path: str) -> str:
 def _write_commits(changes: Iterable[FileChange]) -> Iterator[bytes]:
     """Yield input for `git fast-import`: one commit of the original files and one of the current files."""
     sides = (
-        (b"before", [(one, one.before) for one in changes]),
-        (b"after", [(one, one.after) for one in changes]),
+        (b"before", [(entry, entry.before) for entry in changes]),
+        (b"after", [(entry, entry.after) for entry in changes]),
     )
     for name, files in sides:
         yield b"commit refs/heads/%s\ncommitter r4p <> 0 +0000\ndata 0\n" % name

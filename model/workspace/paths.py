@@ -99,7 +99,7 @@ def explain_write_refusal(path: str) -> str | None:
     stem, _, kind = names[-1].rpartition(".")
     steers = names[-1] in _STEERING or (stem in _STEERING_STEMS and kind in _SETTINGS)
     if first in _AUTOMATION or steers:
-        return "it says what runs with the repository's secrets or who reviews, which no fix may change; mend the code"
+        return "it controls automation, secrets or reviewers, which a fix may not change; change the code instead"
     return None
 
 

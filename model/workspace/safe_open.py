@@ -44,9 +44,7 @@ def open_below(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]
 
 
 def read_file(root: int, path: str, most: int) -> tuple[bytes, bool]:
-    """Read up to `most` + 1 bytes of a regular file, and whether it is executable. Raises OSError or
-    NotARegularFile.
-    """
+    """Read at most `most` + 1 bytes of a regular file, and its executable bit. Raises OSError, NotARegularFile."""
     with open_below(root, path, _LOOK) as handle:
         _check_regular(handle, path)
     with open_below(root, path, _READ) as handle, open(handle, "rb", closefd=False) as file:

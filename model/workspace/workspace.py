@@ -14,12 +14,12 @@ from model.workspace.git_diff import FileChange
 from model.workspace.paths import check_path, explain_refusal, explain_write_refusal, quote_path
 
 _WAYS_OUT: Final = {
-    errno.ELOOP: "a symbolic link is on the way, and links are not followed",
+    errno.ELOOP: "a part of it is a symbolic link, and links are not followed",
     errno.EXDEV: "it leads out of the tree",
-    errno.ENOTDIR: "something on the way is no folder, but a file or a link",
+    errno.ENOTDIR: "a part of it is a file or a link, not a folder",
     errno.EACCES: "it may not be read",
     errno.EPERM: "it may not be read",
-    errno.ENAMETOOLONG: "it is longer than this machine's paths may be",
+    errno.ENAMETOOLONG: "it is longer than paths may be on this machine",
     errno.ENXIO: "it is no plain file",
     errno.ENODEV: "it is no plain file",
 }
@@ -59,7 +59,7 @@ class Workspace:
             handle = os.open(root, safe_open.FOLDER | os.O_CLOEXEC)
         except OSError as error:
             raise WorkspaceError(
-                f"no tree at {root}: {error.strerror}; name a directory that may be read"
+                f"no tree at {root}: {error.strerror}; name a readable directory"
             ) from error
         return cls(handle, limits or TreeLimits())
 
@@ -131,7 +131,7 @@ class Workspace:
         changed = [change for change in edits.values() if change.before != change.after]
         if len(changed) > self._limits.changed_files:
             raise TooBig(
-                f"{quote_path(path)} was not changed: {self._limits.changed_files} files were already, more may not be"
+                f"{quote_path(path)} was not changed: {self._limits.changed_files} files are changed already, which is the limit"
             )
         total = sum(len(change.after or b"") for change in changed)
         if total > self._limits.changed_bytes:
@@ -154,13 +154,13 @@ class Workspace:
             return FileChange(path, None, None)
         except safe_open.NotARegularFile as error:
             raise PathRefused(
-                f"path {quote_path(path)} is refused: it is {error.strerror}; name a plain file"
+                f"path {quote_path(path)} is refused: it is {error.strerror}; name a regular file"
             ) from error
         except OSError as error:
             if (why := _WAYS_OUT.get(error.errno or 0)) is None:
                 raise
             raise PathRefused(
-                f"path {quote_path(path)} is refused: {why}; name a plain file"
+                f"path {quote_path(path)} is refused: {why}; name a regular file"
             ) from error
         if len(content) > most:
             raise TooBig(

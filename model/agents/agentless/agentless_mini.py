@@ -1,9 +1,9 @@
-"""Agentless Mini locates files, samples repairs and votes, without a loop or tools (SWE-RL, appendix B; own
-prompts).
+"""Agentless Mini locates files, samples repairs and votes (SWE-RL, appendix B; own prompts).
 
-Each localisation sample is a set of files. Equal sets count once, and sets are never mixed, as in the paper. The
-repairs edit whole files and take the sets in turns. The most frequent patch wins, by `choose_attempt`. In a tie the
-first sample wins: its set was located most often. Regression tests would filter patches before the vote, by `keep`.
+It has no loop and no tools. Each localisation sample is a set of files. Equal sets count once, and sets are never
+mixed, as in the paper. The repairs edit whole files and take the sets in turns. The most frequent patch wins, by
+`choose_attempt`. In a tie the first sample wins: its set was located most often. Regression tests would filter
+patches before the vote, by `keep`.
 """
 
 import json
@@ -32,9 +32,9 @@ from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Attempt, AttemptLimits, Step, StopReason
 from model.domain import EngineInfo, Issue, Patch, PatchId
 from model.prompts import prompt_template
+from model.prompts.fingerprint import combine_fingerprints
 from model.prompts.untrusted import escape_issue, escape_patch
 from model.protocols import Engine, Message
-from model.prompts.fingerprint import combine_fingerprints
 
 CandidateFilter = Callable[[Sequence[Patch]], Sequence[Patch]]
 
@@ -131,7 +131,7 @@ class AgentlessMini:
             end = ended
         setting = {"plan": asdict(self._plan), "counts": sampler.token_counts, "kept": kept}
         progress = AttemptProgress(
-            self._limits, tuple(sampler.steps), sampler.elapsed_seconds, setting=json.dumps(setting)
+            self._limits, tuple(sampler.steps), sampler.duration, setting=json.dumps(setting)
         )
         return attempt_record.build_attempt(attempt_input, progress, end)
 
@@ -145,7 +145,7 @@ class AgentlessMini:
         if not tree.listed_files:
             raise AttemptEnded(
                 StopReason.TOKENS,
-                failure=f"of {tree.omitted_files:,} source files none fits beside the issue",
+                failure=f"none of {tree.omitted_files:,} source files fits beside the issue",
             )
         prompt = self._locate.render(**task.shared, most=most, tree=tree.text)
         tree_paths = frozenset(paths)

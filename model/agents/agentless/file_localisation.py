@@ -88,7 +88,9 @@ def build_outline(
         else:
             too_many = middle - 1
     listed = sum(len(line.files) for line in lines[:fits])
-    return TreeOutline(_render(lines, fits), listed, sum(len(one.files) for one in lines) - listed)
+    return TreeOutline(
+        _render(lines, fits), listed, sum(len(omitted.files) for omitted in lines) - listed
+    )
 
 
 def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> LocatedPaths:

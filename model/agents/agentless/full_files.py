@@ -18,9 +18,7 @@ class FullFiles:
     """The files that a prompt shows, and those that it leaves out."""
 
     texts: Mapping[str, str]
-    """Path to text. Bytes that are not UTF-8 are lone surrogates; a prompt shows the text by
-    `search_replace.escape_file`.
-    """
+    """Path to text, with lone surrogates for bytes that are not UTF-8. Prompts escape it by `escape_file`."""
     left_out: Mapping[str, str]
     """Path to reason. A file is never cut: the model would edit the rest of it blindly."""
 
@@ -40,7 +38,7 @@ def load_fitting_files(
         text = raw.decode(errors="surrogateescape")
         size = _count_size(text, free_tokens, count_tokens)
         if b"\0" in raw:
-            left_out[path] = "it is no text"
+            left_out[path] = "it is not text"
         elif size > free_tokens:
             left_out[path] = f"it needs about {size:,} tokens, and {max(0, free_tokens):,} are left"
         else:

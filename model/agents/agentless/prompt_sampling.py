@@ -48,7 +48,7 @@ class Sampler:
         self._began = self.clock()
 
     @property
-    def elapsed_seconds(self) -> float:
+    def duration(self) -> float:
         """Seconds since the attempt began, rounded to milliseconds."""
         return round(self.clock() - self._began, 3)
 
@@ -74,7 +74,7 @@ class Sampler:
             for sample, answer in zip(some, self._send_batch(some), strict=True):
                 if isinstance(answer, EngineError):
                     failures.append(str(answer))
-                    self._record_step(_build_failed_step(sample, answer, self.elapsed_seconds))
+                    self._record_step(_build_failed_step(sample, answer, self.duration))
                     stop = StopReason.TIMEOUT if isinstance(answer, EngineTimeout) else stop
                 else:
                     values += self._record_reply(sample, answer)
@@ -123,7 +123,7 @@ class Sampler:
                 tokens=Tokens(
                     completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens
                 ),
-                seconds=self.elapsed_seconds,
+                seconds=self.duration,
                 token_ids=completion.token_ids,
                 finished=completion.finished,
                 malformed=value is None,

@@ -39,9 +39,7 @@ class RepairCache:
         return diff, {"edits": [asdict(edit) for edit in edits], "diff": diff}
 
     def _diff(self, after: Mapping[str, str]) -> str:
-        """Diff the edited files. Raises MalformedEdit when git sees no change, WorkspaceError for a file that is
-        protected.
-        """
+        """Diff the edited files. Raises MalformedEdit without a change, WorkspaceError for a protected file."""
         key = tuple(sorted(after.items()))
         if key not in self._diffs:
             self._diffs[key] = self._write_and_diff({path: _encode(text) for path, text in key})

@@ -28,9 +28,9 @@ from model.agents.trajectories.trajectory import (
 from model.domain import EngineInfo, Issue, Tokens
 from model.errors import EngineError, EngineTimeout
 from model.prompts import prompt_template
+from model.prompts.fingerprint import combine_fingerprints
 from model.prompts.untrusted import cut_middle, escape_issue
 from model.protocols import Completion, Engine, Message, Request, Tool, ToolCall
-from model.prompts.fingerprint import combine_fingerprints
 
 SPARE_TOKENS = 256
 """Reserve of the context for what a chat template adds to messages and tools."""

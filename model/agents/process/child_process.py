@@ -74,7 +74,7 @@ class ParentPipe:
         """Read the task, then start to listen for answers. Raises BadMessage."""
         task = parse_parent_message(self._incoming.readline())
         if not isinstance(task, AgentTask):
-            raise TypeError("the first message is no task")
+            raise TypeError("the first message is not a task")
         threading.Thread(target=self._listen, daemon=True).start()
         return task
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from model import typed_json
 from model.agents.trajectories.guidance import Guidance
@@ -69,20 +69,8 @@ AgentMessage = (
 )
 ParentMessage = AgentTask | PipeAnswer
 
-_FROM_AGENT: Final[Mapping[str, type[AgentMessage]]] = {
-    one.__name__: one
-    for one in (
-        Ready,
-        TokenCountQuestion,
-        CompletionQuestion,
-        StepFinished,
-        AttemptFinished,
-        ProcessFailed,
-    )
-}
-_TO_AGENT: Final[Mapping[str, type[ParentMessage]]] = {
-    kind.__name__: kind for kind in (AgentTask, PipeAnswer)
-}
+_FROM_AGENT: Final = {kind.__name__: kind for kind in get_args(AgentMessage)}
+_TO_AGENT: Final = {kind.__name__: kind for kind in get_args(ParentMessage)}
 
 
 def encode_message(message: AgentMessage | ParentMessage) -> bytes:

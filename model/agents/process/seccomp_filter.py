@@ -103,7 +103,7 @@ def install_filter() -> bool:
     kernel = ctypes.CDLL(None, use_errno=True)
     for call in ((_NO_NEW_PRIVILEGES, 1, 0, 0, 0), (_SECCOMP, _FILTER, program, 0, 0)):
         if kernel.prctl(*call):
-            raise OSError(ctypes.get_errno(), "no filter can be put on system calls")
+            raise OSError(ctypes.get_errno(), "cannot install a filter on system calls")
     return True
 
 

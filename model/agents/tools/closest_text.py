@@ -43,9 +43,7 @@ class ClosestMatch:
 
 
 def find_closest(text: str, wanted: str) -> ClosestMatch | None:
-    """Find the lines of `text` that are closest to `wanted`; None when nothing is similar. Lines end in a line
-    feed.
-    """
+    """Find the lines of `text` closest to `wanted`; None without any likeness. Lines end in a line feed."""
     return _find_ignoring_spaces(text, wanted) or _find_by_lines(
         split_lines(text), wanted.split("\n")
     )

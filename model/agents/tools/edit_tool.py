@@ -59,7 +59,7 @@ def edit(context: ToolContext, path: str, old_str: str, new_str: str) -> Observa
     except (_Impossible, WorkspaceError) as error:
         return Observation(f"{error}", ok=False)
     why = syntax_check.explain_unchecked(path, after)
-    unsure = f" Nobody has checked its syntax: {why}." if why else ""
+    unsure = f" Its syntax was not checked: {why}." if why else ""
     return Observation(f"{_describe_edit(path, before, after, start, new_str)}{unsure}")
 
 
@@ -143,7 +143,7 @@ def _describe_missing(path: str, content: bytes, old_str: str) -> str:
     if near is None:
         return f"old_str is not in {path}, nor anything like it in its {len(split_lines(text)):,} lines."
     if near.difference is None:
-        return f"old_str is not in {path}. The likest place is {_show_excerpt(near.excerpt)}"
+        return f"old_str is not in {path}. The closest place is {_show_excerpt(near.excerpt)}"
     return (
         f"old_str is in {path} but for its spaces: {near.difference}. "
         f"Copy the passage as it stands there, {_show_excerpt(near.excerpt)}"
@@ -161,7 +161,7 @@ def _describe_ambiguous(path: str, content: bytes, places: Sequence[int]) -> str
 
 def _describe_edit(path: str, before: bytes | None, after: bytes, start: int, new_str: str) -> str:
     if before is None:
-        return f"Made {path}, {len(after):,} bytes."
+        return f"Created {path}, {len(after):,} bytes."
     lines = split_lines(_decode(after).replace("\r\n", "\n"))
     first = after.count(b"\n", 0, start) + 1
     last = first + new_str.count("\n")

@@ -91,7 +91,7 @@ def _build_section(context: ToolContext, entity: Entity) -> PageSection:
         content = context.workspace.read_original(entity.path)[entity.start_byte : entity.end_byte]
         return PageSection(heading, content.decode(errors="surrogateescape"))
     except WorkspaceError as error:
-        return PageSection(heading, f"(its source can't be shown: {error})")
+        return PageSection(heading, f"(its source cannot be shown: {error})")
 
 
 def _describe_next_page(kind: EntityKind, entity: str, page: int, count: int) -> str:

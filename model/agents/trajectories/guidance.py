@@ -1,9 +1,8 @@
-"""Build the hint for a second attempt from feedback, show it in a prompt and remove it again (Agent-RLVR; own
-wording) (pure).
+"""Build the hint for a second attempt, show it in a prompt and remove it again (Agent-RLVR) (pure).
 
-Training may use an attempt with and without its hint; evaluation never sees a hint. So a hint stands in a block
-whose tags no feedback can forge, and `remove_hint` removes exactly that block. `guidance_leak` finds what the model
-quoted of it; `Trajectory.remove_guidance` has the rule.
+The wording is this project's. Training may use an attempt with and without its hint; evaluation never sees a hint.
+So a hint stands in a block whose tags no feedback can forge, and `remove_hint` removes exactly that block.
+`guidance_leak` finds what the model quoted of it; `Trajectory.remove_guidance` has the rule.
 """
 
 import re

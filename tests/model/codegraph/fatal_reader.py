@@ -24,5 +24,5 @@ def fatal(language, content):
 
 
 if __name__ == "__main__":
-    reader_process.read = fatal
+    reader_process.read_definitions = fatal
     reader_process.main(int(sys.argv[1]))

@@ -74,7 +74,9 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     with closing(sqlite3.connect(file)) as other:
         other.execute("create table blobs (mine)")
     before = file.read_bytes()
-    with pytest.raises(NoIndex, match="is no index of this version: delete it, or name another"):
+    with pytest.raises(
+        NoIndex, match="is not an index of this version; delete it, or name another"
+    ):
         open_index(file)
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]

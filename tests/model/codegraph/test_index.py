@@ -104,7 +104,7 @@ def test_what_could_not_be_read_is_tried_again(index):
 
 
 def test_a_language_without_its_grammar_is_said(index, monkeypatch):
-    monkeypatch.setattr("model.codegraph.index.edition", lambda language: None)
+    monkeypatch.setattr("model.codegraph.index.get_edition", lambda language: None)
     blobs, read, seen = tree({"Main.java": "class Main {}\n"})
     _, report = index.build_snapshot(blobs, read)
     assert report.skipped == (

@@ -87,7 +87,7 @@ def test_nothing_strange_is_followed_or_opened(tmp_path):
         Skipped("sub/up.py", link),
         Skipped("gone.py", link),
         Skipped("secret.py", link),
-        Skipped("pipe.py", "no regular file"),
+        Skipped("pipe.py", "not a regular file"),
     }
 
 
@@ -100,7 +100,7 @@ def test_a_file_that_becomes_a_link_or_a_pipe_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "b.py")
     with pytest.raises(OSError, match="symbolic links"):
         tree.read("a.py")
-    with pytest.raises(UnreadableFile, match="no regular file"):
+    with pytest.raises(UnreadableFile, match="not a regular file"):
         tree.read("b.py")
 
 
@@ -253,7 +253,7 @@ def test_a_repositorys_configuration_runs_nothing(tmp_path):
 
 
 def test_what_is_no_tree_is_named(tmp_path):
-    with pytest.raises(NoTree, match="missing is no directory: name one with source files"):
+    with pytest.raises(NoTree, match="missing is not a directory; name one with source files"):
         survey(tmp_path / "missing")
     git(tmp_path, "init", "-q")
     with pytest.raises(NoTree, match="git can't list HEAD of"):

@@ -63,5 +63,5 @@ def test_a_long_line_is_shown_in_part():
 
 
 def test_nobody_can_tell_without_a_grammar(monkeypatch):
-    monkeypatch.setattr(syntax_check, "edition", lambda language: None)
+    monkeypatch.setattr(syntax_check, "get_edition", lambda language: None)
     assert syntax_check.check_syntax("A.java", b"class A {}", b"class A {") is None

@@ -178,8 +178,8 @@ def test_what_was_made_harmless_is_told(run, tmp_path):
     (tmp_path / "issue.md").write_text("It breaks <!-- box patch 1 -->\n")
     (tmp_path / "a.diff").write_text(build_diff("\\boxed{1} solution a\u202e"))
     result = run(*build_patch_options("a.diff"))
-    assert "r4p verify: the issue: 1 × html comment made harmless" in result.stderr
-    assert "r4p verify: patch a.diff: 1 × box, 1 × invisible made harmless" in result.stderr
+    assert "r4p verify: the issue: 1 × html comment escaped" in result.stderr
+    assert "r4p verify: patch a.diff: 1 × box, 1 × invisible escaped" in result.stderr
     assert "\u202e" not in result.output
 
 

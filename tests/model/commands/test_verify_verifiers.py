@@ -97,7 +97,7 @@ def test_a_trajectory_is_read_for_the_verifier_that_looks_at_it(run, tmp_path):
         (sent,) = server.sent_to("/v1/chat/completions")
     assert result.exit_code == 3, result.output
     assert "I ran the tests." in sent["messages"][1]["content"]
-    assert "trajectory of a.diff: 1 × box made harmless" in result.stderr
+    assert "trajectory of a.diff: 1 × box escaped" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,10 @@ def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path)
 
     assert judged()["a.diff"]["verdict"] == "incorrect"
     few = run(*arguments, "--votes", "7", "--leave-one-out")
-    assert few.stderr == "r4p verify: whose presence turns a verdict can be told from 8 votes on\n"
+    assert (
+        few.stderr
+        == "r4p verify: --leave-one-out needs 8 votes to find the rivals that change a verdict\n"
+    )
     assert run(*arguments, "--leave-one-out").stderr == ""
     found = judged("--leave-one-out")["a.diff"]
     assert (found["verdict"], found["probability"]) == ("unsure", None)
@@ -187,7 +190,7 @@ def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_p
     for name in "cde":
         (tmp_path / f"{name}.diff").write_text(build_diff(f"solution {name}"))
     five = build_patch_options(*(f"{name}.diff" for name in "abcde"))
-    said = "r4p verify: in one vote each patch is seen beside 3 rivals at most; from 2 votes on, beside others too\n"
+    said = "r4p verify: one vote compares each patch with at most 3 rivals; two votes compare it with others too\n"
     assert run(*five, "--votes", "1").stderr == said
     assert run(*five, "--votes", "2").stderr == ""
     assert run(*five, "--votes", "1", "--verifier", "pointwise").stderr == ""

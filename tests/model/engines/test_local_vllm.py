@@ -24,7 +24,7 @@ from model.domain import Issue, Patch, PatchId
 from model.protocols import Message, Request
 
 if __name__ == "__main__":
-    engine = catalog.engine(
+    engine = catalog.load_engine(
         EngineChoice("local_vllm", model="smollm2-135m-instruct", cache=Path(sys.argv[1]))
     )
     ask = Request((Message("user", "What is the capital of France?"),), 12, 0.0, 0, top_logprobs=3)
@@ -36,7 +36,7 @@ if __name__ == "__main__":
     shared = "The quick brown fox jumps over the lazy dog. " * 40
     requests = [replace(ask, messages=(Message("user", f"{shared}{n}"),)) for n in range(3)]
     diff = "--- a/a.py\\n+++ b/a.py\\n@@ -1 +1 @@\\n-old\\n+new %d\\n"
-    verdict = catalog.verifier("r4p", engine, reply_tokens=12).verify(
+    verdict = catalog.load_verifier("r4p", engine, reply_tokens=12).verify(
         Issue("It breaks", "often"), [Patch(PatchId(str(n)), diff % n) for n in range(3)], votes=2
     )
     found = {

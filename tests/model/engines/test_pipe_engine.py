@@ -196,4 +196,4 @@ def test_an_answer_with_nothing_in_it_is_no_completion():
 
 
 def test_a_message_names_its_kind_first():
-    assert json.loads(encode_message(ProcessFailed("why"))) == ["Failed", {"why": "why"}]
+    assert json.loads(encode_message(ProcessFailed("why"))) == ["ProcessFailed", {"why": "why"}]

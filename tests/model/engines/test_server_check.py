@@ -46,7 +46,7 @@ def test_what_a_server_has_is_not_reported_missing():
 def test_a_server_that_gives_no_token_at_all_is_down():
     with (
         serve_chat(models=[MODELS], chat=[Reply({"error": "out of memory"}, 500)]) as server,
-        pytest.raises(EngineDown, match=r"not even one token comes back: .*out of memory"),
+        pytest.raises(EngineDown, match=r"the server returns no completion: .*out of memory"),
     ):
         check_server(server.url)
 

@@ -32,7 +32,7 @@ def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
     assert sorted(p.name for p in root.rglob("*")) == ["module.py", "package", "run"]
 
 
-@pytest.mark.parametrize("verb", ["read", "original"])
+@pytest.mark.parametrize("verb", ["read", "read_original"])
 def test_what_is_not_there_is_said(workspace, verb):
     with pytest.raises(NoSuchFile, match=r"no file 'package/none\.py' in the tree"):
         getattr(workspace, verb)("package/none.py")
@@ -95,7 +95,7 @@ def test_limits_hold_and_a_refused_change_leaves_nothing(root):
         with pytest.raises(TooBig, match="together would have 31 bytes"):
             workspace.write("b", b"x" * 11)
         workspace.write("b", b"x" * 10)
-        with pytest.raises(TooBig, match="2 files were already"):
+        with pytest.raises(TooBig, match="2 files are changed already"):
             workspace.write("c", b"")
         assert workspace.list_changed() == ("a", "b")
 

@@ -45,7 +45,7 @@ def test_a_file_that_does_not_fit_is_left_out_and_said(pipeline):
     assert done.stop is StopReason.SUBMITTED
     assert "so not to be edited: pie/large.py, pie/data.py\n" in user(engine.requests[-1])
     left_out = outcomes(done)[0]["left_out"]
-    assert left_out["pie/data.py"] == "it is no text"
+    assert left_out["pie/data.py"] == "it is not text"
     assert left_out["pie/large.py"].startswith("it needs about 15,0")
 
 
@@ -60,7 +60,7 @@ def test_where_nothing_fits_beside_the_issue_nothing_is_asked(pipeline):
     done, engine = pipeline(context=4_300)
     assert (done.stop, done.patch) == (StopReason.TOKENS, None)
     assert engine.requests == []
-    assert done.trajectory.failure == "of 2 source files none fits beside the issue"
+    assert done.trajectory.failure == "of 2 source files fits beside the issue"
 
 
 def test_a_hint_is_shown_in_both_stages_and_can_be_taken_out(pipeline):

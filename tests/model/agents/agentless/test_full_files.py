@@ -32,7 +32,7 @@ def test_what_can_not_be_read_says_why(tmp_path):
         shown = load_fitting_files(workspace, asked, 10_000, in_characters)
     assert shown.texts == {"latin.py": "# caf\udce9\n", "fine.py": "x = 1\r\n"}
     assert list(shown.left_out) == asked[:5]
-    assert shown.left_out["data.py"] == "it is no text"
+    assert shown.left_out["data.py"] == "it is not text"
     assert all(shown.left_out.values())
 
 

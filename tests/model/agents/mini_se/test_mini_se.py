@@ -12,8 +12,8 @@ from model.agents.trajectories.trajectory import AttemptLimits, StopReason, buil
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import Cancelled
 from model.prompts import prompt_template
-from model.protocols import Completion
 from model.prompts.fingerprint import combine_fingerprints
+from model.protocols import Completion
 from tests.model.agents.builders import (
     CODE,
     ISSUE,

@@ -1,8 +1,8 @@
 """Indentation that our grammars forgive and Python does not."""
 
 import pytest
-from model.agents.tools.edit_checks import check_indentation
 
+from model.agents.tools.edit_checks import check_indentation
 from model.agents.tools.edit_tool import edit
 from model.codegraph import syntax_check
 from tests.model.agents.builders import desk_on

@@ -68,7 +68,7 @@ def test_an_empty_new_text_deletes(context):
 
 def test_an_empty_old_text_makes_a_file(context):
     answer = edit(context, "lists/new.py", "", "x = 1\n")
-    assert answer.text == "Made lists/new.py, 6 bytes."
+    assert answer.text == "Created lists/new.py, 6 bytes."
     again = edit(context, "lists/new.py", "", "x = 2\n")
     assert (
         again.text
@@ -128,7 +128,7 @@ def test_a_passage_that_differs_in_spaces_is_shown_with_the_difference(context, 
 def test_the_likest_place_is_shown(context):
     answer = edit(context, "lists/ends.py", "def last(things):\n    if not things:\n        return None\n    return items[-1]", "x")  # fmt: skip
     assert answer.text.startswith(
-        "old_str is not in lists/ends.py. The likest place is lines 8-13:\n"
+        "old_str is not in lists/ends.py. The closest place is lines 8-13:\n"
     )
     answer = edit(context, "lists/ends.py", "    return item[-1]", "x")
     assert answer.text.endswith(
@@ -180,7 +180,7 @@ def test_a_new_file_has_to_be_whole_as_well(context):
 def test_where_nobody_can_tell_whether_the_syntax_is_whole_that_is_said(context):
     long = "x = 1\n" + "# filler\n" * 60_000
     made = edit(context, "lists/long.py", "", long)
-    assert made.text.endswith("Nobody has checked its syntax: 540,006 bytes, more than 524,288.")
+    assert made.text.endswith("Its syntax was not checked: 540,006 bytes, more than 524,288.")
     assert "checked" not in edit(context, "lists/short.py", "", "x = 1\n").text
     assert "checked" not in edit(context, "lists/notes.txt", "", "x = (1\n").text
 

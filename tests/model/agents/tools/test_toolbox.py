@@ -144,7 +144,7 @@ def test_a_source_that_cannot_be_read_is_said_beside_the_others(context, tmp_pat
         poor = ToolContext(small, context.snapshot, context.tree)
         answer = call(poor, "search_tool", construct="class_method", entity="cut")
     assert "return 12" in answer.text
-    assert "(its source can't be shown: 'pie/maths.py' has more than" in answer.text
+    assert "(its source cannot be shown: 'pie/maths.py' has more than" in answer.text
 
 
 def test_a_carriage_return_alone_is_shown_and_found_when_copied(tmp_path):
