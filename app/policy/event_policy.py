@@ -138,12 +138,12 @@ def _after_installation(
     return tuple(Planned(RefreshConfig(event.installation, repository.id)) for repository in new)
 
 
-def _after_pull_request(event: PullRequestEvent, known: StoredLinks) -> tuple[Planned, ...]:
-    issues = dict.fromkeys([*sorted(known.issues), *known.closing_issues])
+def _after_pull_request(event: PullRequestEvent, links: StoredLinks) -> tuple[Planned, ...]:
+    issues = dict.fromkeys([*sorted(links.issues), *links.closing_issues])
     moved = event.action is PullAction.SYNCHRONIZE
     if issues:
         trigger = "moved_head" if moved else "pull_request"
-        return _look_again(event, issues, trigger, known.quiet_seconds)
+        return _look_again(event, issues, trigger, links.quiet_seconds)
     if event.action is PullAction.CLOSED:
         return ()  # a closed pull request can't become a rival
     locate = LocateIssues(event.installation, event.repository.id, event.number)

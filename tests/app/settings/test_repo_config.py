@@ -229,7 +229,7 @@ def test_any_text_gives_a_configuration_or_a_reason(text):
 
 
 def test_the_published_schema_is_this_one():
-    published = Path(app.repo_config.__file__).with_suffix(".schema.json")
+    published = Path(app.settings.repo_config.__file__).with_suffix(".schema.json")
     assert json.loads(published.read_text()) == build_json_schema()
 
 
