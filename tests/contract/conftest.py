@@ -1,4 +1,4 @@
-"""One contract for all tests of this folder: loading is quick, compiling adds up."""
+"""One contract for all tests of this folder, because compiling its validators takes long."""
 
 import pytest
 

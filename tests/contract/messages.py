@@ -1,4 +1,4 @@
-"""Messages that GitHub could have sent, to be checked as they are or with one thing spoilt."""
+"""Valid messages of GitHub, and functions that break one part of a message."""
 
 import json
 import re
@@ -91,8 +91,8 @@ class Exchange:
 Message = Answer | Delivery | Exchange
 
 
-def filled(template: str) -> str:
-    """A path of the template: numbers for ids, known names for the rest."""
+def fill_path(template: str) -> str:
+    """Fill a path template with numbers for ids and known names for the rest."""
 
     def value(match: re.Match[str]) -> str:
         return VALUES.get(match[1], "7" if match[1].endswith(("_id", "_number")) else "main")
@@ -100,16 +100,16 @@ def filled(template: str) -> str:
     return re.sub(r"\{(\w+)\}", value, template)
 
 
-def answer(contract: Contract, operation_id: str, status: int = 200) -> Answer:
-    """The example of an answer, on page one of one."""
+def build_answer(contract: Contract, operation_id: str, status: int = 200) -> Answer:
+    """Build an answer from the stored example, as the only page."""
     method, template = contract.operations()[operation_id]
     body = contract.rest_example(operation_id, status)
-    return Answer(method, filled(template), status, HEADERS, body, {})
+    return Answer(method, fill_path(template), status, HEADERS, body, {})
 
 
-def page(contract: Contract, operation_id: str, number: int) -> Answer:
-    """Page `number` of three of a list operation, one item a page."""
-    base = answer(contract, operation_id)
+def build_page(contract: Contract, operation_id: str, number: int) -> Answer:
+    """Build page `number` of three of a list operation, with one item a page."""
+    base = build_answer(contract, operation_id)
     body = base.body
     if isinstance(body, list):
         body = body[:1]
@@ -118,17 +118,17 @@ def page(contract: Contract, operation_id: str, number: int) -> Answer:
     url = f"https://api.github.com{base.path}?per_page=1&page="
     rels = {"prev": number - 1, "next": number + 1, "last": 3, "first": 1}
     shown = [
-        f'<{url}{other}>; rel="{rel}"'
-        for rel, other in rels.items()
-        if 1 <= other <= 3 and other != number
+        f'<{url}{target}>; rel="{rel}"'
+        for rel, target in rels.items()
+        if 1 <= target <= 3 and target != number
     ]
     headers = {**HEADERS, "Link": ", ".join(shown)}
     query = {"per_page": "1", "page": str(number)}
     return replace(base, body=body, headers=headers, query=query)
 
 
-def delivery(contract: Contract, event: str, action: str | None = None) -> Delivery:
-    """The example of a delivery, with its headers."""
+def build_delivery(contract: Contract, event: str, action: str | None = None) -> Delivery:
+    """Build a delivery from the stored example, with its headers."""
     headers = {**DELIVERY_HEADERS, "X-GitHub-Event": event}
     return Delivery(event, headers, contract.webhook_example(event, action))
 
@@ -161,8 +161,8 @@ fragment Linked on Issue {
 """
 
 
-def exchange() -> Exchange:
-    """A call for the pull requests linked to an issue, answered as GitHub would."""
+def build_exchange() -> Exchange:
+    """Build a GraphQL call for the pull requests of an issue, with GitHub's answer."""
     pull = {
         "number": 8,
         "state": "OPEN",
@@ -194,8 +194,8 @@ def exchange() -> Exchange:
     return Exchange(LINKS_QUERY, variables, {"data": {"repository": {"issue": issue}}}, HEADERS)
 
 
-def without(name: str) -> Callable[[Any], Any]:
-    """Takes a header away, whichever message has it."""
+def drop_header(name: str) -> Callable[[Any], Any]:
+    """Remove a header from any kind of message."""
 
     def spoil(message: Any) -> Any:
         kept = {key: value for key, value in message.headers.items() if key != name}
@@ -205,13 +205,13 @@ def without(name: str) -> Callable[[Any], Any]:
     return spoil
 
 
-def header(name: str, value: str) -> Callable[[Any], Any]:
-    """Sets a header."""
+def set_header(name: str, value: str) -> Callable[[Any], Any]:
+    """Set a header."""
     return lambda message: replace(message, headers={**message.headers, name: value})
 
 
-def at(path: str, value: Any) -> Callable[[Any], Any]:
-    """Sets one place of the body, such as `user/login` or `0/id`."""
+def set_place(path: str, value: Any) -> Callable[[Any], Any]:
+    """Set a value in the body by its path, such as `user/login` or `0/id`."""
 
     def spoil(message: Any) -> Any:
         place, key = _reach(message.body, path)
@@ -221,8 +221,8 @@ def at(path: str, value: Any) -> Callable[[Any], Any]:
     return spoil
 
 
-def dropped(path: str) -> Callable[[Any], Any]:
-    """Deletes one place of the body."""
+def drop_place(path: str) -> Callable[[Any], Any]:
+    """Delete a value from the body by its path."""
 
     def spoil(message: Any) -> Any:
         place, key = _reach(message.body, path)
@@ -232,8 +232,8 @@ def dropped(path: str) -> Callable[[Any], Any]:
     return spoil
 
 
-def renamed(path: str, name: str) -> Callable[[Any], Any]:
-    """Gives one key of the body another name."""
+def rename_key(path: str, name: str) -> Callable[[Any], Any]:
+    """Rename a key of the body."""
 
     def spoil(message: Any) -> Any:
         place, key = _reach(message.body, path)

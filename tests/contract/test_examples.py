@@ -1,19 +1,23 @@
-"""The stored examples are what GitHub would send today."""
+"""The stored examples agree with GitHub's present schemas."""
 
 import time
 from dataclasses import replace
 
 import pytest
 
-from tests.contract.messages import answer, delivery, page
+from tests.contract.messages import build_answer, build_delivery, build_page
 from tests.github.contract import Contract
 from tests.github.contract.checker import MAX_PAYLOAD_BYTES
 
 LOADED = Contract.load()
 ANSWERS = [
-    (name, int(status)) for name, found in LOADED.examples["rest"].items() for status in found
+    (name, int(status))
+    for name, violations in LOADED.examples["rest"].items()
+    for status in violations
 ]
-DELIVERIES = [(event, action) for event, found in LOADED.events.items() for action in found]
+DELIVERIES = [
+    (event, action) for event, violations in LOADED.events.items() for action in violations
+]
 EVENTS = {
     "check_run",
     "check_suite",
@@ -32,18 +36,18 @@ EVENTS = {
 
 @pytest.mark.parametrize(("operation_id", "status"), ANSWERS)
 def test_every_rest_example_is_valid(contract, operation_id, status):
-    assert answer(contract, operation_id, status).violations(contract) == []
+    assert build_answer(contract, operation_id, status).violations(contract) == []
 
 
 @pytest.mark.parametrize(("event", "action"), DELIVERIES)
 def test_every_webhook_example_is_valid(contract, event, action):
-    assert delivery(contract, event, action).violations(contract) == []
+    assert build_delivery(contract, event, action).violations(contract) == []
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 @pytest.mark.parametrize("operation_id", ["issues/list-comments", "checks/list-for-ref"])
 def test_every_page_of_a_list_is_valid(contract, operation_id, number):
-    assert page(contract, operation_id, number).violations(contract) == []
+    assert build_page(contract, operation_id, number).violations(contract) == []
 
 
 def test_forty_eight_operations_and_twelve_events_are_covered(contract):
@@ -67,21 +71,21 @@ def test_every_delivery_but_ping_names_the_installation(contract):
 
 
 def test_a_delivery_that_is_no_json_is_a_violation(contract):
-    found = contract.check_webhook("ping", {}, b"zen")
-    assert [(item.where, item.what[:16]) for item in found] == [
+    violations = contract.check_webhook("ping", {}, b"zen")
+    assert [(item.where, item.what[:16]) for item in violations] == [
         ("webhook ping", "body is not JSON")
     ]
 
 
 def test_a_delivery_larger_than_github_sends_is_a_violation(contract):
-    ping = delivery(contract, "ping")
+    ping = build_delivery(contract, "ping")
     ping.body["zen"] = "z" * MAX_PAYLOAD_BYTES
-    [found] = ping.violations(contract)
-    assert found.what.endswith(f"GitHub delivers at most {MAX_PAYLOAD_BYTES}")
+    [violations] = ping.violations(contract)
+    assert violations.what.endswith(f"GitHub delivers at most {MAX_PAYLOAD_BYTES}")
 
 
 def test_a_list_by_cursor_has_its_next_page_by_cursor(contract):
-    base = answer(contract, "apps/list-webhook-deliveries")
+    base = build_answer(contract, "apps/list-webhook-deliveries")
     link = f'<https://api.github.com{base.path}?per_page=1&cursor=v1_20>; rel="next"'
     listed = replace(
         base, body=base.body[:1], headers={**base.headers, "Link": link}, query={"per_page": "1"}
@@ -94,9 +98,9 @@ def test_the_contract_takes_a_second_of_a_core_to_load_and_two_to_compile():
     fresh = Contract.load()
     loaded = time.process_time()
     for operation_id, status in ANSWERS:
-        answer(fresh, operation_id, status).violations(fresh)
+        build_answer(fresh, operation_id, status).violations(fresh)
     for event, action in DELIVERIES:
-        delivery(fresh, event, action).violations(fresh)
+        build_delivery(fresh, event, action).violations(fresh)
     done = time.process_time()
     print(f"load {loaded - started:.3f} s, compile and check all {done - loaded:.3f} s")  # noqa: T201
     assert loaded - started < 1

@@ -1,4 +1,4 @@
-"""Answers that GitHub gives without declaring them: each listed, cited, and needed."""
+"""Undeclared answers of GitHub: each is listed, cited and needed."""
 
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ DIFF = "application/vnd.github.diff; charset=utf-8"
 
 
 def use(entry, status, media):
-    """An answer that only this exception allows: `checks/get` declares nothing but 200."""
+    """Return an answer that only this exception allows: `checks/get` declares nothing but 200."""
     path = "/repos/o/r/pulls/7" if "pulls/get" in entry.operations else "/repos/o/r/check-runs/7"
     charset = "; charset=utf-8" if media else ""
     headers = {**HEADERS, "Content-Type": media + charset}
@@ -75,8 +75,10 @@ def test_an_exception_without_a_link_is_refused():
 )
 def test_an_exception_does_not_allow_everything(contract, status, content_type, raw, what):
     headers = {**HEADERS, "Content-Type": content_type}
-    found = Answer("GET", "/repos/o/r/pulls/7", status, headers, None, {}, raw).violations(contract)
-    assert [item.what[: len(what)] for item in found] == [what]
+    violations = Answer("GET", "/repos/o/r/pulls/7", status, headers, None, {}, raw).violations(
+        contract
+    )
+    assert [item.what[: len(what)] for item in violations] == [what]
 
 
 def test_an_empty_diff_is_a_diff(contract):

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.messages import HEADERS, REQUEST_HEADERS, exchange, header
+from tests.contract.messages import HEADERS, REQUEST_HEADERS, build_exchange, set_header
 from tests.github.contract import check_graphql, graphql_schema
 
 NODE = 'query($x: Boolean = false) { node(id: "I_1") { %s } }'
 
 
-def compared(query, data, variables=None):
-    """What in the data differs from what was selected."""
+def compare(query, data, variables=None):
+    """List the differences between data and selection."""
     request = json.dumps({"query": query, "variables": variables}).encode()
     return [item.what for item in check_graphql(request, json.dumps({"data": data}).encode())]
 
@@ -50,7 +50,7 @@ def test_the_schema_is_githubs_and_is_built_once_within_seconds():
     ],
 )  # fmt: skip
 def test_data_that_is_what_was_selected_is_accepted(query, data, variables):
-    assert compared(query, data, variables) == []
+    assert compare(query, data, variables) == []
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_data_that_is_what_was_selected_is_accepted(query, data, variables):
     ],
 )
 def test_data_of_another_shape_is_a_violation(query, data, what):
-    found = compared(query, data)
-    assert len(found) == 1
-    assert found[0].startswith(what)
+    violations = compare(query, data)
+    assert len(violations) == 1
+    assert violations[0].startswith(what)
 
 
 @pytest.mark.parametrize("request_body", [b"{", b"[]", b'{"query": "{ viewer"}', b'{"query": ""}'])
@@ -81,32 +81,34 @@ def test_a_call_that_cannot_be_read_is_a_violation(contract, request_body):
 
 def test_a_call_with_variables_that_are_no_object_is_a_violation(contract):
     body = b'{"query": "{ viewer { login } }", "variables": [1]}'
-    found = contract.check_request("POST", "/graphql", {}, REQUEST_HEADERS, body)
-    assert [item.what for item in found] == ["`variables` is not an object"]
+    violations = contract.check_request("POST", "/graphql", {}, REQUEST_HEADERS, body)
+    assert [item.what for item in violations] == ["`variables` is not an object"]
 
 
 def test_a_document_of_two_operations_is_a_violation(contract):
     body = json.dumps({"query": "query A { viewer { id } } query B { viewer { id } }"}).encode()
-    found = contract.check_request("POST", "/graphql", {}, REQUEST_HEADERS, body)
-    assert [item.what for item in found] == ["the document must hold exactly one operation"]
+    violations = contract.check_request("POST", "/graphql", {}, REQUEST_HEADERS, body)
+    assert [item.what for item in violations] == ["the document must hold exactly one operation"]
 
 
 def test_a_call_needs_a_user_agent_and_says_it_is_json(contract):
     body = b'{"query": "{ viewer { login } }"}'
-    found = contract.check_request("POST", "/graphql", {}, {"Content-Type": "text/plain"}, body)
-    assert [item.what for item in found] == [
+    violations = contract.check_request(
+        "POST", "/graphql", {}, {"Content-Type": "text/plain"}, body
+    )
+    assert [item.what for item in violations] == [
         "no User-Agent",
         "Content-Type is 'text/plain', not 'application/json'",
     ]
 
 
 def test_a_mutation_the_schema_lacks_is_a_violation():
-    assert compared("subscription { x }", {"x": 1}) == ["no subscription in the schema"]
+    assert compare("subscription { x }", {"x": 1}) == ["no subscription in the schema"]
 
 
 def test_a_refused_query_has_errors_and_no_data(contract):
     body = {"errors": [{"message": "Field 'x' doesn't exist on type 'Query'", "path": ["query"]}]}
-    assert replace(exchange(), body=body).violations(contract) == []
+    assert replace(build_exchange(), body=body).violations(contract) == []
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,6 @@ def test_a_refused_query_has_errors_and_no_data(contract):
     ],
 )
 def test_the_envelope_of_an_answer_is_checked(contract, status, content_type, body, what):
-    sent = header("Content-Type", content_type)(exchange()).headers
-    found = contract.check_response("POST", "/graphql", status, sent, body)
-    assert [item.what[: len(what)] for item in found] == ([what] if what else [])
+    sent = set_header("Content-Type", content_type)(build_exchange()).headers
+    violations = contract.check_response("POST", "/graphql", status, sent, body)
+    assert [item.what[: len(what)] for item in violations] == ([what] if what else [])

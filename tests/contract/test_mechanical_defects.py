@@ -1,4 +1,4 @@
-"""Thousands of defects made by rule, so that the share caught does not rest on a chosen list.
+"""Thousands of defects made by rule; the contract must catch nearly all of them.
 
 What is not caught lies where GitHub states no type: headers and payloads of logged deliveries,
 custom properties, permissions by name.
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.messages import Message, answer, delivery
+from tests.contract.messages import Message, build_answer, build_delivery
 
 MAX_DEPTH = 4
 MIN_SHARE = 0.98
@@ -18,7 +18,7 @@ Place = tuple[str | int, ...]
 
 
 def places(value: Any, place: Place = ()) -> Iterator[Place]:
-    """Every key down to a depth, in lists only the first item's."""
+    """List every key down to a depth; of lists only the first item."""
     if len(place) == MAX_DEPTH:
         return
     keys: list[str | int] = []
@@ -39,8 +39,8 @@ def under_another_name(parent: Any, key: str | int) -> tuple[str | int, Any]:
     return (f"{key}X" if isinstance(parent, dict) else key), parent[key]
 
 
-def caught(contract, messages: list[Message], spoil) -> tuple[int, int]:
-    """How many defects were planted, one at a time, and how many were seen."""
+def count_caught(contract, messages: list[Message], spoil) -> tuple[int, int]:
+    """Plant defects one at a time; return how many there were and how many the contract caught."""
     planted = seen = 0
     for message in messages:
         for *steps, key in list(places(message.body)):
@@ -63,19 +63,20 @@ def caught(contract, messages: list[Message], spoil) -> tuple[int, int]:
 
 
 def answers(contract) -> list[Message]:
-    found = contract.examples["rest"].items()
+    stored = contract.examples["rest"].items()
     return [
-        answer(contract, name, int(status))
-        for name, examples in found
+        build_answer(contract, name, int(status))
+        for name, examples in stored
         for status in examples
         if status < "300"
     ]
 
 
 def deliveries(contract) -> list[Message]:
-    """One delivery of each event."""
+    """Build a delivery of each event."""
     return [
-        delivery(contract, event, next(iter(found))) for event, found in contract.events.items()
+        build_delivery(contract, event, next(iter(examples)))
+        for event, examples in contract.events.items()
     ]
 
 
@@ -88,7 +89,7 @@ def deliveries(contract) -> list[Message]:
     ],
 )
 def test_nearly_every_defect_made_by_rule_is_caught(contract, messages, spoil, at_least):
-    planted, seen = caught(contract, messages(contract), spoil)
+    planted, seen = count_caught(contract, messages(contract), spoil)
     print(f"{messages.__name__} {spoil.__name__}: {seen} of {planted} ({seen / planted:.1%})")  # noqa: T201
     assert planted > at_least
     assert seen / planted >= MIN_SHARE

@@ -1,4 +1,4 @@
-"""Cutting GitHub's descriptions down, and the files that came of it."""
+"""The tool that cuts GitHub's descriptions down, and its stored files."""
 
 import hashlib
 import io
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.github.contract.documents import stored_json
+from tests.github.contract.documents import read_json
 from tests.github.contract.refresh import __main__ as refresh
-from tests.github.contract.refresh.cut import inlined, pruned_rest, pruned_webhooks, stripped
-from tests.github.contract.refresh.examples import rest_examples, webhook_examples
+from tests.github.contract.refresh.cut import inline, prune_rest, prune_webhooks, strip_annotations
+from tests.github.contract.refresh.examples import build_rest_examples, build_webhook_examples
 
 MAX_FILE_BYTES = 1_000_000
 PROPERTIES = {"title": {"type": "string", "description": "long", "example": "x", "x-y": 1}}
@@ -40,13 +40,13 @@ DOCUMENT = {
 
 
 def test_annotations_go_and_properties_named_like_them_stay():
-    assert stripped({"title": "T", "properties": PROPERTIES}) == {
+    assert strip_annotations({"title": "T", "properties": PROPERTIES}) == {
         "properties": {"title": {"type": "string"}}
     }
 
 
 def test_a_cut_keeps_the_scope_and_what_it_refers_to():
-    cut = pruned_webhooks(DOCUMENT)
+    cut = prune_webhooks(DOCUMENT)
     reference = {"$ref": "#/components/schemas/ping"}
     assert cut["webhooks"] == {
         "ping": {"": {"headers": ["X-GitHub-Event"], "schema": reference}},
@@ -60,7 +60,7 @@ def test_an_example_of_an_unrecorded_action_comes_from_a_recorded_one():
         "ping": {"examples": [{"zen": "Keep it logically awesome."}]},
         "star": {"examples": [{"action": "deleted", "at": 1}, {"action": "other", "installation": {}}]},
     }  # fmt: skip
-    built = webhook_examples(DOCUMENT, shipped)
+    built = build_webhook_examples(DOCUMENT, shipped)
     assert built["ping"] == {"": {"zen": "Keep it logically awesome."}}
     assert built["star"] == {
         "was_created": {"action": "was_created", "installation": {}, "zen": None}
@@ -68,7 +68,7 @@ def test_an_example_of_an_unrecorded_action_comes_from_a_recorded_one():
 
 
 def issue_document():
-    """A description of one call, with everything behind references as GitHub writes it."""
+    """A description of one call that uses references as GitHub does."""
     issue = {
         "description": "An issue",
         "properties": {"title": {"type": "string"}, "id": {"type": "integer", "example": 7}},
@@ -113,7 +113,7 @@ def issue_document():
 
 
 def test_a_rest_cut_is_complete_without_its_document():
-    cut = pruned_rest(issue_document(), {"/issues/{owner}": ("get",)})
+    cut = prune_rest(issue_document(), {"/issues/{owner}": ("get",)})
     assert list(cut["paths"]) == ["/issues/{owner}"]
     operation = cut["paths"]["/issues/{owner}"]["get"]
     assert operation["parameters"] == [
@@ -127,7 +127,7 @@ def test_a_rest_cut_is_complete_without_its_document():
 
 
 def test_a_rest_example_keeps_what_it_says_and_gets_what_it_lacks():
-    built = rest_examples(issue_document(), {"/issues/{owner}": ("get",)})
+    built = build_rest_examples(issue_document(), {"/issues/{owner}": ("get",)})
     documentation = "https://docs.github.com/rest"
     assert built == {
         "issues/get": {
@@ -140,16 +140,16 @@ def test_a_rest_example_keeps_what_it_says_and_gets_what_it_lacks():
 
 def test_a_component_is_put_in_the_place_of_its_reference():
     document = {"components": {"responses": {"gone": {"description": "Gone"}}}}
-    assert inlined(document, {"$ref": "#/components/responses/gone"}) == {"description": "Gone"}
-    assert inlined(document, {"description": "Here"}) == {"description": "Here"}
+    assert inline(document, {"$ref": "#/components/responses/gone"}) == {"description": "Gone"}
+    assert inline(document, {"description": "Here"}) == {"description": "Here"}
 
 
 @pytest.mark.parametrize("name", ["rest.json", "webhooks.json.xz"])
 def test_a_file_is_stored_under_its_bytes_or_compressed(tmp_path, name):
-    (tmp_path / name).write_bytes(refresh.packed(name, b"{}\n" * 1000))
-    assert refresh.stored(tmp_path / name) == b"{}\n" * 1000
+    (tmp_path / name).write_bytes(refresh.compress(name, b"{}\n" * 1000))
+    assert refresh.read_stored(tmp_path / name) == b"{}\n" * 1000
     assert ((tmp_path / name).stat().st_size < 1000) is name.endswith(".xz")
-    assert refresh.stored(tmp_path / "missing") is None
+    assert refresh.read_stored(tmp_path / "missing") is None
 
 
 def test_a_tarball_with_other_bytes_is_refused(tmp_path, monkeypatch):
@@ -163,9 +163,9 @@ def test_a_tarball_with_other_bytes_is_refused(tmp_path, monkeypatch):
     digest = refresh.base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
     right = refresh.Package("thing", "1.0.0", digest, ("LICENSE",))
     wrong = refresh.Package("thing", "1.0.0", "AAAA", ("LICENSE",))
-    assert refresh.unpacked(right, room) == {"LICENSE": b"MIT"}
+    assert refresh.download(right, room) == {"LICENSE": b"MIT"}
     with pytest.raises(SystemExit, match="sha512-AAAA is pinned"):
-        refresh.unpacked(wrong, room)
+        refresh.download(wrong, room)
 
 
 def test_every_stored_file_is_small_and_the_notice_names_every_package():
@@ -181,14 +181,14 @@ def test_every_stored_file_is_small_and_the_notice_names_every_package():
 
 @pytest.mark.parametrize("name", ["rest.json", "webhooks.json.xz"])
 def test_every_reference_in_a_stored_file_has_its_schema(name):
-    document = stored_json(name)
+    document = read_json(name)
     schemas = document["components"]["schemas"]
     pieces = str(document).split("#/components/schemas/")[1:]
     assert {piece.split("'")[0] for piece in pieces} == set(schemas)
 
 
 def tarred(folder: Path, name: str, content: bytes) -> Path:
-    """A tarball of one file."""
+    """Build a tarball of one file."""
     path = folder / "made.tgz"
     with tarfile.open(path, "w:gz") as archive:
         member = tarfile.TarInfo(name)

@@ -1,11 +1,11 @@
-"""What the bot may ask of GitHub."""
+"""Checks of the bot's requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
 
-from tests.contract.messages import REQUEST_HEADERS, header, without
+from tests.contract.messages import REQUEST_HEADERS, drop_header, set_header
 
 COMMENTS = "/repos/octocat/hello-world/issues/7/comments"
 CHECKS = "/repos/octocat/hello-world/check-runs"
@@ -20,8 +20,8 @@ class Sent:
     headers: Mapping[str, str]
 
 
-def asked(contract, method, path, query=None, headers=None, body=b""):
-    """What is wrong with a request that has all headers unless told otherwise."""
+def check(contract, method, path, query=None, headers=None, body=b""):
+    """List the problems of a request; it has all headers by default."""
     sent = REQUEST_HEADERS if headers is None else headers
     return [item.what for item in contract.check_request(method, path, query or {}, sent, body)]
 
@@ -42,35 +42,35 @@ def asked(contract, method, path, query=None, headers=None, body=b""):
     ],
 )
 def test_a_proper_request_is_accepted(contract, method, path, query, body):
-    assert asked(contract, method, path, query, body=body) == []
+    assert check(contract, method, path, query, body=body) == []
 
 
 @pytest.mark.parametrize(
     ("spoil", "what"),
     [
-        (without("User-Agent"), "no User-Agent"),
-        (without("Accept"), "no Accept"),
+        (drop_header("User-Agent"), "no User-Agent"),
+        (drop_header("Accept"), "no Accept"),
         (
-            header("Accept", "text/plain"),
+            set_header("Accept", "text/plain"),
             "Accept asks for 'text/plain', which GitHub does not serve",
         ),
         (
-            without("X-GitHub-Api-Version"),
+            drop_header("X-GitHub-Api-Version"),
             "X-GitHub-Api-Version is None, not '2022-11-28'",
         ),
         (
-            header("X-GitHub-Api-Version", "2021-01-01"),
+            set_header("X-GitHub-Api-Version", "2021-01-01"),
             "X-GitHub-Api-Version is '2021-01-01', not '2022-11-28'",
         ),
     ],
 )
 def test_a_request_without_the_pinned_headers_is_a_violation(contract, spoil, what):
-    assert asked(contract, "GET", COMMENTS, headers=spoil(Sent(REQUEST_HEADERS)).headers) == [what]
+    assert check(contract, "GET", COMMENTS, headers=spoil(Sent(REQUEST_HEADERS)).headers) == [what]
 
 
 def test_the_case_of_header_names_does_not_matter(contract):
     lower = {name.lower(): value for name, value in REQUEST_HEADERS.items()}
-    assert asked(contract, "GET", COMMENTS, headers=lower) == []
+    assert check(contract, "GET", COMMENTS, headers=lower) == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_case_of_header_names_does_not_matter(contract):
     ],
 )
 def test_a_query_github_would_ignore_or_refuse_is_a_violation(contract, query, what):
-    assert asked(contract, "GET", COMMENTS, query) == [what]
+    assert check(contract, "GET", COMMENTS, query) == [what]
 
 
 @pytest.mark.parametrize(
@@ -97,33 +97,33 @@ def test_a_query_github_would_ignore_or_refuse_is_a_violation(contract, query, w
     ],
 )
 def test_a_body_github_would_refuse_is_a_violation(contract, body, what):
-    found = asked(contract, "POST", COMMENTS, body=body)
-    assert [item[: len(what)] for item in found] == [what]
+    violations = check(contract, "POST", COMMENTS, body=body)
+    assert [item[: len(what)] for item in violations] == [what]
 
 
 def test_a_body_under_another_media_type_is_a_violation(contract):
     sent = {**REQUEST_HEADERS, "Content-Type": "application/x-www-form-urlencoded"}
-    found = asked(contract, "POST", COMMENTS, headers=sent, body=b'{"body": "hello"}')
-    assert found == [
+    violations = check(contract, "POST", COMMENTS, headers=sent, body=b'{"body": "hello"}')
+    assert violations == [
         "Content-Type is 'application/x-www-form-urlencoded', not one of ['application/json']"
     ]
 
 
 def test_a_body_nobody_reads_is_a_violation(contract):
-    assert asked(contract, "GET", COMMENTS, body=b"{}") == [
+    assert check(contract, "GET", COMMENTS, body=b"{}") == [
         "2 bytes of body where none is declared"
     ]
 
 
 def test_a_check_run_cannot_conclude_with_a_word_of_ours(contract):
-    found = asked(contract, "POST", CHECKS, body=CHECK_RUN.replace(b"neutral", b"unsure"))
-    assert len(found) == 1
-    assert found[0].startswith('/conclusion: "unsure" is not one of')
+    violations = check(contract, "POST", CHECKS, body=CHECK_RUN.replace(b"neutral", b"unsure"))
+    assert len(violations) == 1
+    assert violations[0].startswith('/conclusion: "unsure" is not one of')
 
 
 @pytest.mark.parametrize("path", ["/repos/o/r/issues/seven", "/repos/o/r/pulls/7/merge", "/"])
 def test_an_unknown_path_is_a_violation(contract, path):
-    assert asked(contract, "GET", path) == ["the contract knows no such operation"]
+    assert check(contract, "GET", path) == ["the contract knows no such operation"]
 
 
 @pytest.mark.parametrize("path", ["/o/r.git/info/refs", "/o/r.git/git-upload-pack"])

@@ -1,4 +1,4 @@
-"""OpenAPI schemas as JSON Schema: what is rewritten, closed, found and filled in."""
+"""OpenAPI schemas as JSON Schema: rewriting, closing, routes and completion."""
 
 import pytest
 
@@ -7,14 +7,14 @@ from tests.github.contract.dialect import references, to_json_schema
 from tests.github.contract.refresh.completion import CannotComplete, Completion
 from tests.github.contract.routes import find, routes
 from tests.github.contract.strict_json import NotJson, parse
-from tests.github.contract.validators import Validators, shortened
+from tests.github.contract.validators import Validators, shorten
 
 USER = {"type": "object", "properties": {"login": {"type": "string"}}, "required": ["login"]}
 REF = {"$ref": "#/components/schemas/user"}
 
 
 def accepts(schema, value, **schemas):
-    """Whether the schema, closed below and at its root, takes the value."""
+    """Return whether the fully closed schema accepts the value."""
     closed = {name: close(item, schemas) for name, item in schemas.items()}
     return Validators.of("test", closed).accepts("key", close_root(schema, schemas), value)
 
@@ -140,8 +140,8 @@ def test_a_path_finds_its_operation(method, path, wanted):
         }
         for template, methods in PATHS.items()
     }
-    found = find(routes(paths), method, path)
-    assert (found and (found.id, dict(found.path_params))) == wanted
+    operation = find(routes(paths), method, path)
+    assert (operation and (operation.id, dict(operation.path_params))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_only_strict_json_is_read(body):
 
 
 def test_a_long_message_keeps_its_ends():
-    assert shortened("a" * 200 + "b" * 200, limit=10) == "aaaaa … bbbbb"
-    assert shortened("short") == "short"
+    assert shorten("a" * 200 + "b" * 200, limit=10) == "aaaaa … bbbbb"
+    assert shorten("short") == "short"

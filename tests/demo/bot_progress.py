@@ -28,7 +28,7 @@ class TookTooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BotProgress:
-    """One issue of the demo, seen from the database."""
+    """An issue of the demo, seen from the database."""
 
     bot: Bot
     database: Engine

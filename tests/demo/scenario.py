@@ -41,7 +41,7 @@ class DemoFailed(Exception):
 
 
 FAILURES = (DemoFailed, TookTooLong, BotDown, EmbeddedError, StandInError, ModelError)
-"""What ends the demo with one line instead of a trace."""
+"""Errors that end the demo with one line instead of a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Story:
         settings = load(EngineSettings)
         if settings.engine_name != "local_transformers" or not _asks_a_model():
             return
-        with self._timed("model"), self.steps.download("the 0.5B model") as update:
+        with self._measure("model"), self.steps.download("the 0.5B model") as update:
             choice = EngineChoice(
                 "local_transformers",
                 model=settings.model,
@@ -95,7 +95,7 @@ class Story:
     def verdict(self, world: DemoStage) -> tuple[BotProgress, Published]:
         """Open the issue and its rivals, wait for the verdict and show it."""
         story = example.load()
-        with self._timed("verdict"), self.steps.step("one issue, four rival patches") as update:
+        with self._measure("verdict"), self.steps.step("one issue, four rival patches") as update:
             since = world.standin.mark()
             number = world.repo.open_issue(story.title, story.body, author="reporter")
             for rival in story.rivals:
@@ -108,7 +108,7 @@ class Story:
                 VERDICT_SECONDS,
                 lambda: update(watch.progress() or "collecting", 0, 0),
             )
-            published = _published(world, number, evaluation, since)
+            published = _read_published(world, number, evaluation, since)
         where = f"{world.repo.full_name}#{number}"
         terminal.show_comment(self.out, where, published.comment.author, published.comment.body)
         terminal.show_checks(self.out, published.checks)
@@ -119,14 +119,14 @@ class Story:
     ) -> tuple[OutcomeRow, ...]:
         """Merge one pull request, close the others, wait for the outcomes and show them."""
         *others, chosen = sorted(published.checks)
-        with self._timed("outcomes"), self.steps.step("a maintainer merges one, closes the rest"):
+        with self._measure("outcomes"), self.steps.step("a maintainer merges one, closes the rest"):
             world.repo.merge(chosen, user=MAINTAINER, method="squash")
             for number in others:
                 world.repo.close(number, user=MAINTAINER)
             wanted = {chosen, *others}
             rows = watch.wait(
                 "outcome of every pull request",
-                lambda: _settled(watch.outcome_rows(), wanted),
+                lambda: _select_settled(watch.outcome_rows(), wanted),
                 OUTCOME_SECONDS,
                 lambda: None,
             )
@@ -134,7 +134,7 @@ class Story:
         return rows
 
     @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
+    def _measure(self, name: str) -> Iterator[None]:
         started = time.monotonic()
         yield
         self.timings[name] = time.monotonic() - started
@@ -142,7 +142,7 @@ class Story:
 
 def play(*, json_file: Path | None, keep: bool) -> int:
     """Play the demo; return 0 only if the bot published a verdict and recorded outcomes."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # whoever started us may have SIGINT ignored
+    for number in (signal.SIGINT, signal.SIGTERM):  # the caller may ignore SIGINT
         signal.signal(number, signal.default_int_handler)
     story = Story(Steps(Console(stderr=True)), Console())
     data = Path(tempfile.mkdtemp(prefix="r4p-demo-"))
@@ -168,7 +168,7 @@ def play(*, json_file: Path | None, keep: bool) -> int:
     return 0
 
 
-def _published(world: DemoStage, issue: int, evaluation: Evaluation, since: int) -> Published:
+def _read_published(world: DemoStage, issue: int, evaluation: Evaluation, since: int) -> Published:
     """Read the verdict from the stand-in; DemoFailed if something is missing."""
     calls = api_calls(world, since)
     comments = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
@@ -196,7 +196,9 @@ def api_calls(world: DemoStage, since: int = 0) -> int:
     return sum(count for name, count in operations.items() if ".git" not in name)
 
 
-def _settled(rows: tuple[OutcomeRow, ...], wanted: set[int]) -> tuple[OutcomeRow, ...] | None:
+def _select_settled(
+    rows: tuple[OutcomeRow, ...], wanted: set[int]
+) -> tuple[OutcomeRow, ...] | None:
     ends = {row.pull for row in rows if row.kind in SETTLED and row.permission is not None}
     return rows if wanted <= ends else None
 

@@ -20,25 +20,25 @@ class Clock:
         self._skipped = 0.0
 
     def now(self) -> float:
-        """The simulated moment, in seconds since the epoch."""
+        """Return the simulated time in seconds since the epoch."""
         return self._origin + (time.monotonic() - self._started) * self.scale + self._skipped
 
     def advance(self, seconds: float) -> None:
-        """Skip simulated time; backwards is refused."""
+        """Skip simulated time; ValueError for a negative number."""
         if seconds < 0:
             raise ValueError(f"the clock cannot go back ({seconds} s)")
         self._skipped += seconds
 
     def wall_after(self, seconds: float) -> float:
-        """The real moment at which `seconds` of simulated time will have passed from now."""
+        """Return the real time at which `seconds` of simulated time will have passed."""
         return time.time() + seconds / self.scale
 
 
-def timestamp(at: float) -> str:
-    """GitHub's form of a moment: UTC, whole seconds, a trailing Z."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def timestamp(moment: float) -> str:
+    """Format a time as GitHub does: UTC, whole seconds, a trailing Z."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def optional_timestamp(at: float | None) -> str | None:
-    """`timestamp`, or None for what has not happened."""
-    return None if at is None else timestamp(at)
+def optional_timestamp(moment: float | None) -> str | None:
+    """Format a time like `timestamp`; None stays None."""
+    return None if moment is None else timestamp(moment)

@@ -40,11 +40,11 @@ class Scene:
 
     def integration(self):
         auth = Auth.AppAuth(self.app.app_id, self.app.private_key)
-        return _kept(GithubIntegration(auth=auth, **self._options()))
+        return _close_later(GithubIntegration(auth=auth, **self._options()))
 
     def bot(self, **token):
-        """PyGithub acting as the installation."""
-        return _kept(Github(auth=Auth.Token(self.token(**token)), **self._options()))
+        """Return a PyGithub client that acts as the installation."""
+        return _close_later(Github(auth=Auth.Token(self.token(**token)), **self._options()))
 
     def bot_repo(self):
         return self.bot().get_repo(self.repo.full_name)
@@ -59,12 +59,14 @@ class Scene:
         return answer.json()["token"]
 
     def http(self, token=None):
-        """A bare client of the REST API."""
+        """Return an HTTP client of the REST API."""
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         url = f"{self.github.url}/api/v3"
-        return _kept(httpx.Client(base_url=url, headers=headers, timeout=10, trust_env=False))
+        return _close_later(
+            httpx.Client(base_url=url, headers=headers, timeout=10, trust_env=False)
+        )
 
     def graphql(self, query, **variables):
         client = self.http(self.token())
@@ -75,17 +77,17 @@ class Scene:
         return f"/repos/{self.repo.full_name}{tail}"
 
     def fix(self, text, body="", **options):
-        """A pull request that sets `tool/core.py`."""
+        """Open a pull request that changes `tool/core.py`."""
         return self.repo.open_pr("Fix", body, files={"tool/core.py": text}, **options)
 
 
 def expect_violation(text):
-    """The test breaks a rule on purpose: its end asks for a violation that contains `text`."""
+    """Expect a violation that contains `text`; the test fails without one."""
     _expected.append(text)
 
 
-def _kept(client):
-    """The client, to be closed when the test is over."""
+def _close_later(client):
+    """Close a client at the end of the test."""
     _opened.append(client)
     return client
 
@@ -98,7 +100,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def github(server):
-    """The stand-in; whatever a test does, it and its client keep to GitHub's contract."""
+    """The stand-in, with a check at the end that both sides kept to GitHub's contract."""
     before = len(server.violations())
     yield server
     while _opened:
@@ -106,14 +108,14 @@ def github(server):
     server.clear_faults()
     server.release()
     server.drain()
-    found = [f"{v.where}: {v.what}" for v in server.violations()[before:]]
+    violations = [f"{v.where}: {v.what}" for v in server.violations()[before:]]
     expected, _expected[:] = list(_expected), []
-    assert [text for text in expected if not any(text in broken for broken in found)] == []
-    assert [broken for broken in found if not any(text in broken for text in expected)] == []
+    assert [text for text in expected if not any(text in broken for broken in violations)] == []
+    assert [broken for broken in violations if not any(text in broken for text in expected)] == []
 
 
 def _make_app(github, number, **app):
-    """Registering takes a fifth of a second for the key, so tests share an App where they can."""
+    """Register an App, or share one: a new key takes a fifth of a second."""
     if app:
         return github.register_app(slug=f"r4p-bot-{number}", **app)
     if not _shared:
@@ -133,7 +135,7 @@ def private(github):
 
 
 def make_scene(github, *, private=False, **app):
-    """A fresh repository with the shared App on it, or with an App of its own if one is described."""
+    """Create a repository with the shared App on it, or with an App of its own."""
     number = next(_numbers)
     registered = _make_app(github, number, **app)
     repo = github.create_repository(f"acme-{number}/tool", FILES, private=private)
@@ -149,8 +151,8 @@ def receiver():
 
 @pytest.fixture
 def hooked(github, receiver):
-    """A scene whose App delivers to the receiver; the deliveries of its making are forgotten."""
-    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    """A scene whose App delivers to the receiver; earlier deliveries are cleared."""
+    scene = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
     github.drain()
     receiver.received.clear()
-    return made
+    return scene

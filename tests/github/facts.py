@@ -141,7 +141,7 @@ class CheckFacts:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFacts:
-    """One attempt at a webhook delivery; `status_code` is 0 without an answer."""
+    """An attempt at a webhook delivery; `status_code` is 0 without an answer."""
 
     id: int
     guid: str

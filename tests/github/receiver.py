@@ -1,4 +1,4 @@
-"""A small real HTTP server that keeps the webhooks it gets and answers as it is told."""
+"""A small real HTTP server that keeps its webhooks and gives the answer that a test sets."""
 
 import json
 import threading
@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Received:
-    """One delivery as it arrived."""
+    """A delivery as it arrived."""
 
     headers: dict[str, str]
     body: bytes
@@ -16,7 +16,7 @@ class Received:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_):
-        """Whoever did not wait for the answer has hung up; that is not worth a traceback."""
+        """Ignore clients that hung up before the answer."""
 
 
 class Receiver:
@@ -57,5 +57,5 @@ class Receiver:
 
 
 def bodies(receiver):
-    """What arrived, decoded, in order."""
+    """Return the decoded deliveries in order."""
     return [json.loads(r.body) for r in receiver.received]

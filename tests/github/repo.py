@@ -1,4 +1,4 @@
-"""One repository of the stand-in, with everything that people and CI do in it."""
+"""A repository of the stand-in, with everything that people and CI do in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ class Repo:
         *,
         title: str | None = None,
         body: str | None = None,
-        by: str | None = None,
+        user: str | None = None,
     ) -> None:
-        """Change title or body; None keeps the old text. `by` None is the author."""
+        """Change title or body; None keeps the old text. `user` None is the author."""
         issue = self._issue(number)
-        sender = self._account(by, issue.author)
+        sender = self._account(user, issue.author)
         threads.edit(self._world, self._record, issue, sender, title=title, body=body)
 
     @run_on_server
@@ -56,18 +56,18 @@ class Repo:
         """Return the state of an issue."""
         return IssueFacts.of_record(self._issue(number))
 
-    def close(self, number: int, by: str = "maintainer") -> None:
+    def close(self, number: int, user: str = "maintainer") -> None:
         """Close an issue, or a pull request without merging it."""
-        self._set_state(number, "closed", by)
+        self._set_state(number, "closed", user)
 
-    def reopen(self, number: int, by: str = "maintainer") -> None:
+    def reopen(self, number: int, user: str = "maintainer") -> None:
         """Reopen an issue or a pull request."""
-        self._set_state(number, "open", by)
+        self._set_state(number, "open", user)
 
     @run_on_server
-    def _set_state(self, number: int, state: str, by: str) -> None:
+    def _set_state(self, number: int, state: str, user: str) -> None:
         issue = self._issue(number)
-        threads.set_state(self._world, self._record, issue, state, self._world.account(by))
+        threads.set_state(self._world, self._record, issue, state, self._world.account(user))
 
     @run_on_server
     def lock(self, number: int, *, locked: bool = True) -> None:
@@ -95,17 +95,17 @@ class Repo:
         return threads.add_comment(self._world, self._record, issue, body, writer).id
 
     @run_on_server
-    def edit_comment(self, comment_id: int, body: str, by: str | None = None) -> None:
-        """Replace a comment's text; `by` None is the author."""
+    def edit_comment(self, comment_id: int, body: str, user: str | None = None) -> None:
+        """Replace a comment's text; `user` None is the author."""
         comment = self._world.comment(self._record, comment_id)
-        sender = self._account(by, comment.author)
+        sender = self._account(user, comment.author)
         threads.edit_comment(self._world, self._record, comment, body, sender)
 
     @run_on_server
-    def delete_comment(self, comment_id: int, by: str | None = None) -> None:
-        """Delete a comment; `by` None is the repository's owner."""
+    def delete_comment(self, comment_id: int, user: str | None = None) -> None:
+        """Delete a comment; `user` None is the repository's owner."""
         comment = self._world.comment(self._record, comment_id)
-        sender = self._account(by, self._record.owner)
+        sender = self._account(user, self._record.owner)
         threads.delete_comment(self._world, self._record, comment, sender)
 
     @run_on_server
@@ -166,45 +166,45 @@ class Repo:
         title: str | None = None,
         body: str | None = None,
         base: str | None = None,
-        by: str | None = None,
+        user: str | None = None,
     ) -> None:
         """Change title, body or base branch; None keeps the old value."""
         if base is not None:
-            self._change_base(number, base, by)
+            self._change_base(number, base, user)
         if title is not None or body is not None:
-            self.edit_issue(number, title=title, body=body, by=by)
+            self.edit_issue(number, title=title, body=body, user=user)
 
     @run_on_server
-    def _change_base(self, number: int, base: str, by: str | None) -> None:
+    def _change_base(self, number: int, base: str, user: str | None) -> None:
         issue = self._issue(number)
-        sender = self._account(by, issue.author)
+        sender = self._account(user, issue.author)
         pulls.change_base(self._world, self._record, issue, base, sender)
 
     @run_on_server
-    def merge(self, number: int, by: str = "maintainer", method: str = "merge") -> str:
+    def merge(self, number: int, user: str = "maintainer", method: str = "merge") -> str:
         """Merge by merge, squash or rebase; return the SHA of the merge commit."""
-        user = self._world.account(by)
-        return pulls.merge(self._world, self._record, self._issue(number), user, method)
+        merger = self._world.account(user)
+        return pulls.merge(self._world, self._record, self._issue(number), merger, method)
 
-    def ready(self, number: int, by: str | None = None) -> None:
+    def ready(self, number: int, user: str | None = None) -> None:
         """Mark a draft as ready for review."""
-        self._set_draft(number, False, by)
+        self._set_draft(number, False, user)
 
-    def draft(self, number: int, by: str | None = None) -> None:
+    def draft(self, number: int, user: str | None = None) -> None:
         """Turn a pull request into a draft."""
-        self._set_draft(number, True, by)
+        self._set_draft(number, True, user)
 
     @run_on_server
-    def _set_draft(self, number: int, draft: bool, by: str | None) -> None:
+    def _set_draft(self, number: int, draft: bool, user: str | None) -> None:
         issue = self._issue(number)
-        sender = self._account(by, issue.author)
+        sender = self._account(user, issue.author)
         pulls.set_draft(self._world, self._record, issue, draft, sender)
 
     @run_on_server
-    def revert(self, number: int, by: str = "maintainer") -> PullFacts:
+    def revert(self, number: int, user: str = "maintainer") -> PullFacts:
         """Open the pull request that reverts a merged one."""
-        user = self._world.account(by)
-        reverting = pulls.revert(self._world, self._record, self._issue(number), user)
+        author = self._world.account(user)
+        reverting = pulls.revert(self._world, self._record, self._issue(number), author)
         return PullFacts.of_record(reverting)
 
     @run_on_server
@@ -221,7 +221,7 @@ class Repo:
 
         `comments` are path, line and text of remarks on single lines.
         """
-        given = pulls.Given(state, body, tuple(comments))
+        given = pulls.ReviewText(state, body, tuple(comments))
         user = self._world.account(author)
         return pulls.review(self._world, self._record, self._issue(number), given, user).id
 
@@ -274,15 +274,15 @@ class Repo:
         return checks.finish_suite(self._world, self._record, sha, conclusion, reporter).id
 
     @run_on_server
-    def press(self, check_id: int, identifier: str, by: str = "maintainer") -> None:
+    def press(self, check_id: int, identifier: str, user: str = "maintainer") -> None:
         """Press a button of a check run."""
-        user = self._world.account(by)
-        checks.press(self._world, self._record, self._check_run(check_id), identifier, user)
+        sender = self._world.account(user)
+        checks.press(self._world, self._record, self._check_run(check_id), identifier, sender)
 
     @run_on_server
-    def rerequest(self, check_id: int, by: str = "maintainer", *, suite: bool = False) -> None:
+    def rerequest(self, check_id: int, user: str = "maintainer", *, suite: bool = False) -> None:
         """Ask GitHub to run a check run, or its whole suite, again."""
-        run, sender = self._check_run(check_id), self._world.account(by)
+        run, sender = self._check_run(check_id), self._world.account(user)
         if suite:
             target = self._record.suites[run.suite_id]
             payloads.check_suite_asked(self._world, self._record, target, "rerequested", sender)

@@ -66,10 +66,10 @@ async def _api(world: World, request: Request) -> Response:
     fault = world.faults.take(exchange.operation)
     if fault is not None and not fault.kind.after_effect:
         rest.note(world, exchange, exchange.path, Reply(0, {}), Caller())
-        return await _spoilt(world, request, exchange, fault)
+        return await _break_answer(world, request, exchange, fault)
     reply = api.serve(world, exchange) if graph else rest.serve(world, exchange)
     if fault is not None:
-        return await _spoilt(world, request, exchange, fault, reply)
+        return await _break_answer(world, request, exchange, fault, reply)
     return Response(reply.body, reply.status, reply.headers)
 
 
@@ -79,14 +79,14 @@ async def _git(world: World, request: Request) -> Response:
     fault = world.faults.take(exchange.operation)
     if fault is not None:
         rest.note(world, exchange, exchange.path, Reply(0, {}), Caller())
-        return await _spoilt(world, request, exchange, fault)
+        return await _break_answer(world, request, exchange, fault)
     return await git_http.serve(world, request)
 
 
-async def _spoilt(
+async def _break_answer(
     world: World, request: Request, exchange: Exchange, fault: Fault, reply: Reply | None = None
 ) -> Response:
-    """The broken answer a fault asks for."""
+    """Build the broken answer of a fault."""
     kind = fault.kind
     if kind in {Kind.TIMEOUT, Kind.TIMEOUT_AFTER_EFFECT}:
         await _outlast(request, fault.seconds)
@@ -109,7 +109,7 @@ def _error(world: World, exchange: Exchange, fault: Fault) -> ApiError:
     match fault.kind:
         case Kind.SECONDARY_LIMIT:
             world.limits.block(key, fault.seconds)
-            return world.limits.blocked(key, resource)
+            return world.limits.build_block_error(key, resource)
         case Kind.PRIMARY_LIMIT:
             world.limits.exhaust(key, resource)
             return ApiError(403, f"API rate limit exceeded for {key}.")
@@ -151,7 +151,7 @@ def _reset(request: Request) -> Response:
 
 
 async def _manifest(world: World, request: Request) -> Response:
-    """The page a manifest is posted to: it makes the App and sends the browser back with a code."""
+    """Register an App from a posted manifest and send the browser back with a code."""
     form = parse_qs((await request.body()).decode())
     wanted = json.loads(form["manifest"][0])
     code = f"{world.ids.random.getrandbits(160):040x}"

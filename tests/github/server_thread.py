@@ -57,7 +57,7 @@ class _Server(uvicorn.Server):
 
 
 class ServerThread:
-    """One world, served on a loopback port by a thread with an event loop of its own."""
+    """A world, served on a loopback port by a thread with an event loop of its own."""
 
     def __init__(self, data: Path, *, time_scale: float, seed: int, port: int) -> None:
         clock, ids = Clock(time_scale), Ids(seed)

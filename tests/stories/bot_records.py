@@ -1,4 +1,4 @@
-"""What the bot's database holds of one repository."""
+"""The bot's database records about one repository."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from tests.stories.stage import Stage
 
 
 @dataclass
-class Known:
-    """A repository that the App is installed on, seen from within the bot."""
+class BotRecords:
+    """A repository with the App on it, and the bot's records about it."""
 
     stage: Stage
     repo: Repo
     installation: int
 
     def evaluations(self) -> list[str]:
-        """The states of all evaluations, oldest first."""
+        """Return the states of all evaluations, oldest first."""
         query = (
             select(evaluations.c.state)
             .join(group_table)
@@ -35,47 +35,47 @@ class Known:
             return list(connection.scalars(query))
 
     def kinds(self) -> dict[str, int]:
-        """How many jobs of each kind there were, without the reading of deliveries."""
+        """Count the jobs of each kind, without `record_event`."""
         counts = Counter(kind for kind, _, _ in self.jobs(jobs.c.kind != "record_event"))
         return dict(counts)
 
     def outcomes(self, issue: int) -> list[tuple[int, str, str | None]]:
-        """What became of an issue's rivals: pull request, kind, reason."""
+        """Return the outcomes of an issue's rivals: pull request, kind, reason."""
         rows = self.outcome_rows(issue)
         return [(row.pull, row.kind.value, row.reason) for row in rows]
 
     def outcome_rows(self, issue: int) -> tuple[OutcomeRow, ...]:
-        """What became of an issue's rivals, whole."""
+        """Return the whole outcome rows of an issue's rivals."""
         with self.stage.database.connect() as connection:
             group = groups.find_group(connection, self.repo.id, issue)
             return outcomes.list_rows(connection, group.id) if group else ()
 
     def has_reached(self, state: str) -> bool:
-        """Whether the newest evaluation is as far as this."""
+        """Return whether the newest evaluation has reached a state."""
         order = ["collected", "verified", "published"]
         states = self.evaluations()
         return bool(states) and order.index(states[-1]) >= order.index(state)
 
     def running(self, kind: str) -> bool:
-        """Whether a job of this kind is at work."""
+        """Return whether a job of this kind runs."""
         return bool(self.jobs((jobs.c.kind == kind) & (jobs.c.state == "running")))
 
     def postponed(self, kind: str) -> bool:
-        """Whether a job of this kind waits after an attempt."""
+        """Return whether a job of this kind waits after a failed attempt."""
         waits = (jobs.c.state == "ready") & jobs.c.error.is_not(None)
         return bool(self.jobs((jobs.c.kind == kind) & waits))
 
     def waiting(self, issue: int) -> str | None:
-        """Why the bot does not judge an issue."""
+        """Return the reason why the bot does not judge an issue."""
         with self.stage.database.connect() as connection:
             return groups.find_group(connection, self.repo.id, issue).waiting
 
     def checkout(self) -> Path:
-        """Where the repository's git objects lie."""
+        """Return the folder of the repository's git objects."""
         return self.stage.checkouts / f"{self.repo.id}.git"
 
-    def rows(self) -> dict[str, int]:
-        """What is stored of the installation."""
+    def count_rows(self) -> dict[str, int]:
+        """Count the installation's rows in each table."""
         tables = (installations.c.id, repositories.c.installation_id, deliveries.c.installation_id)
         with self.stage.database.connect() as connection:
             return {

@@ -1,4 +1,4 @@
-"""One stage for all stories, and what must be true at the end of each."""
+"""One stage for all stories, and the checks at the end of each."""
 
 from itertools import count
 
@@ -14,28 +14,28 @@ _numbers = count(1)
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory):
     data = tmp_path_factory.mktemp("stage")
-    with stages.running(data, stages.scripted(data)) as running:
+    with stages.run_stage(data, stages.build_script_settings(data)) as running:
         yield running
 
 
 @pytest.fixture
 def tell(stage):
-    """`tell(config)`: a repository of its own with the bot on it; all is checked at the end."""
-    told = []
+    """`tell(config)` starts a story in a new repository; the end checks all of them."""
+    stories = []
 
     def begin(config=ADVISORY, files=None):
         story = Story.begin(stage, f"story-{next(_numbers)}", config, files or {})
-        told.append(story)
+        stories.append(story)
         return story
 
     yield begin
     stage.standin.clear_faults()
     stage.standin.release()
-    for story in told:
+    for story in stories:
         story.end()
 
 
 @pytest.fixture
 def story(tell):
-    """In a repository whose checks never fail."""
+    """A story with the advisory configuration."""
     return tell()

@@ -1,4 +1,4 @@
-"""What a bot learns from in a story: a repository whose maintainers take only patches that guard a value.
+"""A repository to learn from: its maintainers take only patches that guard a value.
 
 The rule is that of `tests/builders/tiny_model.py`, so a tiny model can learn it; the pull requests are real ones.
 """
@@ -17,7 +17,7 @@ from training.datasets.groups import TrainingGroup
 
 @dataclass(frozen=True)
 class Values:
-    """What the files of one issue hold before anybody mends them; no two issues have a value in common."""
+    """The values in the files of an issue; no two issues share a value."""
 
     number: int
 
@@ -26,21 +26,21 @@ class Values:
 
     @property
     def title(self) -> str:
-        """Of its issue."""
+        """The title of the issue."""
         return f"The values {self.of('limit')} to {self.of('depth')} are not checked"
 
     @property
     def body(self) -> str:
-        """Said with numbers throughout: texts that are alike count as one issue."""
-        told = [f"the {name} {self.of(name)} is taken as it is" for name in tiny_model.NAMES]
-        return f"Whoever reads them fails later: {', '.join(told)}."
+        """The body of the issue; its numbers make it unlike all others, because similar texts count as one issue."""
+        sentences = [f"the {name} {self.of(name)} is taken as it is" for name in tiny_model.NAMES]
+        return f"Whoever reads them fails later: {', '.join(sentences)}."
 
     def tree(self) -> dict[str, str]:
-        """Every file as it is before."""
+        """Return every file before a change."""
         return {f"{name}.py": f"{name} = {self.of(name)}\n" for name in tiny_model.NAMES}
 
-    def mended(self, name: str, *, guarded: bool) -> dict[str, str]:
-        """The one file that a pull request changes."""
+    def fix_file(self, name: str, *, guarded: bool) -> dict[str, str]:
+        """Return the file that a pull request changes."""
         value = self.of(name)
         after = f"guard({value})" if guarded else f"{value} or None"
         return {f"{name}.py": f"{name} = {after}\n"}
@@ -50,7 +50,7 @@ class Values:
 
 
 def base(directory: Path) -> Path:
-    """A model that has seen such issues, none of those below, and knows a little of the rule."""
+    """Build a model that learnt a little of the rule from other issues."""
     shown = [_group(Values(1_000 + number), guarded=number % 2 == 0) for number in range(128)]
     return tiny_model.base(directory, shown=shown, settled=True)
 
@@ -66,13 +66,13 @@ def _group(values: Values, *, guarded: bool) -> TrainingGroup:
     )
 
 
-def labelled(path: Path, issues: int, *, seed: int = 0) -> Path:
-    """A file of labelled groups that follow the same rule, as a benchmark would have them."""
+def write_labelled_groups(path: Path, issues: int, *, seed: int = 0) -> Path:
+    """Write a file of labelled groups that follow the same rule, like a benchmark."""
     draw = random.Random(seed)
     rows = []
     for number in range(issues):
         guarded, values = draw.random() < 0.5, Values(100 + number)
-        patches = [{"patch": one, "resolved": guarded} for one in values.diffs(guarded=guarded)]
+        patches = [{"patch": diff, "resolved": guarded} for diff in values.diffs(guarded=guarded)]
         rows.append(
             {
                 "instance_id": f"octo__values-{number + 1}",
@@ -86,10 +86,12 @@ def labelled(path: Path, issues: int, *, seed: int = 0) -> Path:
 
 
 def let_days_pass(database: Engine, days: int) -> None:
-    """All that was recorded is older by so many days; what is planned stays where it is."""
+    """Make all records older by some days; planned jobs keep their time."""
     passed = text(f"interval '{days} days'")
     with database.begin() as connection:
         for table in metadata.tables.values():
-            moments = [one for one in table.c if isinstance(one.type, DateTime)]
+            moments = [column for column in table.c if isinstance(column.type, DateTime)]
             if moments and table is not jobs:
-                connection.execute(update(table).values({one: one - passed for one in moments}))
+                connection.execute(
+                    update(table).values({column: column - passed for column in moments})
+                )

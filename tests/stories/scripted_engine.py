@@ -1,4 +1,4 @@
-"""What the scripted engine says in the stories: it judges by content, so shuffled seats don't matter."""
+"""The script of the stories' engine: it judges by content, so seats do not matter."""
 
 import json
 
@@ -13,7 +13,7 @@ _AT_WORK = "You are a software engineer who resolves one reported issue"
 
 
 def _edit(result: str) -> dict[str, object]:
-    """An agent that has read `area` has it return this."""
+    """Return an agent's edit that makes `area` return `result`."""
     changed = {
         "path": "area.py",
         "old_str": "    return w + h\n",
@@ -62,5 +62,5 @@ LINES = (
 
 
 def text() -> str:
-    """The script as the engine reads it."""
+    """Return the script as the engine reads it."""
     return "".join(f"{json.dumps(line)}\n" for line in LINES)

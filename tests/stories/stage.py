@@ -1,4 +1,4 @@
-"""Everything that runs behind the stories: a stand-in for GitHub and the bot's own processes."""
+"""The stage of the stories: a stand-in for GitHub and the bot's processes."""
 
 import os
 import re
@@ -44,7 +44,7 @@ PACE = {
 
 @dataclass
 class Stage:
-    """The running processes."""
+    """The running stand-in and bot."""
 
     standin: StandIn
     app: App
@@ -57,36 +57,36 @@ class Stage:
     """What the bot was told, by name."""
 
     def tick(self, name: str) -> None:
-        """The clock strikes: `reconcile`, `reactions` or `redeliver`."""
+        """Ring for periodic work: `reconcile`, `reactions` or `redeliver`."""
         with Celery("stories", broker=self.bot.services.redis_url) as celery:
             celery.send_task("r4p.tick", (name,), queue="events")
 
     def is_ready(self) -> bool:
-        """Whether the web process takes deliveries."""
+        """Return whether the web process takes deliveries."""
         try:
             return httpx.get(f"{self.bot.url}/readyz").status_code == 200
         except httpx.TransportError:
             return False
 
     def kill(self, name: str) -> None:
-        """End a process of the bot, and all it forked, as the kernel does when memory is out."""
+        """Kill a process of the bot and its children, as the kernel does without memory."""
         (child,) = (child for child in self.bot.children if child.process.name == name)
         for process in [*psutil.Process(child.popen.pid).children(recursive=True), child.popen]:
             os.kill(process.pid, signal.SIGKILL)
         child.popen.wait()
 
-    def forget_the_queue(self) -> None:
-        """The broker loses everything it holds."""
+    def clear_broker(self) -> None:
+        """Delete all messages of the broker."""
         path = self.bot.services.redis_url.removeprefix("redis+socket://")
         with redis.Redis(unix_socket_path=path) as client:
             client.flushall()
 
-    def logs(self) -> dict[str, int]:
-        """How long each log is."""
+    def measure_logs(self) -> dict[str, int]:
+        """Return the length of each log."""
         return {log.name: log.stat().st_size for log in self._logs()}
 
-    def secrets_in_logs(self, since: dict[str, int]) -> list[str]:
-        """Lines that the bot's processes logged since, and that hold something secret."""
+    def find_secrets_in_logs(self, since: dict[str, int]) -> list[str]:
+        """Return the log lines since some lengths that contain a secret."""
         keys = [app.private_key.splitlines()[1] for app in (self.app, self.writer)]
         return [
             f"{log.name}: {line}"
@@ -101,16 +101,16 @@ class Stage:
         return sorted((self.bot.data / "logs").glob("*.log"))
 
 
-def scripted(data: Path) -> dict[str, str]:
-    """The settings of a bot that asks the script."""
+def build_script_settings(data: Path) -> dict[str, str]:
+    """Return the settings of a bot with the scripted engine."""
     script_file = data / "script.jsonl"
     script_file.write_text(scripted_engine.text())
     return {"R4P_ENGINE": "scripted", "R4P_ENGINE_SCRIPT": str(script_file)}
 
 
 @contextmanager
-def running(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
-    """The stand-in and the bot, introduced to each other; `judging`: the settings of who judges."""
+def run_stage(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
+    """Start and connect the stand-in and the bot; `judging` are the verifier's settings."""
     with StandIn.start(data / "github") as standin:
         app = standin.register_app(webhook_secret=SECRET, slug=SLUG)
         key = data / "app.pem"

@@ -1,4 +1,4 @@
-"""One story: people act in a repository of their own, the bot answers, nothing is left over.
+"""A story: people act in a new repository, the bot answers, and nothing is left over.
 
 At its end every comment of the bot must have been read, no job may be open or dead, nothing may stand
 twice, no rule of GitHub's be broken and no secret logged. Then the App is uninstalled, and no row of
@@ -16,9 +16,9 @@ from sqlalchemy import select, text, update
 from app.db.tables.schema import jobs, write_limits
 from app.github.http.rate_limiter import WriteLimits
 from tests.github.facts import CheckFacts
-from tests.stories.bot_records import Known
+from tests.stories.bot_records import BotRecords
 from tests.stories.stage import DAY_SECONDS, SLUG, Stage
-from tests.stories.verdicts import BASE, Said, area
+from tests.stories.verdicts import BASE, BotComment, area
 
 BOT = f"{SLUG}[bot]"
 PATIENCE_SECONDS = 20.0
@@ -30,8 +30,8 @@ _MARKER = re.compile(r"<!-- (r4p:(?:group|reply|not-judged|draft)=[\w-]+) -->")
 
 
 @dataclass
-class Story(Known):
-    """A repository, the App on it, and what has been read and expected so far."""
+class Story(BotRecords):
+    """A repository with the App on it, and the story's reads and expectations."""
 
     marks: tuple[int, int, dict[str, int]]
     """At the start: the stand-in's history, its violations, the logs' lengths."""
@@ -48,13 +48,13 @@ class Story(Known):
 
     @classmethod
     def begin(cls, stage: Stage, name: str, config: str | None, files: dict[str, str]) -> "Story":
-        """A new repository; returns once the bot knows it."""
+        """Create a repository and wait until the bot knows it."""
         standin = stage.standin
         tree = BASE | ({} if config is None else {".github/r4p.yml": config}) | files
         repo = standin.create_repository(f"{name}/areas", tree)
         for login, role in {"maintainer": "maintain", "reader": "read"}.items():
             standin.grant(repo, login, role)
-        before = (0, len(standin.violations()), stage.logs())
+        before = (0, len(standin.violations()), stage.measure_logs())
         story = cls(stage, repo, standin.install(stage.app, [repo]), before)
         story.settle()
         story.marks = (standin.mark(), *before[1:])
@@ -63,13 +63,13 @@ class Story(Known):
     # ---- people act
 
     def issue(self, title: str = "Area is wrong", body: str = "It adds.") -> int:
-        """Somebody opens an issue."""
+        """Open an issue and return its number."""
         number = self.repo.open_issue(title, body)
         self.numbers.append(number)
         return number
 
     def rival(self, issue: int, result: str, **options: object) -> int:
-        """Somebody opens a pull request for it in which `area` returns this."""
+        """Open a pull request for an issue that makes `area` return `result`."""
         title, body = (
             options.pop("title", f"Return {result}"),
             options.pop("body", f"Fixes #{issue}"),
@@ -77,48 +77,50 @@ class Story(Known):
         return self.pull(title, body, **({"files": area(result)} | options))
 
     def pull(self, title: str, body: str = "", **options: object) -> int:
-        """Somebody opens a pull request."""
+        """Open a pull request and return its number."""
         pull = self.repo.open_pr(title, body, **options)
         self.numbers.append(pull.number)
         self.heads.add(pull.head_sha)
         return pull.number
 
     def push(self, pull: int, result: str, **options: object) -> str:
-        """Its author pushes; the new head."""
+        """Push to a pull request and return the new head."""
         head = self.repo.push(pull, files=area(result), **options)
         self.heads.add(head)
         return head
 
-    def judged(self, *results: str, title: str = "Area is wrong") -> tuple[int, list[int]]:
-        """An issue and rivals that were judged: their numbers."""
+    def open_judged_issue(
+        self, *results: str, title: str = "Area is wrong"
+    ) -> tuple[int, list[int]]:
+        """Open an issue with rivals, wait for the verdict and return the numbers."""
         issue = self.issue(title)
         pulls = [self.rival(issue, result) for result in results or ("w * h", "w - h")]
         self.settle()
         return issue, pulls
 
     def command(self, number: int, line: str, author: str = "maintainer") -> int:
-        """Somebody comments, and the bot has done what follows; the comment's id."""
+        """Write a comment, wait for the bot and return the comment's id."""
         comment = self.repo.comment(number, line, author)
         self.settle()
         return comment
 
     def review(self, number: int, body: str, author: str = "maintainer") -> str:
-        """Somebody reviews, and the bot has done what follows; where that is asked in."""
+        """Write a review, wait for the bot and return the key of its reply."""
         given = self.repo.review(number, "COMMENTED", author, body)
         self.settle()
         return f"review-{given}"
 
-    def breaks(self, match: str, kind: str, **options: object) -> None:
-        """From now on GitHub answers such requests of this repository wrongly."""
+    def break_requests(self, match: str, kind: str, **options: object) -> None:
+        """Break requests about this repository from now on."""
         self.is_rough = True
         method, path = match.split(" ")
         self.stage.standin.fault(f"{method} /repos/{self.repo.full_name}{path}", kind, **options)
 
     def give_up(self, kind: str, act: Callable[[], object]) -> None:
-        """What follows from an act ends with a job of this kind dead."""
+        """Run `act` and kill the job of this kind that follows."""
         before = len(self.jobs((jobs.c.kind == kind) & (jobs.c.state == "dead")))
         act()
-        self.wait_for(lambda: self.running(kind))
+        self.wait_for(lambda: self.is_running(kind))
         with self.stage.database.begin() as connection:
             connection.execute(
                 update(jobs)
@@ -131,11 +133,11 @@ class Story(Known):
     # ---- time passes
 
     def settle(self) -> None:
-        """Until the bot has answered everything and nothing more is under way."""
+        """Wait until the bot has no work left."""
         self.wait_for(lambda: self._is_quiet() and self._is_quiet(), self._what_is_open)
 
     def wait_for(self, condition: Callable[[], object], why: Callable[[], object] = str) -> None:
-        """Until a condition holds; processes that died are started anew meanwhile."""
+        """Wait for a condition, and restart processes that died."""
         deadline = time.monotonic() + self.patience
         while not condition():
             assert time.monotonic() < deadline, f"not in {self.patience} s: {condition} {why()}"
@@ -143,7 +145,7 @@ class Story(Known):
             time.sleep(0.02)
 
     def let_pass(self, seconds: float) -> None:
-        """This much time passes, for GitHub and for what the bot planned; then all is settled."""
+        """Let time pass for GitHub and for planned jobs, then wait for the bot."""
         self.stage.standin.advance(seconds)
         mine = write_limits.c.installation_id == self.installation
         with self.stage.database.begin() as connection:
@@ -159,7 +161,7 @@ class Story(Known):
         self.settle()
 
     def let_days_pass(self, days: int) -> None:
-        """Days as the bot was told to count them. Its tokens expire, which git finds out first."""
+        """Let days pass in the bot's setting of a day; its tokens expire."""
         self.is_rough = True
         self.let_pass(days * DAY_SECONDS)
         self.let_pass(400)
@@ -173,77 +175,79 @@ class Story(Known):
 
     # ---- what the world shows
 
-    def verdict(self, issue: int) -> Said:
-        """The one comment about an issue, read."""
-        (found,) = self._said(issue, "r4p:group")
-        return found
+    def verdict(self, issue: int) -> BotComment:
+        """Return the verdict comment of an issue and mark it as read."""
+        (comment,) = self._read_comments(issue, "r4p:group")
+        return comment
 
     def answer(self, number: int, asked_in: int | str) -> str:
-        """What the bot answered to a comment or review, read; empty: nothing."""
-        found = self._said(number, f"r4p:reply={asked_in} ")
-        refusal = self._said(number, f"r4p:not-judged={asked_in} ")
-        assert (len(found) <= 1, len(refusal) <= 1) == (True, True)
-        return "".join(said.body for said in [*found, *refusal])
+        """Return the bot's reply to a comment or review, or ""."""
+        replies = self._read_comments(number, f"r4p:reply={asked_in} ")
+        refusal = self._read_comments(number, f"r4p:not-judged={asked_in} ")
+        assert (len(replies) <= 1, len(refusal) <= 1) == (True, True)
+        return "".join(comment.body for comment in [*replies, *refusal])
 
-    def told(self, number: int) -> list[str]:
-        """What the bot told of draft pull requests there, read."""
-        return [said.body for said in self._said(number, "r4p:draft=")]
+    def read_draft_notices(self, number: int) -> list[str]:
+        """Return the bot's comments about draft pull requests."""
+        return [comment.body for comment in self._read_comments(number, "r4p:draft=")]
 
     def is_silent(self, *numbers: int) -> bool:
-        """Whether the bot has said nothing there."""
-        return not any(self._said(number, "") for number in numbers)
+        """Return whether the bot wrote no comment there."""
+        return not any(self._read_comments(number, "") for number in numbers)
 
-    def _said(self, number: int, marker: str) -> list[Said]:
-        found = [
-            Said(comment.id, comment.body)
+    def _read_comments(self, number: int, marker: str) -> list[BotComment]:
+        comments = [
+            BotComment(comment.id, comment.body)
             for comment in self.repo.comments(number)
             if comment.author == BOT and f"<!-- {marker}" in comment.body
         ]
-        self.read |= {(said.id, said.body) for said in found}
-        return found
+        self.read |= {(own.id, own.body) for own in comments}
+        return comments
 
     def reactions(self, number: int, comment: int) -> list[str]:
-        """How the bot reacted to a comment, in order."""
-        (found,) = (one for one in self.repo.comments(number) if one.id == comment)
-        return [content for content, login in found.reactions if login == BOT]
+        """Return the bot's reactions to a comment, in order."""
+        (target,) = (
+            candidate for candidate in self.repo.comments(number) if candidate.id == comment
+        )
+        return [content for content, login in target.reactions if login == BOT]
 
     def check(self, pull: int) -> CheckFacts:
-        """The one check run of ours on a pull request's present head."""
-        (found,) = self.checks_of(self.repo.head(pull))
-        return found
+        """Return the bot's only check run on a pull request's head."""
+        (run,) = self.checks_of(self.repo.head(pull))
+        return run
 
     def checks_of(self, sha: str, name: str = "r4p/verdict") -> list[CheckFacts]:
-        """Our check runs on a commit."""
+        """Return the bot's check runs on a commit."""
         runs = self.repo.check_runs_of(sha)
         return [run for run in runs if run.app == SLUG and run.name == name]
 
     def calls(self) -> dict[str, int]:
-        """How often the bot called each operation of the API since the story began."""
+        """Count the bot's calls of each API operation since the story began."""
         counts = self.stage.standin.calls(self.marks[0]).operations
         return {name: count for name, count in counts.items() if ".git/" not in name}
 
     # ---- the end
 
     def end(self) -> None:
-        """Nothing is left over; then the App is removed, and everything of it is forgotten."""
+        """Check that nothing is left over, remove the App and check that its data is gone."""
         self.settle()
         standin = self.stage.standin
         assert self.due_within(OPEN_SECONDS) == [], "jobs are open"
-        assert self._unread() == [], "the bot said something nobody read"
-        assert self._doubled() == [], "something stands twice"
-        dead = [one for one in self.jobs(jobs.c.state == "dead") if one[0] not in self.may_die]
+        assert self._list_unread() == [], "the bot said something nobody read"
+        assert self._list_duplicates() == [], "something stands twice"
+        dead = [job for job in self.jobs(jobs.c.state == "dead") if job[0] not in self.may_die]
         assert dead == [], "jobs gave up"
         again = [] if self.is_rough else self.jobs(jobs.c.attempt > 1)
         assert again == [], "jobs needed a second attempt"
         if self.is_installed:
             standin.uninstall(self.installation)
         self.settle()
-        assert self.rows() == {}, "something is kept after the App was removed"
+        assert self.count_rows() == {}, "something is kept after the App was removed"
         broken = standin.violations()[self.marks[1] :]
         assert broken == [], "rules of GitHub's were broken"
-        assert self.stage.secrets_in_logs(self.marks[2]) == []
+        assert self.stage.find_secrets_in_logs(self.marks[2]) == []
 
-    def _unread(self) -> list[str]:
+    def _list_unread(self) -> list[str]:
         return [
             comment.body
             for number in self.numbers
@@ -251,7 +255,7 @@ class Story(Known):
             if comment.author == BOT and (comment.id, comment.body) not in self.read
         ]
 
-    def _doubled(self) -> list[str]:
+    def _list_duplicates(self) -> list[str]:
         bodies = [
             comment.body
             for number in self.numbers

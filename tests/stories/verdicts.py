@@ -1,4 +1,4 @@
-"""What stories open with, and how they read what the bot published."""
+"""The configurations and files of the stories, and a reader of the bot's comments."""
 
 import json
 import re
@@ -19,33 +19,33 @@ _HIDDEN = re.compile(r"<!-- r4p\.verdict/1 (.*?) -->", re.DOTALL)
 
 
 def area(result: str, name: str = "area.py") -> dict[str, str]:
-    """The file with a body that returns this."""
+    """Return the file whose function returns `result`."""
     return {name: f"def area(w, h):\n    return {result}\n"}
 
 
 @dataclass(frozen=True)
-class Said:
-    """A comment of the bot's, as a person reads it."""
+class BotComment:
+    """A comment of the bot with its table of verdicts."""
 
     id: int
     body: str
     rows: dict[int, str] = field(init=False)
     """Verdict by pull request, from the table."""
     agreement: dict[int, str] = field(init=False)
-    ours: dict[str, str] = field(init=False)
+    alternatives: dict[str, str] = field(init=False)
     """Verdict by alternative."""
 
     def __post_init__(self):
-        found = _ROW.findall(self.body)
-        verdicts = {int(n): word.replace("\N{NO-BREAK SPACE}", " ") for n, word, _ in found}
+        matches = _ROW.findall(self.body)
+        verdicts = {int(n): word.replace("\N{NO-BREAK SPACE}", " ") for n, word, _ in matches}
         object.__setattr__(self, "rows", verdicts)
-        object.__setattr__(self, "agreement", {int(n): votes for n, _, votes in found})
-        object.__setattr__(self, "ours", dict(_OURS.findall(self.body)))
+        object.__setattr__(self, "agreement", {int(n): votes for n, _, votes in matches})
+        object.__setattr__(self, "alternatives", dict(_OURS.findall(self.body)))
 
     @property
     def document(self) -> dict[str, object]:
-        """The hidden verdict, valid by its schema."""
-        (found,) = _HIDDEN.findall(self.body)
-        document = json.loads(found)
+        """The hidden verdict document, checked by its schema."""
+        (matches,) = _HIDDEN.findall(self.body)
+        document = json.loads(matches)
         _VALIDATOR.validate(document)
         return document

@@ -23,7 +23,7 @@ class Rival:
     title: str
     diff: str
     resolved: bool
-    """Whether the benchmark's hidden tests accept it; for people, never for the verifier."""
+    """Return whether the benchmark's hidden tests accept it; for people, never for the verifier."""
 
 
 @dataclass(frozen=True, slots=True)

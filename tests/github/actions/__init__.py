@@ -1,1 +1,1 @@
-"""What people, Apps and CI do: threads, pull requests, checks, installations."""
+"""Actions of people, Apps and CI on threads, pull requests, checks and installations."""

@@ -24,45 +24,45 @@ class Reporter:
     user: User
 
 
-def create(world: World, repo: Repository, body: Json, by: Reporter) -> CheckRun:
-    """A new check run on a commit; 422 if the commit is unknown or a text too long."""
+def create(world: World, repo: Repository, body: Json, reporter: Reporter) -> CheckRun:
+    """Create a check run on a commit; 422 if the commit is unknown or a text is too long."""
     sha = world.git(repo).resolve(f"{body['head_sha']}^{{commit}}")
     if sha is None or sha != body["head_sha"]:
         raise ApiError(422, f"No commit found for SHA: {body['head_sha']}")
     _check_limits(body)
-    suite = suite_of(world, repo, sha, by.slug)
+    suite = get_or_create_suite(world, repo, sha, reporter.slug)
     run = CheckRun(
         id=world.ids.next("check"),
         name=body["name"],
         head_sha=sha,
         suite_id=suite.id,
-        app_slug=by.slug,
+        app_slug=reporter.slug,
         status="queued",
         started_at=world.clock.now(),
     )
     repo.checks[run.id] = run
     _apply(world, run, body)
     _settle(world, repo, suite)
-    payloads.check_run(world, repo, run, "created", by.user)
+    payloads.check_run(world, repo, run, "created", reporter.user)
     if run.status == "completed":
-        payloads.check_run(world, repo, run, "completed", by.user)
+        payloads.check_run(world, repo, run, "completed", reporter.user)
     return run
 
 
-def update(world: World, repo: Repository, run: CheckRun, body: Json, by: Reporter) -> None:
-    """Change a check run; only the App that made it may."""
-    if run.app_slug != by.slug:
-        raise ApiError(403, f"Invalid app_id: this check run does not belong to {by.slug}")
+def update(world: World, repo: Repository, run: CheckRun, body: Json, reporter: Reporter) -> None:
+    """Change a check run; only the App that created it is allowed to."""
+    if run.app_slug != reporter.slug:
+        raise ApiError(403, f"Invalid app_id: this check run does not belong to {reporter.slug}")
     _check_limits(body)
     was = run.status
     _apply(world, run, body)
     _settle(world, repo, repo.suites[run.suite_id])
     if run.status == "completed" and was != "completed":
-        payloads.check_run(world, repo, run, "completed", by.user)
+        payloads.check_run(world, repo, run, "completed", reporter.user)
 
 
-def suite_of(world: World, repo: Repository, sha: str, slug: str) -> CheckSuite:
-    """The suite of an App on a commit, made if new."""
+def get_or_create_suite(world: World, repo: Repository, sha: str, slug: str) -> CheckSuite:
+    """Return the suite of an App on a commit; create it if it is new."""
     for suite in repo.suites.values():
         if suite.head_sha == sha and suite.app_slug == slug:
             return suite
@@ -73,28 +73,28 @@ def suite_of(world: World, repo: Repository, sha: str, slug: str) -> CheckSuite:
 
 
 def finish_suite(
-    world: World, repo: Repository, sha: str, conclusion: str, by: Reporter
+    world: World, repo: Repository, sha: str, conclusion: str, reporter: Reporter
 ) -> CheckSuite:
-    """A third party's suite (CI) on a commit comes to its conclusion."""
-    suite = suite_of(world, repo, sha, by.slug)
+    """Complete a third party's suite (CI) on a commit."""
+    suite = get_or_create_suite(world, repo, sha, reporter.slug)
     suite.status, suite.conclusion = "completed", conclusion
     suite.updated_at = world.clock.now()
-    payloads.check_suite(world, repo, suite, "completed", by.user)
+    payloads.check_suite(world, repo, suite, "completed", reporter.user)
     return suite
 
 
-def press(world: World, repo: Repository, run: CheckRun, identifier: str, by: User) -> None:
-    """Somebody presses one of the run's buttons; 422 for a button it does not have."""
+def press(world: World, repo: Repository, run: CheckRun, identifier: str, user: User) -> None:
+    """Press a button of a check run; 422 for an unknown button."""
     if identifier not in run.actions:
         raise ApiError(422, f"check run {run.id} has no button {identifier!r}: {list(run.actions)}")
-    payloads.check_run_asked(world, repo, run, by, identifier)
+    payloads.check_run_asked(world, repo, run, user, identifier)
 
 
 def request_suites(world: World, repo: Repository, sha: str, sender: User) -> None:
-    """After a push: a queued suite, and a request, for every App that may write checks."""
+    """Create a suite, and send a request, for every App that may write checks."""
     for installation in world.installations_on(repo):
         if installation.permissions.get("checks") == "write" and not installation.suspended_at:
-            suite = suite_of(world, repo, sha, installation.app.slug)
+            suite = get_or_create_suite(world, repo, sha, installation.app.slug)
             payloads.check_suite_asked(world, repo, suite, "requested", sender)
 
 

@@ -1,4 +1,4 @@
-"""Which issues a text names, and which of them it promises to close: GitHub's keyword rules. Pure."""
+"""GitHub's keyword rules: the issues that a text mentions, and those that it closes (pure)."""
 
 import re
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ class Reference:
     number: int
 
 
-def closing_references(text: str, repository: str) -> tuple[Reference, ...]:
-    """The issues `text` closes by keyword, in order, each once; code and comments do not count."""
+def find_closing_references(text: str, repository: str) -> tuple[Reference, ...]:
+    """Return the issues that `text` closes by keyword, in order, without repetition. Code and comments do not count."""
     return _references(_CLOSING, text, repository)
 
 
-def mentions(text: str, repository: str) -> tuple[Reference, ...]:
-    """Every issue or pull request `text` names, closing or not, in order, each once."""
+def find_mentions(text: str, repository: str) -> tuple[Reference, ...]:
+    """Return every issue or pull request that `text` mentions, in order, without repetition."""
     return _references(_MENTION, text, repository)
 
 
 def _references(pattern: re.Pattern[str], text: str, repository: str) -> tuple[Reference, ...]:
-    found = (
+    references = (
         Reference((m["repo"] or m["urlrepo"] or repository).lower(), int(m["number"][:18]))
         for m in pattern.finditer(_QUOTED.sub(" ", text))
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(references))

@@ -1,4 +1,4 @@
-"""Registering Apps, making repositories, installing the one on the other."""
+"""Registration of Apps, creation of repositories, and installations of Apps on repositories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ DEFAULT_EVENTS = (
 
 @dataclass(frozen=True, slots=True)
 class AppForm:
-    """What one fills in to register an App."""
+    """The form that registers an App."""
 
     slug: str
     webhook_url: str
@@ -47,7 +47,7 @@ class AppForm:
 
 
 def register_app(world: World, form: AppForm) -> AppRecord:
-    """Make an App with a fresh key and its bot account; its hook is pinged if it has a URL."""
+    """Create an App with a new key and a bot account; send a ping if its hook has a URL."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -76,7 +76,7 @@ def register_app(world: World, form: AppForm) -> AppRecord:
 def create_repository(
     world: World, full_name: str, files: Mapping[str, str], default_branch: str, private: bool
 ) -> Repository:
-    """A repository with one commit of `files`; its owner's account is made if new."""
+    """Create a repository with one commit of `files`, and its owner's account if it is new."""
     owner_login, _, name = full_name.partition("/")
     if not owner_login or not name or full_name.lower() in world.repositories:
         raise ApiError(422, f"repository {full_name!r} must be a new owner/name")
@@ -142,12 +142,12 @@ def uninstall(world: World, record: Installation) -> None:
 
 
 def accept_permissions(world: World, record: Installation, permissions: Mapping[str, str]) -> None:
-    """The account accepts new permissions of the App."""
+    """Accept new permissions of the App for its account."""
     record.permissions = dict(permissions)
     record.updated_at = world.clock.now()
     payloads.installation(world, record, "new_permissions_accepted", record.account)
 
 
 def delete_user(user: User) -> None:
-    """Delete an account; what it wrote stays, with a null author."""
+    """Delete an account; its texts stay, with a null author."""
     user.deleted = True

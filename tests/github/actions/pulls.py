@@ -1,4 +1,4 @@
-"""What people do to pull requests: open, push, edit, review, merge, revert. All in real git."""
+"""People's actions on pull requests, made in real git: open, push, edit, review, merge, revert."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,10 +63,10 @@ def add_pull(
     is_there = repo.branches.get(ref) == sha
     _set_head(world, repo, issue, sha)
     if not new.fork and not is_there:
-        _pushed(world, repo, ref, (_NOTHING, sha), author)
+        _send_push(world, repo, ref, (_NOTHING, sha), author)
     world.comparison(repo, issue.pull)  # read once here, so that later requests are fast
     payloads.pull(world, repo, issue, "opened", author)
-    threads.refer(world, repo, issue, new.body, author)
+    threads.add_mentions(world, repo, issue, new.body, author)
     return issue
 
 
@@ -80,7 +80,7 @@ def push(world: World, repo: Repository, issue: Issue, change: Change, force: bo
     _set_head(world, repo, issue, after)
     issue.updated_at = world.clock.now()
     if not pull.is_fork:
-        _pushed(world, repo, pull.head_ref, (before, after), issue.author)
+        _send_push(world, repo, pull.head_ref, (before, after), issue.author)
     payloads.pull(world, repo, issue, "synchronize", issue.author, before=before, after=after)
     return after
 
@@ -103,8 +103,8 @@ def set_draft(world: World, repo: Repository, issue: Issue, draft: bool, sender:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What somebody writes into a review."""
+class ReviewText:
+    """The state, text and line remarks of a review."""
 
     state: str
     """APPROVED, CHANGES_REQUESTED or COMMENTED."""
@@ -113,7 +113,7 @@ class Given:
     """Path, line and text of each remark on a line."""
 
 
-def review(world: World, repo: Repository, issue: Issue, given: Given, author: User) -> Review:
+def review(world: World, repo: Repository, issue: Issue, given: ReviewText, author: User) -> Review:
     """Submit a review."""
     pull = _pull(issue)
     fresh = Review(
@@ -124,7 +124,7 @@ def review(world: World, repo: Repository, issue: Issue, given: Given, author: U
         commit_id=pull.head_sha,
         submitted_at=world.clock.now(),
         comments=tuple(
-            LineComment(world.ids.next("review_comment"), *one) for one in given.comments
+            LineComment(world.ids.next("review_comment"), *remark) for remark in given.comments
         ),
     )
     pull.reviews.append(fresh)
@@ -132,30 +132,30 @@ def review(world: World, repo: Repository, issue: Issue, given: Given, author: U
     return fresh
 
 
-def merge(world: World, repo: Repository, issue: Issue, by: User, method: str) -> str:
-    """Merge by merge, squash or rebase; 405 if it can't, after which nothing has changed."""
+def merge(world: World, repo: Repository, issue: Issue, user: User, method: str) -> str:
+    """Merge by merge, squash or rebase; on 405 nothing has changed."""
     pull = _pull(issue)
     if issue.state != "open" or pull.draft:
         raise ApiError(405, "Pull Request is not mergeable")
     before = branch_tip(repo, pull.base_ref)
-    after = _merged_commit(world, repo, issue, by, method)
+    after = _merge_commit(world, repo, issue, user, method)
     now = world.clock.now()
-    pull.merged_at, pull.merged_by, pull.merge_commit_sha = now, by, after
+    pull.merged_at, pull.merged_by, pull.merge_commit_sha = now, user, after
     pull.merged_onto = before
-    issue.state, issue.closed_at, issue.closed_by, issue.updated_at = "closed", now, by, now
-    threads.add_event(world, issue, "merged", by).commit_id = after
-    threads.add_event(world, issue, "closed", by)
+    issue.state, issue.closed_at, issue.closed_by, issue.updated_at = "closed", now, user, now
+    threads.add_event(world, issue, "merged", user).commit_id = after
+    threads.add_event(world, issue, "closed", user)
     move_branch(world, repo, pull.base_ref, after)
-    payloads.pull(world, repo, issue, "closed", by)
-    _pushed(world, repo, pull.base_ref, (before, after), by)
+    payloads.pull(world, repo, issue, "closed", user)
+    _send_push(world, repo, pull.base_ref, (before, after), user)
     if pull.base_ref == repo.default_branch:
-        for other_repo, other in threads.closes(world, repo, issue):
-            threads.set_state(world, other_repo, other, "closed", by)
+        for closed_repo, closed_issue in threads.find_closed_issues(world, repo, issue):
+            threads.set_state(world, closed_repo, closed_issue, "closed", user)
     return after
 
 
-def revert(world: World, repo: Repository, issue: Issue, by: User) -> Issue:
-    """Open the pull request GitHub's Revert button opens."""
+def revert(world: World, repo: Repository, issue: Issue, user: User) -> Issue:
+    """Open the pull request that GitHub's Revert button opens."""
     pull = _pull(issue)
     if pull.merge_commit_sha is None or pull.merged_onto is None:
         raise ApiError(422, f"Pull request #{issue.number} is not merged, so it cannot be reverted")
@@ -164,7 +164,7 @@ def revert(world: World, repo: Repository, issue: Issue, by: User) -> Issue:
     undone = (pull.merge_commit_sha, pull.merged_onto)
     try:
         sha = world.git(repo).transplant(
-            branch_tip(repo, pull.base_ref), undone, message, world.signature(by)
+            branch_tip(repo, pull.base_ref), undone, message, world.signature(user)
         )
     except GitError as error:
         raise ApiError(422, f"#{issue.number} cannot be reverted cleanly: {error}") from error
@@ -175,7 +175,7 @@ def revert(world: World, repo: Repository, issue: Issue, by: User) -> Issue:
         base=pull.base_ref,
         fork=False,
     )
-    return add_pull(world, repo, new, (f"revert-{issue.number}-{pull.head_ref}", sha), by)
+    return add_pull(world, repo, new, (f"revert-{issue.number}-{pull.head_ref}", sha), user)
 
 
 def commit_on_branch(
@@ -187,14 +187,14 @@ def commit_on_branch(
     parent = before or repo.branches.get(repo.default_branch)
     after = world.git(repo).commit_files(parent, files, message, world.signature(author))
     move_branch(world, repo, branch, after)
-    _pushed(world, repo, branch, (before or _NOTHING, after), author)
+    _send_push(world, repo, branch, (before or _NOTHING, after), author)
     return after
 
 
-def create_branch(world: World, repo: Repository, branch: str, sha: str, by: User) -> None:
-    """Push a commit that exists as a new branch."""
+def create_branch(world: World, repo: Repository, branch: str, sha: str, user: User) -> None:
+    """Create a branch at an existing commit."""
     move_branch(world, repo, branch, sha)
-    _pushed(world, repo, branch, (_NOTHING, sha), by)
+    _send_push(world, repo, branch, (_NOTHING, sha), user)
 
 
 def move_branch(world: World, repo: Repository, branch: str, sha: str) -> None:
@@ -205,15 +205,17 @@ def move_branch(world: World, repo: Repository, branch: str, sha: str) -> None:
 
 
 def branch_tip(repo: Repository, branch: str) -> str:
-    """The commit a branch points at; 422 for an unknown branch."""
+    """Return the commit of a branch; 422 for an unknown branch."""
     if branch not in repo.branches:
         raise ApiError(422, f"Branch {branch!r} does not exist in {repo.full_name}")
     return repo.branches[branch]
 
 
-def _pushed(world: World, repo: Repository, branch: str, ends: tuple[str, str], by: User) -> None:
-    payloads.push(world, repo, branch, ends, by)
-    checks.request_suites(world, repo, ends[1], by)
+def _send_push(
+    world: World, repo: Repository, branch: str, ends: tuple[str, str], user: User
+) -> None:
+    payloads.push(world, repo, branch, ends, user)
+    checks.request_suites(world, repo, ends[1], user)
 
 
 def _pull(issue: Issue) -> Pull:
@@ -245,16 +247,16 @@ def _set_head(world: World, repo: Repository, issue: Issue, sha: str) -> None:
         repo.branches[pull.head_ref] = sha
 
 
-def _merged_commit(world: World, repo: Repository, issue: Issue, by: User, method: str) -> str:
+def _merge_commit(world: World, repo: Repository, issue: Issue, user: User, method: str) -> str:
     pull = _pull(issue)
     git = world.git(repo)
     base = branch_tip(repo, pull.base_ref)
-    who = world.signature(by)
-    tree = git.merged_tree(base, pull.head_sha)
+    who = world.signature(user)
+    tree = git.merge_trees(base, pull.head_sha)
     if tree is None:
         raise ApiError(405, "Pull Request has merge conflicts")
     if method == "rebase":
-        return _rebased(world, repo, issue, base)
+        return _rebase(world, repo, issue, base)
     if method == "squash":
         return git.commit_tree(tree, [base], f"{issue.title} (#{issue.number})", who)
     if method != "merge":
@@ -266,8 +268,8 @@ def _merged_commit(world: World, repo: Repository, issue: Issue, by: User, metho
     return git.commit_tree(tree, [base, pull.head_sha], message, who)
 
 
-def _rebased(world: World, repo: Repository, issue: Issue, base: str) -> str:
-    """Each of the head's commits again, on the base's tip."""
+def _rebase(world: World, repo: Repository, issue: Issue, base: str) -> str:
+    """Repeat each commit of the head on the base's tip."""
     git, tip = world.git(repo), base
     who = world.signature(issue.author)
     for info in world.changes.compare(git, base, _pull(issue).head_sha).ahead:

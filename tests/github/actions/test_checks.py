@@ -1,4 +1,4 @@
-"""Check runs: made and updated by the bot, with GitHub's limits, and how they roll up."""
+"""Check runs: creation, updates, GitHub's limits, and the combined state of a commit."""
 
 import pytest
 from github import GithubException
@@ -11,8 +11,8 @@ ROLLUP = """query($o:String!,$n:String!,$k:Int!){repository(owner:$o,name:$n){pu
 
 def rollup(scene, number):
     owner, name = scene.repo.full_name.split("/")
-    found = scene.graphql(ROLLUP, o=owner, n=name, k=number)["data"]["repository"]["pullRequest"]
-    return found["commits"]["nodes"][0]["commit"]["statusCheckRollup"]
+    answer = scene.graphql(ROLLUP, o=owner, n=name, k=number)["data"]["repository"]["pullRequest"]
+    return answer["commits"]["nodes"][0]["commit"]["statusCheckRollup"]
 
 
 def test_the_bot_makes_and_finishes_a_check_run(scene):
@@ -69,11 +69,11 @@ def test_fifty_annotations_go_with_one_call(scene):
 
 
 def test_only_its_own_app_may_change_a_run(scene, github):
-    other = make_scene(github, webhook_secret="other")
-    github.add_repositories(other.installation, [scene.repo])
+    outsider = make_scene(github, webhook_secret="other")
+    github.add_repositories(outsider.installation, [scene.repo])
     pull = scene.fix("x = 1\n")
     run = scene.bot_repo().create_check_run("r4p", pull.head_sha)
-    client = other.http(other.token())
+    client = outsider.http(outsider.token())
     refused = client.patch(scene.path(f"/check-runs/{run.id}"), json={"name": "mine"})
     assert refused.status_code == 403
 

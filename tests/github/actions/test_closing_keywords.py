@@ -1,10 +1,10 @@
-"""Which texts close or mention which issues: keywords in every spelling, and what does not count."""
+"""Texts that close or mention issues: keywords in every spelling, and texts that do not count."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.github.actions.closing_keywords import Reference, closing_references, mentions
+from tests.github.actions.closing_keywords import Reference, find_closing_references, find_mentions
 
 HERE = "acme/tool"
 
@@ -16,7 +16,7 @@ HERE = "acme/tool"
 @pytest.mark.parametrize("form", ["{} #7", "{}: #7", "{} acme/tool#7", "{} GH-7"])
 def test_every_keyword_closes_in_every_form(keyword, form):
     for word in (keyword, keyword.upper(), keyword.capitalize()):
-        assert closing_references(form.format(word), HERE) == (Reference(HERE, 7),)
+        assert find_closing_references(form.format(word), HERE) == (Reference(HERE, 7),)
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,18 @@ def test_every_keyword_closes_in_every_form(keyword, form):
     ],
 )
 def test_this_closes_nothing(text):
-    assert closing_references(text, HERE) == ()
+    assert find_closing_references(text, HERE) == ()
 
 
 def test_the_keyword_is_needed_before_each_issue():
     text = "Fixes #1, #2 and closes #3, resolves other/repo#4; fixes #1"
     expected = (Reference(HERE, 1), Reference(HERE, 3), Reference("other/repo", 4))
-    assert closing_references(text, HERE) == expected
+    assert find_closing_references(text, HERE) == expected
 
 
 def test_a_url_closes_too():
     text = "Fixes http://127.0.0.1:80/Acme/Tool/issues/12"
-    assert closing_references(text, HERE) == (Reference(HERE, 12),)
+    assert find_closing_references(text, HERE) == (Reference(HERE, 12),)
 
 
 def test_mentions_are_found_with_and_without_a_keyword():
@@ -59,11 +59,11 @@ def test_mentions_are_found_with_and_without_a_keyword():
         Reference("other/repo", 3),
         Reference("a/b", 4),
     )
-    assert mentions(text, HERE) == expected
+    assert find_mentions(text, HERE) == expected
 
 
 @given(st.text(alphabet="fixes #:7acme/tool`<!->\n", max_size=60))
 def test_what_closes_an_issue_also_mentions_it(text):
-    closing = {r.number for r in closing_references(text, HERE)}
-    assert closing <= {r.number for r in mentions(text.replace("s#", "s #"), HERE)} | closing
-    assert len(closing_references(text, HERE)) == len(set(closing_references(text, HERE)))
+    closing = {r.number for r in find_closing_references(text, HERE)}
+    assert closing <= {r.number for r in find_mentions(text.replace("s#", "s #"), HERE)} | closing
+    assert len(find_closing_references(text, HERE)) == len(set(find_closing_references(text, HERE)))

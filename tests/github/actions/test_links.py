@@ -1,4 +1,4 @@
-"""Which pull requests GitHub says address an issue: closing references, manual links, mentions."""
+"""Links between pull requests and an issue: closing references, manual links, mentions."""
 
 from tests.github.conftest import make_scene
 
@@ -23,13 +23,13 @@ def ask(scene, query, number, **more):
 
 
 def closed_by(scene, number, *, closed_too=True):
-    found = ask(scene, CLOSED_BY, number, all=closed_too)["issue"]
-    return [n["number"] for n in found["closedByPullRequestsReferences"]["nodes"]]
+    answer = ask(scene, CLOSED_BY, number, all=closed_too)["issue"]
+    return [n["number"] for n in answer["closedByPullRequestsReferences"]["nodes"]]
 
 
 def closes(scene, number):
-    found = ask(scene, CLOSES, number)["pullRequest"]["closingIssuesReferences"]["nodes"]
-    return [(n["repository"]["nameWithOwner"], n["number"]) for n in found]
+    answer = ask(scene, CLOSES, number)["pullRequest"]["closingIssuesReferences"]["nodes"]
+    return [(n["repository"]["nameWithOwner"], n["number"]) for n in answer]
 
 
 def timeline(scene, number):
@@ -84,18 +84,18 @@ def test_a_closed_pull_request_is_listed_only_on_request(scene):
 
 def test_any_mention_leaves_one_cross_reference(scene):
     issue = scene.repo.open_issue("Bug")
-    other = scene.repo.open_issue("Related", f"Like #{issue}")
-    scene.repo.comment(other, f"again #{issue}")
+    outside = scene.repo.open_issue("Related", f"Like #{issue}")
+    scene.repo.comment(outside, f"again #{issue}")
     pull = scene.fix("x = 1\n", body=f"Fixes #{issue}")
     shown = [(e["source"]["number"], e["willCloseTarget"]) for e in timeline(scene, issue)]
-    assert shown == [(other, False), (pull.number, True)]
+    assert shown == [(outside, False), (pull.number, True)]
 
 
 def test_a_pull_request_elsewhere_closes_across_repositories(scene, github):
-    other = make_scene(github)
+    outside = make_scene(github)
     issue = scene.repo.open_issue("Bug")
-    pull = other.fix("x = 1\n", body=f"Fixes {scene.repo.full_name}#{issue}")
-    assert closes(other, pull.number) == [(scene.repo.full_name, issue)]
+    pull = outside.fix("x = 1\n", body=f"Fixes {scene.repo.full_name}#{issue}")
+    assert closes(outside, pull.number) == [(scene.repo.full_name, issue)]
     (event,) = timeline(scene, issue)
     assert (event["isCrossRepository"], event["source"]["number"]) == (True, pull.number)
 

@@ -20,7 +20,7 @@ def test_a_merge_brings_the_change_to_the_default_branch(scene, method):
     pull = scene.fix("x = 1\n")
     second = scene.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
     tip = scene.repo.commit({"other": "moved\n"})
-    sha = scene.repo.merge(pull.number, by="ann", method=method)
+    sha = scene.repo.merge(pull.number, user="ann", method=method)
     assert text(scene) == "x = 2\n"
     shown = scene.bot_repo().get_pull(pull.number)
     assert (shown.merged, shown.merge_commit_sha, shown.merged_by.login) == (True, sha, "ann")

@@ -1,8 +1,8 @@
-"""What people and Apps do to issues and comments, with the events and links that follow."""
+"""Actions of people and Apps on issues and comments, with the events and links that follow."""
 
 from dataclasses import dataclass
 
-from tests.github.actions.closing_keywords import Reference, closing_references, mentions
+from tests.github.actions.closing_keywords import Reference, find_closing_references, find_mentions
 from tests.github.objects.issues import REACTIONS
 from tests.github.webhooks import payloads
 from tests.github.world.http_values import ApiError, invalid
@@ -22,7 +22,7 @@ MAX_BODY = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes: an account, and the App it writes through, if any."""
+    """The account that writes, and the App through which it writes, if any."""
 
     user: User
     app: AppRecord | None = None
@@ -32,12 +32,12 @@ def open_issue(world: World, repo: Repository, title: str, body: str, author: Us
     """Open an issue."""
     issue = new_issue(world, repo, title, body, author)
     payloads.issue(world, repo, issue, "opened", author)
-    refer(world, repo, issue, body, author)
+    add_mentions(world, repo, issue, body, author)
     return issue
 
 
 def new_issue(world: World, repo: Repository, title: str, body: str, author: User) -> Issue:
-    """The record of a fresh issue or pull request under the next number; no event."""
+    """Create the record of an issue or pull request under the next number, without an event."""
     check_body(body, "Issue")
     now = world.clock.now()
     number = max(repo.issues, default=0) + 1
@@ -47,7 +47,7 @@ def new_issue(world: World, repo: Repository, title: str, body: str, author: Use
 
 
 def edit(world: World, repo: Repository, issue: Issue, sender: User, **texts: str | None) -> None:
-    """Change title or body; a None is left as it is."""
+    """Change title or body; None keeps the old text."""
     changes = {}
     for name, new in texts.items():
         if new is not None and new != getattr(issue, name):
@@ -56,11 +56,11 @@ def edit(world: World, repo: Repository, issue: Issue, sender: User, **texts: st
     issue.updated_at = world.clock.now()
     send = payloads.pull if issue.pull else payloads.issue
     send(world, repo, issue, "edited", sender, changes=changes)
-    refer(world, repo, issue, issue.body, sender)
+    add_mentions(world, repo, issue, issue.body, sender)
 
 
 def set_state(world: World, repo: Repository, issue: Issue, state: str, sender: User) -> None:
-    """Close or reopen an issue or pull request; the same state again is nothing."""
+    """Close or reopen an issue or pull request; the same state again does nothing."""
     if issue.state == state:
         return
     closing = state == "closed"
@@ -89,7 +89,7 @@ def add_comment(world: World, repo: Repository, issue: Issue, body: str, author:
     repo.comments[comment.id] = comment
     issue.updated_at = now
     payloads.comment(world, repo, comment, "created", author.user)
-    refer(world, repo, issue, body, author.user)
+    add_mentions(world, repo, issue, body, author.user)
     return comment
 
 
@@ -99,7 +99,7 @@ def edit_comment(world: World, repo: Repository, comment: Comment, body: str, se
     old, comment.body, comment.updated_at = comment.body, body, world.clock.now()
     changes = {"body": {"from": old}}
     payloads.comment(world, repo, comment, "edited", sender, changes=changes)
-    refer(world, repo, repo.issues[comment.number], body, sender)
+    add_mentions(world, repo, repo.issues[comment.number], body, sender)
 
 
 def delete_comment(world: World, repo: Repository, comment: Comment, sender: User) -> None:
@@ -109,7 +109,7 @@ def delete_comment(world: World, repo: Repository, comment: Comment, sender: Use
 
 
 def react(world: World, comment: Comment, content: str, user: User) -> tuple[Reaction, bool]:
-    """React to a comment; the second value says whether the reaction is new. No event exists."""
+    """React to a comment. The second value is True for a new reaction. GitHub sends no event."""
     if content not in REACTIONS:
         raise invalid("Reaction", "content")
     for given in comment.reactions:
@@ -143,56 +143,62 @@ def add_event(
     return event
 
 
-def refer(world: World, repo: Repository, source: Issue, text: str, actor: User) -> None:
-    """Note on every issue that `text` mentions, once, that `source` mentions it."""
+def add_mentions(world: World, repo: Repository, source: Issue, text: str, actor: User) -> None:
+    """Add an event to every issue that `text` mentions, once for each `source`."""
     origin = Reference(repo.full_name.lower(), source.number)
-    for target in mentions(text, repo.full_name):
-        other = world.repositories.get(target.repository)
-        issue = other.issues.get(target.number) if other else None
+    for target in find_mentions(text, repo.full_name):
+        target_repo = world.repositories.get(target.repository)
+        issue = target_repo.issues.get(target.number) if target_repo else None
         if issue is None or target == origin:
             continue
-        known = (
+        is_noted = (
             e.kind == "cross-referenced"
             and (e.source_repository, e.source_number) == (origin.repository, origin.number)
             for e in issue.timeline
         )
-        if not any(known):
+        if not any(is_noted):
             add_event(world, issue, "cross-referenced", actor, origin)
 
 
-def closes(world: World, repo: Repository, issue: Issue) -> list[tuple[Repository, Issue]]:
-    """What a pull request closes when merged: by keyword (default branch only), and by hand."""
+def find_closed_issues(
+    world: World, repo: Repository, issue: Issue
+) -> list[tuple[Repository, Issue]]:
+    """Return the issues that a merge closes: by keyword (default branch only) or by a manual link."""
     pull = issue.pull
     targets: list[Reference] = []
     if pull is not None and pull.base_ref == repo.default_branch:
-        targets += closing_references(issue.body, repo.full_name)
+        targets += find_closing_references(issue.body, repo.full_name)
     targets += [
-        Reference(repo.full_name.lower(), other.number)
-        for other in repo.issues.values()
-        if issue.number in other.linked_pulls
+        Reference(repo.full_name.lower(), candidate.number)
+        for candidate in repo.issues.values()
+        if issue.number in candidate.linked_pulls
     ]
-    found = []
+    issues = []
     for target in dict.fromkeys(targets):
         other_repo = world.repositories.get(target.repository)
         other_issue = other_repo.issues.get(target.number) if other_repo else None
         if other_repo and other_issue and other_issue.pull is None and not other_issue.deleted:
-            found.append((other_repo, other_issue))
-    return found
+            issues.append((other_repo, other_issue))
+    return issues
 
 
-def closed_by(world: World, repo: Repository, issue: Issue) -> list[tuple[Repository, Issue]]:
-    """The pull requests, open or not, that close an issue when merged; oldest first."""
+def find_closing_pulls(
+    world: World, repo: Repository, issue: Issue
+) -> list[tuple[Repository, Issue]]:
+    """Return the pull requests that would close an issue, open or not, oldest first."""
     return [
-        (other_repo, other)
+        (other_repo, candidate)
         for other_repo in world.repositories.values()
-        for other in other_repo.issues.values()
-        if other.pull is not None
-        and any(r is repo and i is issue for r, i in closes(world, other_repo, other))
+        for candidate in other_repo.issues.values()
+        if candidate.pull is not None
+        and any(
+            r is repo and i is issue for r, i in find_closed_issues(world, other_repo, candidate)
+        )
     ]
 
 
 def check_body(body: str, resource: str) -> None:
-    """422 for a text over GitHub's limit."""
+    """Raise 422 for a text over GitHub's limit."""
     if len(body) > MAX_BODY:
         raise invalid(
             resource, "body", "custom", f"body is too long (maximum is {MAX_BODY} characters)"

@@ -8,7 +8,7 @@ from typing import Any
 from tests.github.contract import exceptions, graphql, headers, routes
 from tests.github.contract.closing import close, close_root
 from tests.github.contract.dialect import Schema
-from tests.github.contract.documents import stored_json, stored_toml
+from tests.github.contract.documents import read_json, read_toml
 from tests.github.contract.exceptions import Body, DeclaredElsewhere
 from tests.github.contract.headers import Paging
 from tests.github.contract.requests import body_problems, parameter_problems
@@ -39,10 +39,10 @@ class Contract:
     @classmethod
     def load(cls) -> "Contract":
         """Read the stored schemas; the validators compile when they are first needed."""
-        rest = stored_json("rest.json")
-        webhooks = stored_json("webhooks.json.xz")
+        rest = read_json("rest.json")
+        webhooks = read_json("webhooks.json.xz")
         schemas = rest["components"]["schemas"]
-        entries = stored_toml("exceptions.toml")["exception"]
+        entries = read_toml("exceptions.toml")["exception"]
         return cls(
             rest=Validators.of(
                 "rest", {name: close(item, schemas) for name, item in schemas.items()}
@@ -51,12 +51,12 @@ class Contract:
             webhooks=Validators.of("webhooks", webhooks["components"]["schemas"]),
             known_routes=routes.routes(rest["paths"]),
             events=webhooks["webhooks"],
-            examples=stored_json("examples.json.xz"),
+            examples=read_json("examples.json.xz"),
             exceptions=tuple(DeclaredElsewhere.parse(entry) for entry in entries),
         )
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """The operation of a path without `/api/v3`, or None where GitHub or this contract has none."""
+        """Return the operation of a path without `/api/v3`, or None if there is none."""
         return routes.find(self.known_routes, method, path)
 
     def operations(self) -> dict[str, tuple[str, str]]:
@@ -75,17 +75,17 @@ class Contract:
         headers_: Mapping[str, str],
         body: bytes,
     ) -> list[Violation]:
-        """What GitHub would refuse, or ignore in silence, in a request of the bot."""
+        """List the parts of a request that GitHub would refuse or silently ignore."""
         if routes.is_git(path):
             return []
         if path == graphql.PATH:
-            return graphql.request_violations(headers.lowered(headers_), body)
+            return graphql.check_request(headers.lower_names(headers_), body)
         operation = self.operation(method, path)
         if operation is None:
             return [_unknown("request", method, path)]
-        sent = headers.lowered(headers_)
+        sent = headers.lower_names(headers_)
         problems = [
-            *headers.request_problems(sent),
+            *headers.check_request_headers(sent),
             *parameter_problems(self.rest, operation, query),
             *body_problems(self.rest, operation, sent, body),
         ]
@@ -101,12 +101,12 @@ class Contract:
         body: bytes,
         query: Mapping[str, str] | None = None,
     ) -> list[Violation]:
-        """What GitHub would not have answered; `query` is the request's, for lists in pages."""
+        """List the parts of an answer that GitHub would not send; `query` is the request's."""
         if routes.is_git(path):
             return []
-        sent = headers.lowered(headers_)
+        sent = headers.lower_names(headers_)
         if path == graphql.PATH:
-            return graphql.response_violations(status, sent, body)
+            return graphql.check_response(status, sent, body)
         operation = self.operation(method, path)
         if operation is None:
             return [_unknown("response", method, path)]
@@ -121,20 +121,20 @@ class Contract:
     def check_webhook(
         self, event: str, headers_: Mapping[str, str], body: bytes
     ) -> list[Violation]:
-        """What GitHub would not have delivered to an App."""
-        sent = headers.lowered(headers_)
+        """List the parts of a delivery that GitHub would not send to an App."""
+        sent = headers.lower_names(headers_)
         try:
             payload = parse(body)
         except NotJson as error:
             return [Violation(f"webhook {event}", str(error))]
         action = payload.get("action", "") if isinstance(payload, dict) else ""
         where = f"webhook {event} {action}".rstrip()
-        known = self.events.get(event, {})
-        expected = known.get(action) or known.get("")
+        actions = self.events.get(event, {})
+        expected = actions.get(action) or actions.get("")
         if expected is None:
             return [Violation(where, "the contract knows no such event and action")]
         problems = [f"no {name}" for name in expected["headers"] if name.lower() not in sent]
-        problems += headers.delivery_problems(event, sent)
+        problems += headers.check_delivery_headers(event, sent)
         problems += self.webhooks.errors(f"{event} {action}", expected["schema"], payload)
         if event != "ping" and "installation" not in payload:
             problems.append("no installation: every delivery to an App names it")
@@ -158,16 +158,16 @@ class Contract:
         media = headers.media_type(sent)
         declared = operation.definition["responses"].get(str(status))
         if declared is not None and not declared["content"]:
-            return exceptions.body_problems(Body.NONE, body) if status != 302 else []
+            return exceptions.check_body(Body.NONE, body) if status != 302 else []
         if declared is not None and media in declared["content"]:
             if media in exceptions.DECLARED_TEXTS:
-                return exceptions.body_problems(exceptions.DECLARED_TEXTS[media], body)
+                return exceptions.check_body(exceptions.DECLARED_TEXTS[media], body)
             schema = declared["content"][media]["schema"]
             return self._json_problems(f"{operation.id} {status} {media}", schema, status, body)
         excepted = exceptions.find(self.exceptions, operation.id, status, media)
         if excepted is not None:
             self.used.add(excepted.id)
-            return exceptions.body_problems(excepted.body, body)
+            return exceptions.check_body(excepted.body, body)
         if declared is not None:
             return [f"media type {media!r} is not among {sorted(declared['content'])}"]
         return [f"status {status} is not declared: {sorted(operation.definition['responses'])}"]
@@ -180,7 +180,7 @@ class Contract:
         except NotJson as error:
             return [str(error)]
         if status >= 400:
-            return self.rest.errors(key, schema, value) + exceptions.error_problems(body.decode())
+            return self.rest.errors(key, schema, value) + exceptions.check_error(body.decode())
         return self.rest.errors(key, close_root(schema, self.schemas), value)
 
 
@@ -190,17 +190,17 @@ def _unknown(what: str, method: str, path: str) -> Violation:
 
 def _header_problems(operation: Operation, status: int, sent: Mapping[str, str]) -> Iterator[str]:
     counted = status < 500 and status != 401 and not operation.template.startswith("/app")
-    yield from headers.common_problems(sent, rate_limited=counted)
+    yield from headers.check_common_headers(sent, rate_limited=counted)
     content_type = sent.get("content-type", "")
     if content_type.startswith("application/json") and "charset=utf-8" not in content_type.lower():
         yield f"Content-Type is {content_type!r}, without charset=utf-8"
     if status == 304 or (
         operation.method == "GET" and status == 200 and operation.id != "rate-limit/get"
     ):
-        yield from headers.etag_problems(sent)
+        yield from headers.check_etag(sent)
     declared = operation.definition["responses"].get(str(status), {})
     if "Location" in declared.get("headers", ()) or status in (301, 302, 307):
-        yield from headers.location_problems(sent)
+        yield from headers.check_location(sent)
 
 
 def _paging_problems(
@@ -215,11 +215,11 @@ def _paging_problems(
         return
     paging = _paging(body, query)
     if paging is not None:
-        yield from headers.link_problems(sent, paging)
+        yield from headers.check_link(sent, paging)
 
 
 def _paging(body: bytes, query: Mapping[str, str]) -> Paging | None:
-    """None where the body is no list: its own problems are told elsewhere."""
+    """Return the facts for the Link header, or None if the body is no list."""
     try:
         value = parse(body)
         page, per_page = int(query.get("page", 1)), min(int(query.get("per_page", 30)), 100)

@@ -12,28 +12,30 @@ _ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 
 
 def close(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
-    """The schema with everything below its own level closed; its own level is the referrer's."""
+    """Close every level of the schema below its own; the schema that refers to it closes that one."""
     return rewrite(schema, lambda node: _with_closed_children(node, schemas))
 
 
 def close_root(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
-    """The schema closed at all levels."""
-    return _closed(close(schema, schemas), schemas)
+    """Close the schema at all levels."""
+    return _close_level(close(schema, schemas), schemas)
 
 
 def _with_closed_children(node: Schema, schemas: Mapping[str, Schema]) -> Schema:
     changed = dict(node)
     if "properties" in node:
         properties = node["properties"]
-        changed["properties"] = {name: _closed(item, schemas) for name, item in properties.items()}
+        changed["properties"] = {
+            name: _close_level(item, schemas) for name, item in properties.items()
+        }
     for key in ("items", "additionalProperties"):
         if isinstance(node.get(key), dict):
-            changed[key] = _closed(node[key], schemas)
+            changed[key] = _close_level(node[key], schemas)
     return changed
 
 
-def _closed(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
-    """Not closed if some alternative is an object of no stated properties: anything goes there."""
+def _close_level(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
+    """Close one level, unless an alternative is an object without declared properties."""
     objects = [item for item in _leaves(schema, schemas, frozenset()) if _may_be_object(item)]
     if "additionalProperties" in schema or not objects:
         return schema
@@ -49,7 +51,7 @@ def _may_be_object(schema: Schema) -> bool:
 def _leaves(
     schema: Schema, schemas: Mapping[str, Schema], seen: frozenset[str]
 ) -> Iterator[Schema]:
-    """The schemas without alternatives that this one is made of, references followed."""
+    """Return the alternatives of a schema, with references followed."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     if name and name not in seen:
         yield from _leaves(schemas[name], schemas, seen | {name})

@@ -34,19 +34,19 @@ def rewrite(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
 
 def references(schema: Schema) -> Iterator[str]:
     """Every `$ref` in the schema, in order of appearance, repetitions included."""
-    found: list[str] = []
+    targets: list[str] = []
 
     def note(node: Schema) -> Schema:
         if "$ref" in node:
-            found.append(node["$ref"])
+            targets.append(node["$ref"])
         return node
 
     rewrite(schema, note)
-    yield from found
+    yield from targets
 
 
 def without_nullable(schema: Schema) -> Schema:
-    """One OpenAPI 3.0 schema with `nullable: true` spelt as a union with null.
+    """An OpenAPI 3.0 schema with `nullable: true` spelt as a union with null.
 
     GitHub marks enums nullable without listing null among the values, which by the letter of
     OpenAPI 3.0.3 would forbid null; what GitHub sends and documents is that null is allowed.
@@ -66,7 +66,7 @@ def without_nullable(schema: Schema) -> Schema:
 
 
 def absolute_references(schema: Schema, base: str) -> Schema:
-    """One schema whose `#/...` reference names the document it points into."""
+    """A schema whose `#/...` reference names the document it points into."""
     if str(schema.get("$ref", "")).startswith("#"):
         return {**schema, "$ref": base + schema["$ref"]}
     return schema

@@ -9,17 +9,17 @@ from typing import Any
 _SCHEMAS = files("tests.github") / "schemas"
 
 
-def stored_bytes(name: str) -> bytes:
-    """The content of one file, decompressed if its name ends in `.xz`."""
+def read_bytes(name: str) -> bytes:
+    """Read a file, and decompress it if its name ends in `.xz`."""
     content = (_SCHEMAS / name).read_bytes()
     return lzma.decompress(content) if name.endswith(".xz") else content
 
 
-def stored_json(name: str) -> Any:
-    """The same, parsed."""
-    return json.loads(stored_bytes(name))
+def read_json(name: str) -> Any:
+    """Read a file and parse it as JSON."""
+    return json.loads(read_bytes(name))
 
 
-def stored_toml(name: str) -> dict[str, Any]:
-    """The same, parsed as TOML."""
-    return tomllib.loads(stored_bytes(name).decode())
+def read_toml(name: str) -> dict[str, Any]:
+    """Read a file and parse it as TOML."""
+    return tomllib.loads(read_bytes(name).decode())

@@ -1,4 +1,4 @@
-"""Answers GitHub gives without declaring them, and what their bodies must look like (pure)."""
+"""Answers that GitHub gives without declaring them, and the form of their bodies (pure)."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Body(StrEnum):
-    """What an answer carries where no JSON schema says so."""
+    """The kind of body of an answer without a JSON schema."""
 
     NONE = "none"
     ERROR = "error"
@@ -21,7 +21,7 @@ class Body(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredElsewhere:
-    """One entry of `exceptions.toml`."""
+    """An entry of `exceptions.toml`."""
 
     id: str
     operations: frozenset[str]
@@ -44,7 +44,7 @@ class DeclaredElsewhere:
         )
 
     def covers(self, operation_id: str, status: int, media_type: str) -> bool:
-        """Whether this answer of this operation is meant; no media type is spelt ""."""
+        """Return whether the entry covers this answer; "" stands for no media type."""
         return (
             status in self.statuses
             and (operation_id in self.operations or "*" in self.operations)
@@ -63,12 +63,12 @@ DECLARED_TEXTS = {
 def find(
     entries: Iterable[DeclaredElsewhere], operation_id: str, status: int, media_type: str
 ) -> DeclaredElsewhere | None:
-    """The first entry that covers the answer."""
+    """Return the first entry that covers the answer."""
     return next((item for item in entries if item.covers(operation_id, status, media_type)), None)
 
 
-def body_problems(kind: Body, body: bytes) -> list[str]:
-    """What is wrong with a body that no schema describes."""
+def check_body(kind: Body, body: bytes) -> list[str]:
+    """List the problems of a body that no schema describes."""
     if kind is Body.NONE:
         return ["has a body, but must have none"] if body else []
     try:
@@ -76,15 +76,15 @@ def body_problems(kind: Body, body: bytes) -> list[str]:
     except UnicodeDecodeError as error:
         return [f"body is not UTF-8: {error}"]
     if kind is Body.ERROR:
-        return error_problems(text)
+        return check_error(text)
     starts = {Body.DIFF: "diff --git ", Body.PATCH: "From ", Body.HTML: "<"}
     if kind in starts and text and not text.lstrip().startswith(starts[kind]):
         return [f"body should start with {starts[kind]!r}, not {text[:20]!r}"]
     return []
 
 
-def error_problems(text: str) -> list[str]:
-    """What is wrong with GitHub's error envelope."""
+def check_error(text: str) -> list[str]:
+    """List the problems of an error body."""
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""GraphQL requests and answers against GitHub's public schema; nothing is executed here."""
+"""Checks of GraphQL requests and answers against GitHub's public schema, without executing them."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -17,7 +17,7 @@ from graphql import (
 )
 
 from tests.github.contract import headers
-from tests.github.contract.documents import stored_bytes
+from tests.github.contract.documents import read_bytes
 from tests.github.contract.selection import Selection
 from tests.github.contract.strict_json import NotJson
 from tests.github.contract.strict_json import parse as parse_json
@@ -28,12 +28,12 @@ PATH = "/graphql"
 
 @cache
 def graphql_schema() -> GraphQLSchema:
-    """GitHub's whole public schema; the first call takes about a second."""
-    return build_schema(stored_bytes("schema.graphql.xz").decode(), assume_valid=True)
+    """Return GitHub's whole public schema; the first call takes about a second."""
+    return build_schema(read_bytes("schema.graphql.xz").decode(), assume_valid=True)
 
 
-def request_violations(sent: Mapping[str, str], body: bytes) -> list[Violation]:
-    """What GitHub would refuse in a GraphQL call; header names in lower case."""
+def check_request(sent: Mapping[str, str], body: bytes) -> list[Violation]:
+    """List what GitHub would refuse in a GraphQL call; header names in lower case."""
     problems = [] if sent.get("user-agent") else ["no User-Agent"]
     if headers.media_type(sent) != "application/json":
         problems.append(f"Content-Type is {headers.media_type(sent)!r}, not 'application/json'")
@@ -45,8 +45,8 @@ def request_violations(sent: Mapping[str, str], body: bytes) -> list[Violation]:
     return [Violation("request POST /graphql", problem) for problem in problems]
 
 
-def response_violations(status: int, sent: Mapping[str, str], body: bytes) -> list[Violation]:
-    """What is wrong with the envelope; `check_graphql` looks at the data."""
+def check_response(status: int, sent: Mapping[str, str], body: bytes) -> list[Violation]:
+    """List the problems of an answer's envelope; `check_graphql` checks the data."""
     return [
         Violation(f"response POST /graphql {status}", problem)
         for problem in _envelope_problems(status, sent, body)
@@ -54,7 +54,7 @@ def response_violations(status: int, sent: Mapping[str, str], body: bytes) -> li
 
 
 def check_graphql(request: bytes, response: bytes) -> list[Violation]:
-    """Whether the data of an answer is what the request selected, in the schema's types.
+    """Return whether the data of an answer is what the request selected, in the schema's types.
 
     A null where the schema demands a value is a violation unless the answer has `errors`.
     """
@@ -66,14 +66,14 @@ def check_graphql(request: bytes, response: bytes) -> list[Violation]:
         return [Violation("response POST /graphql", str(error))]
     if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
         return []  # a refused query has no data; its envelope is checked elsewhere
-    selection = Selection.of(graphql_schema(), document, _coerced(operation, variables))
+    selection = Selection.of(graphql_schema(), document, _coerce_variables(operation, variables))
     root = graphql_schema().get_root_type(operation.operation)
     if root is None:
         return [
             Violation("response POST /graphql", f"no {operation.operation.value} in the schema")
         ]
-    found = selection.object_problems(root, [operation.selection_set], answer["data"], "data")
-    return [Violation("response POST /graphql", problem) for problem in found]
+    problems = selection.object_problems(root, [operation.selection_set], answer["data"], "data")
+    return [Violation("response POST /graphql", problem) for problem in problems]
 
 
 def _call(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -99,21 +99,23 @@ def _query_problems(query: str, variables: dict[str, Any]) -> list[str]:
         operation, document = _operation(query)
     except GraphQLError as error:
         return [error.message]
-    found = [error.message for error in validate(graphql_schema(), document)]
-    if found:
-        return found
+    problems = [error.message for error in validate(graphql_schema(), document)]
+    if problems:
+        return problems
     values = get_variable_values(graphql_schema(), operation.variable_definitions or (), variables)
     return [error.message for error in values] if isinstance(values, list) else []
 
 
-def _coerced(operation: OperationDefinitionNode, variables: dict[str, Any]) -> Mapping[str, Any]:
-    """The variables with their defaults; what cannot be coerced the request's check has told."""
+def _coerce_variables(
+    operation: OperationDefinitionNode, variables: dict[str, Any]
+) -> Mapping[str, Any]:
+    """Return the variables with their defaults; the request's check reports those of a wrong type."""
     values = get_variable_values(graphql_schema(), operation.variable_definitions or (), variables)
     return variables if isinstance(values, list) else values.coerced
 
 
 def _envelope_problems(status: int, sent: Mapping[str, str], body: bytes) -> Iterator[str]:
-    yield from headers.common_problems(sent, rate_limited=status < 500 and status != 401)
+    yield from headers.check_common_headers(sent, rate_limited=status < 500 and status != 401)
     if status not in (200, 401, 403, 429, 500, 502, 503, 504):
         yield f"status {status}: GitHub answers 200 even to a query it refuses"
     if status >= 500 and headers.media_type(sent) == "text/html":

@@ -1,4 +1,4 @@
-"""What the headers of GitHub's requests, responses and deliveries must look like (pure)."""
+"""Checks of the headers of requests, responses and deliveries (pure)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _DELIVERY = {
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """One answer of a list operation, as far as its `Link` header depends on it."""
+    """The facts of a list answer that decide its `Link` header."""
 
     page: int
     per_page: int
@@ -41,18 +41,18 @@ class Paging:
     """Items in all pages, where the body says so."""
 
 
-def lowered(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers under lower-case names."""
+def lower_names(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers with lower-case names."""
     return {name.lower(): value for name, value in headers.items()}
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """The media type without parameters, "" if there is none; header names in lower case."""
+    """Return the media type without parameters, or "" if there is none."""
     return headers.get("content-type", "").split(";")[0].strip().lower()
 
 
-def request_problems(headers: Mapping[str, str]) -> Iterator[str]:
-    """GitHub refuses a call without User-Agent; the other two we demand of ourselves."""
+def check_request_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Check a request's headers: GitHub needs User-Agent, and we demand two others."""
     if not headers.get("user-agent"):
         yield "no User-Agent"
     if not headers.get("accept"):
@@ -65,8 +65,8 @@ def request_problems(headers: Mapping[str, str]) -> Iterator[str]:
         yield f"X-GitHub-Api-Version is {version!r}, not {API_VERSION!r}"
 
 
-def common_problems(headers: Mapping[str, str], *, rate_limited: bool) -> Iterator[str]:
-    """Headers of every answer; `rate_limited` says whether the call counts against a quota."""
+def check_common_headers(headers: Mapping[str, str], *, rate_limited: bool) -> Iterator[str]:
+    """Check the headers of every answer; `rate_limited` is True if the call costs quota."""
     if not headers.get("x-github-request-id"):
         yield "no X-GitHub-Request-Id"
     if rate_limited or any(name in headers for name in _RATE_LIMIT):
@@ -87,8 +87,8 @@ def _rate_limit_problems(headers: Mapping[str, str]) -> Iterator[str]:
         yield f"x-ratelimit-remaining {remaining} exceeds x-ratelimit-limit {limit}"
 
 
-def etag_problems(headers: Mapping[str, str]) -> Iterator[str]:
-    """An answer that may be asked for again conditionally names its version."""
+def check_etag(headers: Mapping[str, str]) -> Iterator[str]:
+    """Check that an answer that supports conditional requests has an ETag."""
     etag = headers.get("etag")
     if etag is None:
         yield "no ETag"
@@ -96,15 +96,15 @@ def etag_problems(headers: Mapping[str, str]) -> Iterator[str]:
         yield f"ETag is {etag!r}, not a quoted string"
 
 
-def location_problems(headers: Mapping[str, str]) -> Iterator[str]:
-    """A redirect or a created thing says where."""
+def check_location(headers: Mapping[str, str]) -> Iterator[str]:
+    """Check that a redirect or a creation has a Location."""
     location = headers.get("location", "")
     if not urlsplit(location).scheme.startswith("http"):
         yield f"Location is {location!r}, not an absolute URL"
 
 
-def link_problems(headers: Mapping[str, str], paging: Paging) -> Iterator[str]:
-    """`Link` is there exactly if there is another page, and its pages are the neighbours."""
+def check_link(headers: Mapping[str, str], paging: Paging) -> Iterator[str]:
+    """Check that `Link` names exactly the neighbouring pages."""
     if paging.count > paging.per_page:
         yield f"{paging.count} items on a page of {paging.per_page}"
     link = headers.get("link")
@@ -150,8 +150,8 @@ def _page_problems(urls: Mapping[str, str], paging: Paging) -> Iterator[str]:
         yield f"Link without rel=prev on page {paging.page}"
 
 
-def delivery_problems(event: str, headers: Mapping[str, str]) -> Iterator[str]:
-    """Headers of a webhook delivery, beyond being there."""
+def check_delivery_headers(event: str, headers: Mapping[str, str]) -> Iterator[str]:
+    """Check the values of a delivery's headers."""
     named = headers.get("x-github-event")
     if named != event:
         yield f"X-GitHub-Event is {named!r}, not {event!r}"

@@ -26,7 +26,7 @@ def parameter_problems(
             continue
         key = f"{operation.id} {place} {name}"
         schema = parameter["schema"]
-        for error in validators.errors(key, schema, _typed(schema, value)):
+        for error in validators.errors(key, schema, _convert(schema, value)):
             yield f"{place} parameter {name!r} {error}"
     per_page = query.get("per_page", "")
     if per_page.isdecimal() and not 1 <= int(per_page) <= _MAX_PER_PAGE:
@@ -52,8 +52,8 @@ def body_problems(
     return validators.errors(f"{operation.id} body", declared["content"][media]["schema"], value)
 
 
-def _typed(schema: Mapping[str, Any], text: str) -> object:
-    """The parameter's text as the type its schema asks for; the text itself if it is none."""
+def _convert(schema: Mapping[str, Any], text: str) -> object:
+    """Convert a parameter's text to the type in its schema; a text that does not fit stays."""
     wanted = schema.get("type")
     if wanted == "integer" and text.lstrip("-").isdecimal():
         return int(text)

@@ -1,4 +1,4 @@
-"""Which operation of GitHub's REST API a method and a path mean (pure)."""
+"""The operation of GitHub's REST API that belongs to a method and a path (pure)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One REST call: what GitHub names it, and the values found in its path."""
+    """A REST call: GitHub's name for it, and the values in its path."""
 
     id: str
     """GitHub's operation id, such as `pulls/get`."""
@@ -33,19 +33,19 @@ class Route:
 
 
 def is_git(path: str) -> bool:
-    """Whether the path belongs to git's smart HTTP, which no API description covers."""
+    """Return whether the path belongs to git's smart HTTP, which no API description covers."""
     return _GIT.search(path) is not None
 
 
 def routes(paths: Mapping[str, Mapping[str, Any]]) -> list[Route]:
-    """The routes of an OpenAPI `paths` object, the ones with more fixed text first."""
-    found = [Route(path, _pattern(path, methods), methods) for path, methods in paths.items()]
-    return sorted(found, key=lambda route: -len(_PLACEHOLDER.sub("", route.template)))
+    """Build the routes of an OpenAPI `paths` object, those with more fixed text first."""
+    routes = [Route(path, _pattern(path, methods), methods) for path, methods in paths.items()]
+    return sorted(routes, key=lambda route: -len(_PLACEHOLDER.sub("", route.template)))
 
 
-def find(known: list[Route], method: str, path: str) -> Operation | None:
-    """The operation, or None if no route has that path and method."""
-    for route in known:
+def find(candidates: list[Route], method: str, path: str) -> Operation | None:
+    """Return the operation, or None if no route has that path and method."""
+    for route in candidates:
         match = route.pattern.fullmatch(path)
         definition = route.methods.get(method.lower()) if match else None
         if match and definition is not None:

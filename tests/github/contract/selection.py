@@ -1,4 +1,4 @@
-"""Compares GraphQL data with what was selected, field by field and type by type (pure)."""
+"""Comparison of GraphQL data with the selection, field by field and type by type (pure)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One request's fragments and variables, to walk its answer with."""
+    """A request's fragments and variables, to walk its answer with."""
 
     schema: GraphQLSchema
     fragments: Mapping[str, FragmentDefinitionNode]
@@ -45,7 +45,7 @@ class Selection:
     def of(
         cls, schema: GraphQLSchema, document: DocumentNode, variables: Mapping[str, Any]
     ) -> "Selection":
-        """The fragments of a document that was found valid."""
+        """Read the fragments of a valid document."""
         fragments = {
             node.name.value: node
             for node in document.definitions
@@ -56,24 +56,24 @@ class Selection:
     def object_problems(
         self, kind: GraphQLObjectType, sets: Sequence[SelectionSetNode], value: object, path: str
     ) -> list[str]:
-        """What in an object differs from the selection sets merged for it."""
+        """List the differences between an object and its selection sets."""
         if not isinstance(value, dict):
             return [f"{path}: {value!r} is not a {kind.name} object"]
         wanted = self._fields(kind, sets)
-        found = [f"{path}/{name}: was not selected" for name in value if name not in wanted]
+        problems = [f"{path}/{name}: was not selected" for name in value if name not in wanted]
         for name, nodes in wanted.items():
             place = f"{path}/{name}"
             if name not in value:
-                found.append(f"{place}: was selected but is missing")
+                problems.append(f"{place}: was selected but is missing")
             elif nodes[0].name.value == "__typename":
                 if value[name] != kind.name:
-                    found.append(f"{place}: {value[name]!r} is not {kind.name!r}")
+                    problems.append(f"{place}: {value[name]!r} is not {kind.name!r}")
             else:
                 below = [node.selection_set for node in nodes if node.selection_set]
                 field = self.schema.get_field(kind, nodes[0].name.value)
                 if field is not None:
-                    found += self._problems(field.type, below, value[name], place)
-        return found
+                    problems += self._problems(field.type, below, value[name], place)
+        return problems
 
     def _problems(
         self, kind: GraphQLOutputType, sets: Sequence[SelectionSetNode], value: object, path: str
@@ -88,10 +88,10 @@ class Selection:
             return self._named_problems(kind, sets, value, path)
         if not isinstance(value, list):
             return [f"{path}: {value!r} is not a list"]
-        found: list[str] = []
+        problems: list[str] = []
         for index, item in enumerate(value):
-            found += self._problems(kind.of_type, sets, item, f"{path}/{index}")
-        return found
+            problems += self._problems(kind.of_type, sets, item, f"{path}/{index}")
+        return problems
 
     def _named_problems(
         self, kind: GraphQLOutputType, sets: Sequence[SelectionSetNode], value: object, path: str
@@ -124,11 +124,11 @@ class Selection:
         self, kind: GraphQLObjectType, sets: Sequence[SelectionSetNode]
     ) -> dict[str, list[FieldNode]]:
         """The field nodes by response name that apply to the type, fragments spread."""
-        found: dict[str, list[FieldNode]] = {}
+        fields: dict[str, list[FieldNode]] = {}
         for node in self._spread(kind, sets):
             name = node.alias.value if node.alias else node.name.value
-            found.setdefault(name, []).append(node)
-        return found
+            fields.setdefault(name, []).append(node)
+        return fields
 
     def _spread(
         self, kind: GraphQLObjectType, sets: Sequence[SelectionSetNode]
@@ -158,7 +158,7 @@ class Selection:
         return condition is kind
 
     def _included(self, directives: Sequence[DirectiveNode]) -> bool:
-        """What `@include` and `@skip` say."""
+        """Return whether `@include` and `@skip` keep a field."""
         for directive in directives:
             name = directive.name.value
             if name in ("include", "skip") and self._condition(directive) is (name == "skip"):

@@ -5,18 +5,18 @@ from typing import Any
 
 
 class NotJson(ValueError):
-    """The bytes are not such JSON; the message says why."""
+    """The bytes are not strict JSON; the message gives the reason."""
 
 
 def parse(body: bytes) -> Any:
-    """The value; raises NotJson."""
+    """Parse strict JSON; raises NotJson."""
     try:
-        return json.loads(body.decode(), parse_constant=_refused, object_pairs_hook=_once)
+        return json.loads(body.decode(), parse_constant=_refuse, object_pairs_hook=_once)
     except ValueError as error:  # also UnicodeDecodeError
         raise NotJson(f"body is not JSON: {error}") from error
 
 
-def _refused(name: str) -> None:
+def _refuse(name: str) -> None:
     raise NotJson(f"{name} is no JSON number")
 
 

@@ -29,26 +29,26 @@ class Validators:
         return cls(base, jsonschema_rs.Registry([(base, document)]))
 
     def errors(self, key: str, schema: Schema, value: object) -> list[str]:
-        """What is wrong with the value, one `path: message` each; `key` names the schema uniquely."""
-        found = []
+        """List the problems of a value as `path: message`; `key` names the schema uniquely."""
+        problems = []
         for error in self._validator(key, schema).iter_errors(value):
             path = "/".join(str(step) for step in error.instance_path)
-            found.append(f"/{path}: {shortened(error.message)}")
-            if len(found) == MAX_ERRORS:
+            problems.append(f"/{path}: {shorten(error.message)}")
+            if len(problems) == MAX_ERRORS:
                 break
-        return found
+        return problems
 
     def undeclared(self, schema: Schema, value: object) -> tuple[list[str | int], list[str]] | None:
-        """The innermost object with keys a closed schema refuses, and those keys; None if there is none."""
-        found = [
+        """Return the innermost object with undeclared keys, and those keys, or None."""
+        problems = [
             (error.instance_path, list(error.kind.unexpected))
             for error in self._validator(json.dumps(schema), schema).iter_errors(value)
             if isinstance(error.kind, ValidationErrorKind.UnevaluatedProperties)
         ]
-        return max(found, key=lambda item: len(item[0]), default=None)
+        return max(problems, key=lambda item: len(item[0]), default=None)
 
     def accepts(self, key: str, schema: Schema, value: object) -> bool:
-        """Whether the value has no error."""
+        """Return whether the value has no error."""
         return self._validator(key, schema).is_valid(value)
 
     def _validator(self, key: str, schema: Schema) -> jsonschema_rs.Draft202012Validator:
@@ -59,8 +59,8 @@ class Validators:
         return self._compiled[key]
 
 
-def shortened(message: str, limit: int = 300) -> str:
-    """The message without the middle of a quoted value that would fill the screen."""
+def shorten(message: str, limit: int = 300) -> str:
+    """Shorten a message by the middle of a long quoted value."""
     if len(message) <= limit:
         return message
     half = limit // 2

@@ -1,1 +1,1 @@
-"""Real bare repositories, and what git says changed between two commits."""
+"""Real bare repositories, and the changes between two commits."""

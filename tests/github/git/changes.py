@@ -1,4 +1,4 @@
-"""What git says changed between two commits, parsed and cached by SHA. Commits do not change."""
+"""The changes between two commits, parsed from git and cached by SHA."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ _FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x01"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One changed file; `patch` is None for binary files."""
+    """A changed file; `patch` is None for binary files."""
 
     path: str
     previous_path: str | None
@@ -26,7 +26,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a commit names as author or committer, and when (ISO 8601)."""
+    """The author or committer of a commit, with the time (ISO 8601)."""
 
     name: str
     email: str
@@ -35,7 +35,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
-    """One commit's metadata."""
+    """A commit's metadata."""
 
     sha: str
     tree: str
@@ -47,7 +47,7 @@ class CommitInfo:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything between a base and a head, three-dot as GitHub counts it."""
+    """A three-dot comparison of a base and a head, as on GitHub."""
 
     merge_base: str
     files: tuple[FileChange, ...]
@@ -83,7 +83,7 @@ class Changes:
         return self._comparisons[key]
 
     def commit(self, repository: GitRepository, sha: str) -> CommitInfo:
-        """One commit by full SHA."""
+        """A commit by full SHA."""
         key = (repository.path.as_posix(), sha)
         if key not in self._commits:
             self._commits[key] = log(repository, "--max-count=1", sha)[0]
@@ -97,10 +97,10 @@ class Changes:
         return self._blobs[key]
 
     def mergeable(self, repository: GitRepository, base: str, head: str) -> bool:
-        """Whether merging head into base has no conflict."""
+        """Return whether merging head into base has no conflict."""
         key = (repository.path.as_posix(), base, head)
         if key not in self._mergeable:
-            self._mergeable[key] = repository.merged_tree(base, head) is not None
+            self._mergeable[key] = repository.merge_trees(base, head) is not None
         return self._mergeable[key]
 
 
@@ -115,13 +115,13 @@ def changed_files(repository: GitRepository, old: str, new: str) -> tuple[FileCh
     raw = repository.run("diff", "--raw", "--numstat", "-z", "-M", "--no-abbrev", old, new)
     statuses, counts = _raw_and_numstat(raw)
     patches = iter(_split_patch(repository.run("diff", "-M", old, new)))
-    found = []
+    files = []
     for path, previous, status, oid in statuses:
         patch = next(patches)
         if status == _RETYPED:
             next(patches)
-        found.append(FileChange(path, previous, status, oid, *counts[path], patch))
-    return tuple(found)
+        files.append(FileChange(path, previous, status, oid, *counts[path], patch))
+    return tuple(files)
 
 
 def _comparison(repository: GitRepository, base: str, head: str) -> Comparison:

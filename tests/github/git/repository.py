@@ -22,14 +22,14 @@ class GitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who commits, when (simulated seconds since the epoch)."""
+    """The author of a commit and its time (simulated seconds since the epoch)."""
 
     login: str
     user_id: int
     at: float
 
     def environment(self) -> dict[str, str]:
-        """The variables by which git learns author and committer."""
+        """Return the variables that tell git the author and committer."""
         values = {
             "NAME": self.login,
             "EMAIL": f"{self.user_id}+{self.login}@users.noreply.github.com",
@@ -48,7 +48,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """One line of a directory listing; `kind` is blob, tree or commit (a submodule)."""
+    """A line of a directory listing; `kind` is blob, tree or commit (a submodule)."""
 
     mode: str
     kind: str
@@ -58,7 +58,7 @@ class TreeEntry:
 
 
 class GitRepository:
-    """One bare repository. Every method raises GitError when git refuses."""
+    """A bare repository. Every method raises GitError when git refuses."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -92,14 +92,14 @@ class GitRepository:
             env=isolated_environment() | dict(env or {}),
         )
         if done.returncode:
-            said = (done.stderr or done.stdout).decode(errors="replace").strip()
-            raise GitError(f"git {' '.join(arguments[:3])} failed in {self.path.name}: {said}")
+            message = (done.stderr or done.stdout).decode(errors="replace").strip()
+            raise GitError(f"git {' '.join(arguments[:3])} failed in {self.path.name}: {message}")
         return done.stdout
 
     # ---- reading
 
     def resolve(self, revision: str) -> str | None:
-        """The full SHA `revision` names, or None."""
+        """Return the full SHA of `revision`, or None."""
         try:
             return self.run(
                 "rev-parse", "--verify", "--quiet", "--end-of-options", revision
@@ -108,7 +108,7 @@ class GitRepository:
             return None
 
     def blob(self, revision: str, path: str) -> Blob | None:
-        """The file at `path`, or None if there is none (a directory counts as none)."""
+        """Return the file at `path`, or None if it is absent or a directory."""
         oid = self.resolve(f"{revision}:{path}")
         if oid is None or self.run("cat-file", "-t", oid).strip() != "blob":
             return None
@@ -136,11 +136,11 @@ class GitRepository:
     # ---- writing
 
     def write_blob(self, data: bytes) -> str:
-        """Store a file's bytes; its id."""
+        """Store a file's bytes and return the blob's id."""
         return self.run("hash-object", "-w", "--stdin", "--no-filters", data=data).strip()
 
     def edited_tree(self, base: str, entries: list[tuple[str, str, str | None]]) -> str:
-        """The tree of `base` with entries (mode, path, blob) put in; without a blob one is taken out."""
+        """Return the tree of `base` with new entries (mode, path, blob); None as blob deletes one."""
         with self._index(base) as env:
             lines = [f"{m} {o}\t{p}" if o else f"0 {'0' * 40}\t{p}" for m, p, o in entries]
             data = ("\0".join(lines) + "\0").encode()
@@ -177,15 +177,15 @@ class GitRepository:
             "commit-tree", tree, *options, data=message.encode(), env=who.environment()
         ).strip()
 
-    def merged_tree(self, ours: str, theirs: str) -> str | None:
-        """The tree of merging two commits, or None on conflict."""
+    def merge_trees(self, ours: str, theirs: str) -> str | None:
+        """Merge two commits and return the tree, or None on conflict."""
         try:
             return self.run("merge-tree", "--write-tree", ours, theirs).splitlines()[0]
         except GitError:
             return None
 
     def transplant(self, onto: str, change: tuple[str, str], message: str, who: Signature) -> str:
-        """Commit on `onto` what changed from the first to the second of two commits.
+        """Commit the changes between two commits on top of `onto`.
 
         Raises GitError if that conflicts with what `onto` has.
         """
@@ -240,7 +240,7 @@ class _TemporaryIndex:
 
 
 def isolated_environment() -> dict[str, str]:
-    """An environment in which no configuration of the machine reaches git."""
+    """Return an environment in which git reads no configuration of the machine."""
     return {
         "PATH": os.defpath,
         "HOME": "/nonexistent",

@@ -33,9 +33,11 @@ def prepare(query: str) -> Prepared:
     try:
         document = parse(query)
     except GraphQLError as error:
-        return Prepared(None, (_shown(error),))
-    found = validate(graphql_schema(), document)
-    return Prepared(None if found else document, tuple(_shown(error) for error in found))
+        return Prepared(None, (_format_error(error),))
+    problems = validate(graphql_schema(), document)
+    return Prepared(
+        None if problems else document, tuple(_format_error(error) for error in problems)
+    )
 
 
 def serve(world: World, exchange: Exchange) -> Reply:
@@ -84,7 +86,7 @@ def _request(exchange: Exchange) -> tuple[str, Json]:
 
 
 def _resolve(source: Any, info: GraphQLResolveInfo[GraphContext], **arguments: Any) -> object:
-    """Look the field up in the one table; a field not in it is loud."""
+    """Resolve a field by the table; a field that is not in it is an error."""
     name = f"{info.parent_type.name}.{info.field_name}"
     resolver = RESOLVERS.get(name) or RESOLVERS.get(f"*.{info.field_name}")
     if resolver is None:
@@ -101,7 +103,7 @@ def _type_of(value: Any, _: GraphQLResolveInfo[GraphContext], __: GraphQLAbstrac
 def _result(world: World, result: ExecutionResult) -> Json:
     body: Json = {"data": result.data}
     if result.errors:
-        body["errors"] = [_shown(error) for error in result.errors]
+        body["errors"] = [_format_error(error) for error in result.errors]
         for error in result.errors:
             if error.original_error is not None and not isinstance(
                 error.original_error, GraphQLError
@@ -110,30 +112,32 @@ def _result(world: World, result: ExecutionResult) -> Json:
     return body
 
 
-def _shown(error: GraphQLError) -> Json:
-    """An error as GitHub prints it: its type beside the message."""
+def _format_error(error: GraphQLError) -> Json:
+    """Format an error as GitHub does: its type beside the message."""
     shown: Json = {"message": error.message}
     if error.extensions and "type" in error.extensions:
         shown = {"type": error.extensions["type"], **shown}
     if error.path:
         shown["path"] = error.path
     if error.locations:
-        shown["locations"] = [{"line": at.line, "column": at.column} for at in error.locations]
+        shown["locations"] = [
+            {"line": place.line, "column": place.column} for place in error.locations
+        ]
     return shown
 
 
 def _check(world: World, exchange: Exchange, reply: Reply) -> None:
-    found: list[Violation] = []
+    problems: list[Violation] = []
     if exchange.body not in world.checked_queries:
         # The same bytes were found right before: validating them again would cost milliseconds.
         world.checked_queries.add(exchange.body)
-        found += world.contract.check_request(
+        problems += world.contract.check_request(
             "POST", exchange.path, {}, exchange.headers, exchange.body
         )
-    found += world.contract.check_response(
+    problems += world.contract.check_response(
         "POST", exchange.path, reply.status, reply.headers, reply.body
     )
     if reply.status == 200:
-        found += check_graphql(exchange.body, reply.body)
-    for broken in found:
+        problems += check_graphql(exchange.body, reply.body)
+    for broken in problems:
         world.journal.break_rule(broken.where, broken.what)

@@ -48,12 +48,12 @@ def _timeline(
     if wanted is None or not set(wanted) <= _ITEM_TYPES.keys():
         raise NotModelled(f"timelineItems needs itemTypes among {sorted(_ITEM_TYPES)}")
     kinds = {_ITEM_TYPES[name] for name in wanted}
-    found = [
+    fields = [
         EventNode(node.repository, node.issue, event)
         for event in node.issue.timeline
         if event.kind in kinds and _source_is_visible(context, event.source_repository)
     ]
-    return connection(found, arguments)
+    return connection(fields, arguments)
 
 
 def _source_is_visible(context: GraphContext, full_name: str | None) -> bool:
@@ -68,7 +68,7 @@ def _source(context: GraphContext, node: EventNode, _: Arguments) -> IssueNode |
 def _will_close(context: GraphContext, node: EventNode, arguments: Arguments) -> bool:
     source = _source(context, node, arguments)
     here = Reference(node.repository.full_name.lower(), node.issue.number)
-    targets = threads.closes(context.world, source.repository, source.issue)
+    targets = threads.find_closed_issues(context.world, source.repository, source.issue)
     return any(Reference(r.full_name.lower(), i.number) == here for r, i in targets)
 
 
@@ -127,7 +127,7 @@ def _table() -> dict[str, Resolver]:
             "login": login,
         },
     }
-    return {f"{kind}.{name}": r for kind, found in types.items() for name, r in found.items()}
+    return {f"{kind}.{name}": r for kind, fields in types.items() for name, r in fields.items()}
 
 
 RESOLVERS = _table()

@@ -32,10 +32,10 @@ Resolver = Callable[[GraphContext, Any, Arguments], object]
 def repository(context: GraphContext, _: object, arguments: Arguments) -> RepositoryNode:
     """`repository(owner:, name:)`; NOT_FOUND for what the caller may not see."""
     name = f"{arguments['owner']}/{arguments['name']}"
-    found = context.world.repositories.get(name.lower())
-    if found is None or not context.sees(found):
+    record = context.world.repositories.get(name.lower())
+    if record is None or not context.sees(record):
         raise failure("NOT_FOUND", f"Could not resolve to a Repository with the name '{name}'.")
-    return RepositoryNode(found)
+    return RepositoryNode(record)
 
 
 def viewer(context: GraphContext, _: object, __: Arguments) -> User:
@@ -81,12 +81,12 @@ def _pull(context: GraphContext, node: RepositoryNode, arguments: Arguments) -> 
 def _pulls(context: GraphContext, node: RepositoryNode, arguments: Arguments) -> Connection:
     context.demand(node.repository, "pull_requests=read")
     states = arguments.get("states")
-    found = [
+    nodes = [
         PullNode(node.repository, issue, issue.pull)
         for issue in node.repository.issues.values()
         if issue.pull is not None
     ]
-    wanted = [pull for pull in found if states is None or _pull_state(pull) in states]
+    wanted = [pull for pull in nodes if states is None or _pull_state(pull) in states]
     return connection(wanted, arguments)
 
 
@@ -120,8 +120,8 @@ def login(_: GraphContext, node: User, __: Arguments) -> str:
 
 
 def _closed_by(context: GraphContext, node: IssueNode, arguments: Arguments) -> Connection:
-    found = []
-    for repository, issue in threads.closed_by(context.world, node.repository, node.issue):
+    nodes = []
+    for repository, issue in threads.find_closing_pulls(context.world, node.repository, node.issue):
         shut = issue.state == "closed" and issue.pull and issue.pull.merged_at is None
         by_hand = repository is node.repository and issue.number in node.issue.linked_pulls
         if (
@@ -129,35 +129,35 @@ def _closed_by(context: GraphContext, node: IssueNode, arguments: Arguments) -> 
             and (arguments.get("includeClosedPrs") or not shut)
             and (by_hand or not arguments.get("userLinkedOnly"))
         ):
-            found.append(thread(repository, issue))
-    return connection(found, arguments)
+            nodes.append(thread(repository, issue))
+    return connection(nodes, arguments)
 
 
 def _closes(context: GraphContext, node: PullNode, arguments: Arguments) -> Connection:
-    targets = threads.closes(context.world, node.repository, node.issue)
+    targets = threads.find_closed_issues(context.world, node.repository, node.issue)
     by_hand = node.issue.number
-    found = [
+    nodes = [
         IssueNode(repository, issue)
         for repository, issue in targets
         if context.sees(repository)
         and (by_hand in issue.linked_pulls or not arguments.get("userLinkedOnly"))
     ]
-    return connection(found, arguments)
+    return connection(nodes, arguments)
 
 
 def _pull_state(node: PullNode) -> str:
     return "MERGED" if node.pull.merged_at is not None else node.issue.state.upper()
 
 
-def _changed(context: GraphContext, node: PullNode, arguments: Arguments) -> Connection:
+def _list_changed_files(context: GraphContext, node: PullNode, arguments: Arguments) -> Connection:
     files = context.world.comparison(node.repository, node.pull).files
     return connection([FileNode(change) for change in files], arguments)
 
 
 def _commits(context: GraphContext, node: PullNode, arguments: Arguments) -> Connection:
     ahead = context.world.comparison(node.repository, node.pull).ahead
-    found = [PullCommitNode(CommitNode(node.repository, info)) for info in ahead]
-    return connection(found, arguments)
+    nodes = [PullCommitNode(CommitNode(node.repository, info)) for info in ahead]
+    return connection(nodes, arguments)
 
 
 def _mergeable(context: GraphContext, node: PullNode, _: Arguments) -> str:
@@ -191,7 +191,7 @@ def plain(read: Callable[[Any], object]) -> Resolver:
     return lambda _, node, __: read(node)
 
 
-def _compared(name: str) -> Resolver:
+def _count_changes(name: str) -> Resolver:
     """A count of the pull request's comparison."""
     return lambda context, node, _: getattr(
         context.world.comparison(node.repository, node.pull), name
@@ -238,10 +238,10 @@ PULL: dict[str, Resolver] = _THREAD | {
     "headRefName": plain(lambda n: n.pull.head_ref),
     "headRefOid": plain(lambda n: n.pull.head_sha),
     "isCrossRepository": plain(lambda n: n.pull.is_fork),
-    "additions": _compared("additions"),
-    "deletions": _compared("deletions"),
+    "additions": _count_changes("additions"),
+    "deletions": _count_changes("deletions"),
     "changedFiles": lambda c, n, _: len(c.world.comparison(n.repository, n.pull).files),
-    "files": _changed,
+    "files": _list_changed_files,
     "commits": _commits,
     "closingIssuesReferences": _closes,
 }

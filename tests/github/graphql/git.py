@@ -47,7 +47,7 @@ def _rollup(_: GraphContext, node: CommitNode, __: Arguments) -> RollupNode | No
 
 
 def _file(context: GraphContext, node: CommitNode, arguments: Arguments) -> EntryNode | None:
-    """What stands at a path in the commit's tree; only files are modelled."""
+    """Return the entry at a path of the commit's tree; only files are modelled."""
     context.demand(node.repository, "contents=read")
     git = context.world.git(node.repository)
     blob = context.world.changes.blob(git, node.info.sha, arguments["path"])

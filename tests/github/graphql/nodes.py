@@ -1,4 +1,4 @@
-"""What GraphQL resolvers hand to each other: state with its surroundings, and pages of it."""
+"""The values that GraphQL resolvers pass on: records with their context, and pages of them."""
 
 import base64
 import binascii
@@ -19,17 +19,17 @@ _MAX_PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class GraphContext:
-    """Who asks, and of which world."""
+    """The caller and the world of a query."""
 
     world: World
     caller: Caller
 
     def sees(self, repository: Repository) -> bool:
-        """Whether the caller may know of a repository."""
+        """Return whether the caller may know of a repository."""
         return auth.visible(self.caller, repository)
 
     def demand(self, repository: Repository, wanted: str) -> None:
-        """FORBIDDEN unless the token has one of the permissions (or the repository is public)."""
+        """Raise FORBIDDEN unless the token has one of the permissions or the repository is public."""
         try:
             auth.authorize(self.caller, repository, auth.needs(wanted), reading=True)
         except ApiError as error:
@@ -130,7 +130,7 @@ class LabelNode:
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:
-    """Where a page stands."""
+    """The position of a page in its list."""
 
     has_next: bool
     has_previous: bool
@@ -140,7 +140,7 @@ class PageInfo:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One page of nodes."""
+    """A page of nodes."""
 
     nodes: Sequence[object]
     total: int
@@ -179,14 +179,14 @@ def failure(kind: str, message: str) -> GraphQLError:
 
 
 def thread(repository: Repository, issue: Issue) -> IssueNode | PullNode:
-    """An issue or pull request as its node."""
+    """Return the node of an issue or pull request."""
     if issue.pull is None:
         return IssueNode(repository, issue)
     return PullNode(repository, issue, issue.pull)
 
 
 def connection(nodes: Sequence[object], arguments: Mapping[str, Any]) -> Connection:
-    """The page of `nodes` that first/after or last/before ask for; one of them is required."""
+    """Return the page of `nodes` that first/after or last/before select; one pair is required."""
     first, last = arguments.get("first"), arguments.get("last")
     size = first if first is not None else last
     if size is None:

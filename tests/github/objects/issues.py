@@ -11,13 +11,13 @@ REACTIONS = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes
 
 
 def rollup(url: str, reactions: list[Reaction]) -> Json:
-    """How often each reaction was given."""
+    """The number of reactions of each kind."""
     counts = {name: sum(r.content == name for r in reactions) for name in REACTIONS}
     return {"url": url, "total_count": len(reactions), **counts}
 
 
 def reaction(world: World, given: Reaction) -> Json:
-    """One reaction."""
+    """A reaction."""
     return {
         "id": given.id,
         "node_id": node_id("Reaction", given.id),
@@ -96,7 +96,7 @@ def issue(world: World, repo: Repository, opened: Issue) -> Json:
 
 
 def issue_detail(world: World, repo: Repository, opened: Issue) -> Json:
-    """An issue fetched by itself, which also says who closed it."""
+    """An issue fetched by itself, with the account that closed it."""
     closer = {"closed_by": accounts.optional_user(world, opened.closed_by)}
     return issue(world, repo, opened) | closer
 

@@ -212,28 +212,28 @@ def review(world: World, repo: Repository, issue: Issue, given: Review) -> Json:
 
 
 def review_comment(
-    world: World, repo: Repository, issue: Issue, given: Review, one: LineComment
+    world: World, repo: Repository, issue: Issue, given: Review, remark: LineComment
 ) -> Json:
-    """What a review says of a line, with what GitHub's schema requires: `line` is not among that."""
+    """A review's remark on a line, with the fields that GitHub's schema requires (`line` is not one)."""
     pull_url = accounts.repository_api(world, repo, f"/pulls/{issue.number}")
-    url = accounts.repository_api(world, repo, f"/pulls/comments/{one.id}")
-    html = f"{world.url}/{repo.full_name}/pull/{issue.number}#discussion_r{one.id}"
-    at = timestamp(given.submitted_at)
+    url = accounts.repository_api(world, repo, f"/pulls/comments/{remark.id}")
+    html = f"{world.url}/{repo.full_name}/pull/{issue.number}#discussion_r{remark.id}"
+    submitted_at = timestamp(given.submitted_at)
     return {
         "url": url,
         "pull_request_review_id": given.id,
-        "id": one.id,
-        "node_id": node_id("PullRequestReviewComment", one.id),
-        "diff_hunk": f"@@ -{one.line} +{one.line} @@",
-        "path": one.path,
+        "id": remark.id,
+        "node_id": node_id("PullRequestReviewComment", remark.id),
+        "diff_hunk": f"@@ -{remark.line} +{remark.line} @@",
+        "path": remark.path,
         "position": 1,
         "original_position": 1,
         "commit_id": given.commit_id,
         "original_commit_id": given.commit_id,
         "user": accounts.optional_user(world, given.author),
-        "body": one.body,
-        "created_at": at,
-        "updated_at": at,
+        "body": remark.body,
+        "created_at": submitted_at,
+        "updated_at": submitted_at,
         "html_url": html,
         "pull_request_url": pull_url,
         "author_association": world.association(repo, given.author),

@@ -49,11 +49,11 @@ def create_token(world: World, call: Call) -> Answer:
     """POST /app/installations/{installation_id}/access_tokens"""
     installation = _installation(world, call)
     if installation.suspended_at is not None:
-        raise auth.suspended()
+        raise auth.build_suspension_error()
     by_id = {r.id: r for r in world.repositories.values()}
     wanted = call.body.get("repository_ids") or call.body.get("repositories")
     narrowed = auth.repository_ids(installation, by_id, wanted)
-    permissions = auth.narrowed(installation, call.body.get("permissions"))
+    permissions = auth.narrow_permissions(installation, call.body.get("permissions"))
     token = auth.issue_token(world, installation, narrowed, permissions)
     body: Json = {
         "token": token.value,
@@ -80,7 +80,7 @@ def list_deliveries(world: World, call: Call) -> Answer:
     record = auth.require_app(call.caller)
     size = min(int(call.query.get("per_page", "30")), 100)
     before = call.query.get("cursor", "v1_")[3:]
-    mine = [d for d in world.deliveries.retained() if d.app is record]
+    mine = [d for d in world.deliveries.list_retained() if d.app is record]
     rest = [d for d in mine if not before or d.id < int(before)]
     shown = rest[:size]
     headers = {}
@@ -127,16 +127,16 @@ def rate_limit(world: World, call: Call) -> Answer:
 
 def _installation(world: World, call: Call) -> Installation:
     record = auth.require_app(call.caller)
-    found = world.installations.get(call.number("installation_id"))
-    if found is None or found.app is not record:
+    installation = world.installations.get(call.number("installation_id"))
+    if installation is None or installation.app is not record:
         raise not_found()
-    return found
+    return installation
 
 
 def _delivery(world: World, call: Call) -> Delivery:
     record = auth.require_app(call.caller)
     wanted = call.number("delivery_id")
-    for delivery in world.deliveries.retained():
+    for delivery in world.deliveries.list_retained():
         if delivery.id == wanted and delivery.app is record:
             return delivery
     raise not_found()

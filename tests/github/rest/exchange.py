@@ -1,4 +1,4 @@
-"""One REST request from start to end: routing, authority, limits, the handler, the contract."""
+"""A REST request from start to end: routing, authority, limits, the handler, the contract."""
 
 import hashlib
 import json
@@ -32,13 +32,13 @@ class Exchange:
 
     @property
     def operation(self) -> str:
-        """`METHOD /path`, what faults are matched against."""
+        """`METHOD /path`, which faults match."""
         return f"{self.method} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back over the wire."""
+    """The answer as it goes over the wire."""
 
     status: int
     headers: dict[str, str]
@@ -47,7 +47,7 @@ class Reply:
 
 
 def serve(world: World, exchange: Exchange) -> Reply:
-    """Answer a request as GitHub would, and note it and every broken rule in the journal."""
+    """Answer a request as GitHub would, and write it and its violations into the journal."""
     operation = world.contract.operation(exchange.method, exchange.path)
     if operation is None or operation.id not in ENDPOINTS:
         return unknown(world, exchange)
@@ -58,7 +58,7 @@ def serve(world: World, exchange: Exchange) -> Reply:
     caller = Caller()
     try:
         caller = auth.identify(world, exchange.headers.get("authorization"))
-        answer = _handled(world, exchange, operation, caller)
+        answer = _handle(world, exchange, operation, caller)
     except ApiError as error:
         answer = Answer(error.status, error.body, error.headers)
     except NotModelled as error:
@@ -73,7 +73,7 @@ def serve(world: World, exchange: Exchange) -> Reply:
 
 
 def unknown(world: World, exchange: Exchange) -> Reply:
-    """501 for what the stand-in does not model."""
+    """Answer 501 for an operation that the stand-in does not model."""
     what = f"the stand-in does not model {exchange.operation}"
     world.journal.break_rule(f"route {exchange.operation}", what)
     reply = Reply(501, {"Content-Type": _JSON}, json.dumps({"message": what}).encode())
@@ -106,7 +106,7 @@ def common_headers(world: World, caller: Caller, resource: str) -> dict[str, str
     }
 
 
-def _handled(world: World, exchange: Exchange, operation: Operation, caller: Caller) -> Answer:
+def _handle(world: World, exchange: Exchange, operation: Operation, caller: Caller) -> Answer:
     endpoint = ENDPOINTS[operation.id]
     if operation.id not in _FREE:
         world.limits.admit(caller.key, "core", write=exchange.method != "GET")
@@ -156,12 +156,12 @@ def _reply(
 ) -> Reply:
     headers = common_headers(world, caller, "core") | dict(answer.headers)
     if caller.token is not None and ENDPOINTS[operation.id].needs:
-        accepted = auth.accepted(ENDPOINTS[operation.id].needs)
+        accepted = auth.list_accepted_permissions(ENDPOINTS[operation.id].needs)
         headers.setdefault("x-accepted-github-permissions", accepted)
     if answer.body is None:
         return Reply(answer.status, headers)
     raw = isinstance(answer.body, bytes)
-    body = answer.body if isinstance(answer.body, bytes) else _encoded(answer.body)
+    body = answer.body if isinstance(answer.body, bytes) else _encode(answer.body)
     headers["Content-Type"] = answer.media_type if raw else _JSON
     if exchange.method == "GET" and answer.status == 200:
         return _conditional(world, exchange, caller, Reply(200, headers, body))
@@ -173,8 +173,8 @@ def _conditional(world: World, exchange: Exchange, caller: Caller, full: Reply) 
     link = full.headers.get("Link", "")
     etag = f'W/"{hashlib.sha256(full.body + link.encode()).hexdigest()}"'
     headers = full.headers | {"ETag": etag, "Cache-Control": "private, max-age=60, s-maxage=60"}
-    known = exchange.headers.get("if-none-match", "")
-    if etag.removeprefix("W/") not in [tag.strip().removeprefix("W/") for tag in known.split(",")]:
+    etags = exchange.headers.get("if-none-match", "")
+    if etag.removeprefix("W/") not in [tag.strip().removeprefix("W/") for tag in etags.split(",")]:
         return Reply(full.status, headers, full.body)
     world.limits.refund(caller.key, "core")
     headers |= world.limits.headers(caller.key, "core")
@@ -192,5 +192,5 @@ def _check(world: World, exchange: Exchange, reply: Reply) -> None:
             world.journal.break_rule(broken.where, broken.what)
 
 
-def _encoded(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()

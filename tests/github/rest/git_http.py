@@ -38,7 +38,7 @@ async def serve(world: World, request: Request) -> Response:
 
 
 def identify(world: World, header: str | None) -> Caller:
-    """The token in the password of Basic credentials; nobody without a header."""
+    """Return the caller by the token in Basic credentials, or nobody without a header."""
     if header is None:
         return Caller()
     scheme, _, value = header.partition(" ")
@@ -52,7 +52,7 @@ def identify(world: World, header: str | None) -> Caller:
 
 
 def authorize(caller: Caller, repository: Repository) -> None:
-    """Public repositories are open; private ones need a token with contents=read."""
+    """Allow public repositories, and private ones for a token with contents=read."""
     if caller.token is None and not repository.private:
         return
     auth.authorize(caller, repository, auth.needs("contents=read"), reading=True)

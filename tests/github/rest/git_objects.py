@@ -1,4 +1,4 @@
-"""REST operations on git's own objects, and the pull request that can be made of them."""
+"""REST operations on git's own objects, and the creation of pull requests."""
 
 import base64
 import binascii
@@ -50,12 +50,12 @@ def create_tree(world: World, call: Call) -> Answer:
     if git.resolve(f"{base}^{{tree}}") is None:
         raise ApiError(404, "Not Found")
     try:
-        sha = git.edited_tree(base, [_entry(world, call, one) for one in entries])
+        sha = git.edited_tree(base, [_entry(world, call, entry) for entry in entries])
     except GitError as error:
         raise ApiError(422, f"GitRPC::BadObjectState: {error}") from error
     shown = [
-        {"path": one.name, "mode": one.mode, "type": one.kind, "sha": one.oid}
-        for one in git.tree(sha, "") or ()
+        {"path": entry.name, "mode": entry.mode, "type": entry.kind, "sha": entry.oid}
+        for entry in git.tree(sha, "") or ()
     ]
     url = _api(world, call, f"/trees/{sha}")
     body: Json = {"sha": sha, "url": url, "truncated": False, "tree": shown}
@@ -71,7 +71,7 @@ def _entry(world: World, call: Call, entry: Json) -> tuple[str, str, str | None]
 
 
 def create_commit(world: World, call: Call) -> Answer:
-    """POST .../git/commits, by whoever calls"""
+    """POST .../git/commits, with the caller as author"""
     git = world.git(call.repo)
     who = world.signature(call.caller.bot)
     try:
@@ -122,10 +122,10 @@ def create_pull(world: World, call: Call) -> Answer:
     for name, branch in (("head", head), ("base", base)):
         if branch not in repo.branches:
             raise invalid("PullRequest", name)
-    there = (one.pull for one in repo.issues.values() if one.pull and one.state == "open")
-    if any((one.head_ref, one.base_ref, one.is_fork) == (head, base, False) for one in there):
-        said = f"A pull request already exists for {repo.owner.login}:{head}."
-        raise invalid("PullRequest", "head", "custom", said)
+    there = (pull.pull for pull in repo.issues.values() if pull.pull and pull.state == "open")
+    if any((pull.head_ref, pull.base_ref, pull.is_fork) == (head, base, False) for pull in there):
+        message = f"A pull request already exists for {repo.owner.login}:{head}."
+        raise invalid("PullRequest", "head", "custom", message)
     body = call.body.get("body") or ""
     draft = bool(call.body.get("draft"))
     new = NewPull(call.text("title"), body, Change(), base, draft=draft, fork=False)
@@ -139,8 +139,8 @@ def create_pull(world: World, call: Call) -> Answer:
 def _commit(world: World, call: Call, info: CommitInfo) -> Json:
     html = f"{world.url}/{call.repo.full_name}/commit"
     people = {
-        name: {"name": one.name, "email": one.email, "date": one.at}
-        for name, one in (("author", info.author), ("committer", info.committer))
+        name: {"name": entry.name, "email": entry.email, "date": entry.at}
+        for name, entry in (("author", info.author), ("committer", info.committer))
     }
     unsigned = {"verified": False, "reason": "unsigned"}
     return {
@@ -152,8 +152,12 @@ def _commit(world: World, call: Call, info: CommitInfo) -> Json:
         "tree": {"sha": info.tree, "url": _api(world, call, f"/trees/{info.tree}")},
         "message": info.message,
         "parents": [
-            {"sha": one, "url": _api(world, call, f"/commits/{one}"), "html_url": f"{html}/{one}"}
-            for one in info.parents
+            {
+                "sha": entry,
+                "url": _api(world, call, f"/commits/{entry}"),
+                "html_url": f"{html}/{entry}",
+            }
+            for entry in info.parents
         ],
         "verification": unsigned | dict.fromkeys(("signature", "payload", "verified_at")),
     }

@@ -22,14 +22,14 @@ def list_issues(world: World, call: Call) -> Answer:
     since = call.query.get("since", "")
     newest = call.query.get("sort", "created")
     key = {"updated": "updated_at", "created": "created_at", "comments": "number"}[newest]
-    found = [
+    listed = [
         i
         for i in call.repo.issues.values()
         if not i.deleted and state in {"all", i.state} and timestamp(i.updated_at) >= since
     ]
     down = call.query.get("direction", "desc") == "desc"
-    found.sort(key=lambda i: (getattr(i, key), i.number), reverse=down)
-    return page([issues.issue(world, call.repo, i) for i in found], call.query, _url(world, call))
+    listed.sort(key=lambda i: (getattr(i, key), i.number), reverse=down)
+    return page([issues.issue(world, call.repo, i) for i in listed], call.query, _url(world, call))
 
 
 def list_comments(world: World, call: Call) -> Answer:
@@ -48,7 +48,7 @@ def create_comment(world: World, call: Call) -> Answer:
     """POST .../issues/{issue_number}/comments"""
     issue = _issue(world, call)
     comment = threads.add_comment(world, call.repo, issue, call.text("body"), _author(call))
-    return _created(issues.comment(world, call.repo, comment))
+    return _answer_created(issues.comment(world, call.repo, comment))
 
 
 def get_comment(world: World, call: Call) -> Answer:
@@ -103,7 +103,7 @@ def timeline(world: World, call: Call) -> Answer:
     issue = _issue(world, call)
     entries = [(e.at, e.id, _event(world, call.repo, issue, e)) for e in issue.timeline]
     entries += [
-        (c.created_at, c.id, _commented(world, call.repo, c))
+        (c.created_at, c.id, _build_comment_event(world, call.repo, c))
         for c in call.repo.comments_of(issue.number)
         if not c.author.deleted
     ]
@@ -111,7 +111,7 @@ def timeline(world: World, call: Call) -> Answer:
     return page(shown, call.query, _url(world, call))
 
 
-def _commented(world: World, repo: Repository, comment: Comment) -> Json:
+def _build_comment_event(world: World, repo: Repository, comment: Comment) -> Json:
     shown = issues.comment(world, repo, comment)
     return {"event": "commented", "actor": shown["user"], **shown}
 
@@ -160,7 +160,7 @@ def _author(call: Call) -> Author:
     return Author(call.caller.bot, token.installation.app if token else None)
 
 
-def _created(body: Json) -> Answer:
+def _answer_created(body: Json) -> Answer:
     return Answer(201, body, {"Location": body["url"]})
 
 

@@ -1,4 +1,4 @@
-"""The one table from GitHub's operation ids to handlers, and what each needs to be allowed."""
+"""The table from GitHub's operation ids to handlers and their permissions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Endpoint:
     handle: Handler
     needs: tuple[Need, ...] = ()
     content: bool = False
-    """Whether it creates content, which GitHub meters apart."""
+    """Return whether it creates content, which GitHub meters apart."""
     app_only: bool = False
     """Called with an App JWT, so that repository permissions do not apply."""
 

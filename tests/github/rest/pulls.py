@@ -54,7 +54,7 @@ def list_pulls(world: World, call: Call) -> Answer:
     """GET .../pulls"""
     query = call.query
     state, base, head = query.get("state", "open"), query.get("base"), query.get("head")
-    found = [
+    pulls_found = [
         (issue, issue.pull)
         for issue in call.repo.issues.values()
         if issue.pull
@@ -63,11 +63,11 @@ def list_pulls(world: World, call: Call) -> Answer:
         and head in {None, f"{issue.pull.head_owner.login}:{issue.pull.head_ref}"}
     ]
     key = "updated_at" if query.get("sort") == "updated" else "created_at"
-    found.sort(
+    pulls_found.sort(
         key=lambda pair: (getattr(pair[0], key), pair[0].number),
         reverse=query.get("direction", "desc") == "desc",
     )
-    shown = [pulls.pull_simple(world, call.repo, issue, pull) for issue, pull in found]
+    shown = [pulls.pull_simple(world, call.repo, issue, pull) for issue, pull in pulls_found]
     return page(shown, query, _url(world, call))
 
 
@@ -98,10 +98,12 @@ def list_review_comments(world: World, call: Call) -> Answer:
     """GET .../pulls/{pull_number}/reviews/{review_id}/comments"""
     issue, pull = _pull(world, call)
     wanted = call.number("review_id")
-    given = next((one for one in pull.reviews if one.id == wanted), None)
+    given = next((review for review in pull.reviews if review.id == wanted), None)
     if given is None:
         raise not_found()
-    shown = [pulls.review_comment(world, call.repo, issue, given, one) for one in given.comments]
+    shown = [
+        pulls.review_comment(world, call.repo, issue, given, review) for review in given.comments
+    ]
     return page(shown, call.query, _url(world, call))
 
 
@@ -146,10 +148,10 @@ def suites_of_ref(world: World, call: Call) -> Answer:
 
 
 def resolve(world: World, call: Call, ref: str) -> str:
-    """The commit a branch, full ref or SHA names; 422 as GitHub words it."""
-    known = call.repo.branches.get(ref.removeprefix("heads/"))
+    """Return the commit of a branch, full ref or SHA; 422 in GitHub's words."""
+    tip = call.repo.branches.get(ref.removeprefix("heads/"))
     try:
-        sha = known or world.git(call.repo).resolve(f"{ref}^{{commit}}")
+        sha = tip or world.git(call.repo).resolve(f"{ref}^{{commit}}")
     except (GitError, ValueError):  # a NUL in the name cannot reach git
         sha = None
     if sha is None:

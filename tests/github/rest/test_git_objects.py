@@ -1,4 +1,4 @@
-"""Commits, branches and pull requests made over REST, and what GitHub refuses."""
+"""Commits, branches and pull requests over REST, and GitHub's refusals."""
 
 import pytest
 
@@ -7,7 +7,7 @@ RIGHTS = {"contents": "write", "pull_requests": "write", "metadata": "read"}
 
 @pytest.fixture
 def made(scene):
-    """`made(path, body)`: POST it as an App that may write code; the answer."""
+    """`made(path, body)` sends a POST as an App that may write code and returns the answer."""
     writer = scene.github.register_app(slug="writer", permissions=RIGHTS)
     scene.app = writer
     scene.installation = scene.github.install(writer, [scene.repo])
@@ -47,7 +47,7 @@ def test_a_blob_is_a_file_and_without_one_a_file_is_gone(scene, made):
     shown = (
         scene.http(scene.token()).get(scene.path("/contents/"), params={"ref": gone["sha"]}).json()
     )
-    assert "README.md" not in [one["name"] for one in shown]
+    assert "README.md" not in [entry["name"] for entry in shown]
     assert made("/git/blobs", content="text").status_code == 201
 
 

@@ -1,4 +1,4 @@
-"""Issues, comments and reactions over REST, by PyGithub where it matters how a client sees them."""
+"""Issues, comments and reactions over REST, by PyGithub where a client's view matters."""
 
 import pytest
 from github import GithubException
@@ -78,7 +78,7 @@ def test_the_bot_cannot_rewrite_what_others_wrote(scene):
 def test_people_can_edit_and_delete_what_the_bot_wrote(scene):
     number = scene.repo.open_issue("Bug")
     comment = scene.bot_repo().get_issue(number).create_comment("verdict")
-    scene.repo.edit_comment(comment.id, "defaced", by="maintainer")
+    scene.repo.edit_comment(comment.id, "defaced", user="maintainer")
     assert scene.bot_repo().get_issue(number).get_comment(comment.id).body == "defaced"
     scene.repo.delete_comment(comment.id)
     client = scene.http(scene.token())
@@ -114,12 +114,12 @@ def test_reactions_are_given_once_and_listed(scene):
 def test_the_bot_takes_back_only_its_own_reaction(scene):
     number = scene.repo.open_issue("Bug")
     comment = scene.bot_repo().get_issue(number).create_comment("verdict")
-    theirs = scene.repo.react(comment.id, "+1", user="ann")
-    ours = comment.create_reaction("eyes").id
+    ann_reaction = scene.repo.react(comment.id, "+1", user="ann")
+    bot_reaction = comment.create_reaction("eyes").id
     client = scene.http(scene.token())
     path = scene.path(f"/issues/comments/{comment.id}/reactions")
-    assert client.delete(f"{path}/{theirs}").status_code == 404
-    assert client.delete(f"{path}/{ours}").status_code == 204
+    assert client.delete(f"{path}/{ann_reaction}").status_code == 404
+    assert client.delete(f"{path}/{bot_reaction}").status_code == 204
     assert scene.repo.comments(number)[0].reactions == (("+1", "ann"),)
 
 
@@ -136,8 +136,8 @@ def test_the_bot_takes_back_only_its_own_reaction(scene):
 )
 def test_six_roles_are_shown_as_four_permissions(private, github, role, permission):
     github.grant(private.repo, "ann", role)
-    found = private.http(private.token()).get(private.path("/collaborators/ann/permission")).json()
-    assert (found["permission"], found["role_name"]) == (permission, role)
+    answer = private.http(private.token()).get(private.path("/collaborators/ann/permission")).json()
+    assert (answer["permission"], answer["role_name"]) == (permission, role)
 
 
 def test_a_stranger_reads_what_is_public_and_nothing_else(scene, private, github):

@@ -1,4 +1,4 @@
-"""What happens in the world as GitHub's webhook payloads, checked and queued for every App."""
+"""Events of the world as GitHub's webhook payloads, checked and queued for every App."""
 
 from tests.github.git.changes import CommitInfo, changed_files, log
 from tests.github.git.repository import EMPTY_TREE
@@ -52,7 +52,7 @@ def _stub(installation: Installation) -> Json:
 def issue(
     world: World, repo: Repository, what: Issue, action: str, sender: User, **more: Json
 ) -> None:
-    """An `issues` event."""
+    """Send an `issues` event."""
     body = {"action": action, "issue": issues.issue(world, repo, what), **more}
     emit(world, repo, "issues", body, sender)
 
@@ -60,7 +60,7 @@ def issue(
 def comment(
     world: World, repo: Repository, written: Comment, action: str, sender: User, **more: Json
 ) -> None:
-    """An `issue_comment` event, the App's own comments included."""
+    """Send an `issue_comment` event, for the App's own comments, too."""
     body = {
         "action": action,
         "issue": issues.issue(world, repo, repo.issues[written.number]),
@@ -73,7 +73,7 @@ def comment(
 def pull(
     world: World, repo: Repository, what: Issue, action: str, sender: User, **more: object
 ) -> None:
-    """A `read_pull_request` event."""
+    """Send a `pull_request` event."""
     if what.pull is None:
         raise ValueError(f"#{what.number} is not a pull request")
     body = {
@@ -88,7 +88,7 @@ def pull(
 def review(
     world: World, repo: Repository, what: Issue, given: Review, action: str = "submitted"
 ) -> None:
-    """A `pull_request_review` event."""
+    """Send a `pull_request_review` event."""
     if what.pull is None:
         raise ValueError(f"#{what.number} is not a pull request")
     shown = pulls.review(world, repo, what, given)
@@ -101,7 +101,7 @@ def review(
 
 
 def check_run(world: World, repo: Repository, run: CheckRun, action: str, sender: User) -> None:
-    """A `write_check_run` event."""
+    """Send a `check_run` event."""
     shown = checks.check_run(world, repo, run)
     suite = checks.check_suite(world, repo, repo.suites[run.suite_id])
     emit(
@@ -116,7 +116,7 @@ def check_run(world: World, repo: Repository, run: CheckRun, action: str, sender
 def check_suite(
     world: World, repo: Repository, suite: CheckSuite, action: str, sender: User
 ) -> None:
-    """A `read_check_suite` event."""
+    """Send a `check_suite` event."""
     shown = checks.check_suite(world, repo, suite)
     shown.pop("repository")
     emit(world, repo, "check_suite", {"action": action, "check_suite": shown}, sender)
@@ -125,7 +125,7 @@ def check_suite(
 def check_run_asked(
     world: World, repo: Repository, run: CheckRun, sender: User, identifier: str | None
 ) -> None:
-    """Tell its App that somebody pressed a check run's button, or (None) wants it run again."""
+    """Send a pressed button of a check run to its App; without a button ask to run it again."""
     suite = checks.check_suite(world, repo, repo.suites[run.suite_id])
     shown = checks.check_run(world, repo, run) | {"check_suite": suite}
     body: Json = {"action": "rerequested", "check_run": shown}
@@ -159,7 +159,7 @@ def _tell(world: World, repo: Repository, slug: str, what: tuple[str, Json], sen
 
 
 def push(world: World, repo: Repository, branch: str, ends: tuple[str, str], sender: User) -> None:
-    """A `push` event for a branch that moved from the first SHA to the second."""
+    """Send a `push` event for a branch that moved from the first SHA to the second."""
     before, after = ends
     git = world.git(repo)
     fresh = before == "0" * 40
@@ -215,7 +215,7 @@ def _push_commit(world: World, repo: Repository, info: CommitInfo) -> Json:
 
 
 def installation(world: World, record: Installation, action: str, sender: User) -> None:
-    """An `installation` event; every App gets it, subscribed or not."""
+    """Send an `installation` event; an App needs no subscription for it."""
     repos = [r for r in world.repositories.values() if r.id in record.repository_ids]
     body: Json = {
         "action": action,
@@ -231,7 +231,7 @@ def installation(world: World, record: Installation, action: str, sender: User) 
 def installation_repositories(
     world: World, record: Installation, repos: list[Repository], action: str, sender: User
 ) -> None:
-    """An `read_installation_repositories` event: `action` is added or removed."""
+    """Send an `installation_repositories` event; `action` is added or removed."""
     body: Json = {
         "action": action,
         "installation": accounts.installation(world, record),
@@ -245,7 +245,7 @@ def installation_repositories(
 
 
 def ping(world: World, app: AppRecord) -> None:
-    """The `ping` an App's hook gets when its URL is set."""
+    """Send the `ping` that an App's hook gets when its URL is set."""
     hook = {
         "type": "App",
         "id": app.hook_id,

@@ -1,4 +1,4 @@
-"""Webhooks as a receiver sees them: signed, in order, and only those it should see."""
+"""Webhooks as a receiver sees them: signed, in order, and only the subscribed ones."""
 
 import hashlib
 import hmac
@@ -22,10 +22,10 @@ def test_a_delivery_is_signed_over_its_raw_bytes(hooked, receiver, github):
 
 
 def test_registering_and_installing_are_announced(github, receiver):
-    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    scene = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
     github.drain()
     assert receiver.events() == ["ping", "installation"]
-    assert bodies(receiver)[1]["repositories"][0]["full_name"] == made.repo.full_name
+    assert bodies(receiver)[1]["repositories"][0]["full_name"] == scene.repo.full_name
 
 
 def test_the_life_of_an_installation_is_announced(hooked, receiver, github):
@@ -60,8 +60,10 @@ def test_a_whole_story_arrives_in_order(hooked, receiver, github):
     hooked.repo.check_suite(hooked.repo.head(pull), "success")
     hooked.repo.merge(pull)
     github.drain()
-    told = [(r, b.get("action")) for r, b in zip(receiver.events(), bodies(receiver), strict=True)]
-    assert told == [
+    received = [
+        (r, b.get("action")) for r, b in zip(receiver.events(), bodies(receiver), strict=True)
+    ]
+    assert received == [
         ("issues", "opened"),
         ("pull_request", "opened"),
         ("pull_request", "ready_for_review"),
@@ -91,10 +93,10 @@ def test_the_other_actions_arrive_too(hooked, receiver, github):
     hooked.repo.draft(pull)
     hooked.repo.close(pull)
     github.drain()
-    told = [
+    received = [
         f"{e} {b.get('action')}" for e, b in zip(receiver.events(), bodies(receiver), strict=True)
     ]
-    assert told == [
+    assert received == [
         "issues opened",
         "issue_comment created",
         "issue_comment edited",
@@ -151,7 +153,7 @@ def test_buttons_and_reruns_of_a_check_reach_the_app_that_made_it(hooked, receiv
     assert hooked.repo.check_runs(pull.number)[0].buttons == {"agree": "Agree"}
     github.drain()
     receiver.received.clear()
-    hooked.repo.press(run.id, "agree", by="ann")
+    hooked.repo.press(run.id, "agree", user="ann")
     hooked.repo.rerequest(run.id)
     hooked.repo.rerequest(run.id, suite=True)
     with pytest.raises(StandInError, match="no button"):
@@ -173,12 +175,12 @@ def test_reactions_are_not_announced(hooked, receiver, github):
 
 
 def test_only_subscribed_events_of_installed_repositories_arrive(github, receiver):
-    made = make_scene(
+    scene = make_scene(
         github, webhook_url=receiver.url, webhook_secret=SECRET, events=["pull_request"]
     )
-    elsewhere = github.create_repository(f"{made.repo.full_name}-2", {"a": "a\n"})
-    made.repo.open_issue("Bug")
-    made.fix("x = 1\n")
+    elsewhere = github.create_repository(f"{scene.repo.full_name}-2", {"a": "a\n"})
+    scene.repo.open_issue("Bug")
+    scene.fix("x = 1\n")
     elsewhere.open_pr("Fix", files={"a": "b\n"})
     github.drain()
     assert receiver.events() == ["ping", "installation", "pull_request"]

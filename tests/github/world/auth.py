@@ -1,4 +1,4 @@
-"""Who a request comes from: App JWTs, installation tokens, and what each may do."""
+"""Authentication and permissions: App JWTs and installation tokens."""
 
 import time
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ _LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One way to be allowed: a permission and the least level of it."""
+    """A permission and its least level."""
 
     permission: str
     level: str
 
     def met_by(self, granted: Mapping[str, str]) -> bool:
-        """Whether the granted permissions are enough."""
+        """Return whether the granted permissions are enough."""
         return _LEVELS[granted.get(self.permission, "none")] >= _LEVELS[self.level]
 
 
@@ -38,7 +38,7 @@ def needs(text: str) -> tuple[Need, ...]:
 
 
 def identify(world: World, header: str | None) -> Caller:
-    """The caller behind an Authorization header; 401 for a bad one, nobody for none."""
+    """Return the caller of an Authorization header; 401 for a bad header, nobody without one."""
     if not header:
         return Caller()
     scheme, _, value = header.partition(" ")
@@ -55,12 +55,12 @@ def live_token(world: World, value: str) -> Token:
     if token is None or token.expires_at <= world.clock.now():
         raise ApiError(401, "Bad credentials")
     if token.installation.suspended_at is not None:
-        raise suspended()
+        raise build_suspension_error()
     return token
 
 
-def suspended() -> ApiError:
-    """The answer while an installation is suspended."""
+def build_suspension_error() -> ApiError:
+    """Build the answer for a suspended installation."""
     return ApiError(403, "This installation has been suspended")
 
 
@@ -70,7 +70,7 @@ def issue_token(
     repositories: frozenset[int] | None,
     permissions: Mapping[str, str],
 ) -> Token:
-    """A fresh installation token in GitHub's form: `ghs_<app id>_<JWT>`, about 520 characters."""
+    """Issue an installation token in GitHub's form: `ghs_<app id>_<JWT>`, about 520 characters."""
     claims = {
         "iss": "api.github.com",
         "sub": str(installation.id),
@@ -92,12 +92,14 @@ def issue_token(
 
 @cache
 def _key(pem: str) -> RSAPrivateKey:
-    """A private key read: that costs fifty signatures."""
+    """Parse a private key, cached because parsing takes as long as fifty signatures."""
     return cast(RSAPrivateKey, load_pem_private_key(pem.encode(), password=None))
 
 
-def narrowed(installation: Installation, wanted: Mapping[str, str] | None) -> dict[str, str]:
-    """The permissions a token gets: those asked for, if the installation has them; else 422."""
+def narrow_permissions(
+    installation: Installation, wanted: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Return the permissions that a token gets; 422 if the installation lacks one."""
     if not wanted:  # an empty object narrows nothing
         return dict(installation.permissions)
     for name, level in wanted.items():
@@ -107,18 +109,18 @@ def narrowed(installation: Installation, wanted: Mapping[str, str] | None) -> di
 
 
 def covers(token: Token, repo: Repository) -> bool:
-    """Whether a token reaches a repository."""
+    """Return whether a token reaches a repository."""
     allowed = token.repository_ids
     return repo.id in token.installation.repository_ids and (allowed is None or repo.id in allowed)
 
 
 def visible(caller: Caller, repo: Repository) -> bool:
-    """Whether the caller may know that a repository exists."""
+    """Return whether the caller may know that a repository exists."""
     return not repo.private or (caller.token is not None and covers(caller.token, repo))
 
 
 def authorize(caller: Caller, repo: Repository, wanted: tuple[Need, ...], reading: bool) -> None:
-    """404 for an invisible repository; 403 for a visible one without the permission."""
+    """Raise 404 for an invisible repository, and 403 for a missing permission."""
     if not visible(caller, repo):
         raise not_found()
     if caller.token is None:
@@ -134,28 +136,28 @@ def authorize(caller: Caller, repo: Repository, wanted: tuple[Need, ...], readin
 
 
 def forbidden(wanted: tuple[Need, ...]) -> ApiError:
-    """GitHub's answer when the token lacks the permission."""
+    """Build GitHub's answer for a missing permission."""
     return ApiError(
         403,
         "Resource not accessible by integration",
-        headers={"x-accepted-github-permissions": accepted(wanted)},
+        headers={"x-accepted-github-permissions": list_accepted_permissions(wanted)},
     )
 
 
-def accepted(wanted: tuple[Need, ...]) -> str:
-    """The value of `x-accepted-github-permissions`."""
+def list_accepted_permissions(wanted: tuple[Need, ...]) -> str:
+    """Return the value of `x-accepted-github-permissions`."""
     return "; ".join(f"{need.permission}={need.level}" for need in wanted)
 
 
 def require_app(caller: Caller) -> AppRecord:
-    """The App behind a JWT; 401 for a caller that is not one."""
+    """Return the App of a JWT; 401 for any other caller."""
     if caller.app is None:
         raise ApiError(401, "A JSON web token could not be decoded")
     return caller.app
 
 
 def require_token(caller: Caller) -> Token:
-    """The installation token of the caller; 403 for any other."""
+    """Return the caller's installation token; 403 for any other caller."""
     if caller.token is None:
         raise ApiError(403, "Resource not accessible by integration")
     return caller.token
@@ -164,20 +166,20 @@ def require_token(caller: Caller) -> Token:
 def repository_ids(
     installation: Installation, by_id: Mapping[int, Repository], wanted: object
 ) -> frozenset[int] | None:
-    """The repositories a token is narrowed to, by ids or names; 422 for one not installed."""
+    """Return the repositories that a token is limited to; 422 for one without the App."""
     if not wanted:
         return None
     installed = {r.id: r.name for r in by_id.values() if r.id in installation.repository_ids}
-    found = frozenset(
+    ids = frozenset(
         number for number, name in installed.items() if wanted_has(wanted, number, name)
     )
-    if not isinstance(wanted, list) or len(found) != len(set(wanted)):
+    if not isinstance(wanted, list) or len(ids) != len(set(wanted)):
         raise invalid("InstallationToken", "repositories")
-    return found
+    return ids
 
 
 def wanted_has(wanted: object, number: int, name: str) -> bool:
-    """Whether a list of ids or of names holds this repository."""
+    """Return whether a list of ids or of names holds this repository."""
     return isinstance(wanted, list) and (number in wanted or name in wanted)
 
 

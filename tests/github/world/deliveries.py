@@ -25,7 +25,7 @@ ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One attempt to deliver one event; `status_code` is 0 until (and unless) answered."""
+    """An attempt to deliver one event; `status_code` is 0 until (and unless) answered."""
 
     id: int
     guid: str
@@ -69,7 +69,7 @@ def signed_headers(app: AppRecord, event: str, guid: str, body: bytes) -> dict[s
 
 
 class Deliveries:
-    """The delivery log and the one sender that works it off."""
+    """The delivery log, and one sender for each App."""
 
     def __init__(self, clock: Clock, ids: Ids) -> None:
         self._clock = clock
@@ -123,8 +123,8 @@ class Deliveries:
         self._enqueue(again)
         return again
 
-    def retained(self) -> list[Delivery]:
-        """Finished deliveries young enough to be listed, newest first."""
+    def list_retained(self) -> list[Delivery]:
+        """Return the finished deliveries of the last three days, newest first."""
         oldest = self._clock.now() - RETENTION_SECONDS
         kept = [d for d in self.log.values() if d.delivered_at >= oldest and d.status != "PENDING"]
         return sorted(kept, key=lambda d: d.id, reverse=True)
@@ -136,7 +136,7 @@ class Deliveries:
     def release(self, order: Sequence[int] | None) -> int:
         """Let held deliveries flow: all in order, or those at the given positions.
 
-        A position named twice is sent twice under one GUID; one left out is dropped.
+        A repeated position is sent twice under one GUID; a missing position is dropped.
         """
         held, self.held = self.held or [], None
         positions = order if order is not None else range(len(held))

@@ -1,4 +1,4 @@
-"""Faults on order: which requests fail, how, and how often."""
+"""Faults that a test orders: the requests that fail, how, and how often."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 
 class Kind(StrEnum):
-    """What goes wrong. `*_AFTER_EFFECT`: GitHub did the work, and the answer is lost."""
+    """The kinds of faults. After `*_AFTER_EFFECT` GitHub did the work, and the answer is lost."""
 
     BAD_GATEWAY = "502"
     BAD_GATEWAY_AFTER_EFFECT = "502_after_effect"
@@ -29,13 +29,13 @@ class Kind(StrEnum):
 
     @property
     def after_effect(self) -> bool:
-        """Whether the request is carried out before the answer is spoilt."""
+        """Return whether GitHub does the work before the answer breaks."""
         return self.value.endswith("_after_effect") or self is Kind.GARBLED
 
 
 @dataclass(slots=True)
 class Fault:
-    """One rule: requests whose `METHOD /path` matches fail, `times` times after `skip` passes."""
+    """A rule: requests whose `METHOD /path` matches fail, `times` times after `skip` passes."""
 
     match: str
     kind: Kind
@@ -46,7 +46,7 @@ class Fault:
     hits: int = field(default=0)
 
     def applies(self, operation: str) -> bool:
-        """Whether this request is to fail; counts it."""
+        """Return whether this request fails, and count it."""
         if self.times <= 0 or not fnmatchcase(operation, self.match):
             return False
         if self.skip > 0:
@@ -64,5 +64,5 @@ class Faults:
         self.rules: list[Fault] = []
 
     def take(self, operation: str) -> Fault | None:
-        """The fault that strikes `METHOD /path`, if any."""
+        """Return the fault for `METHOD /path`, if any."""
         return next((rule for rule in self.rules if rule.applies(operation)), None)

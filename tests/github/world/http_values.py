@@ -36,16 +36,16 @@ class ApiError(Exception):
 
 
 class NotModelled(Exception):
-    """The stand-in does not know how GitHub would answer; loud, because guessing hides bugs."""
+    """The stand-in does not model this; it raises, because guessing hides bugs."""
 
 
 def not_found() -> ApiError:
-    """The answer for what does not exist or may not be seen."""
+    """Build the 404 for an object that does not exist or is not visible."""
     return ApiError(404, "Not Found")
 
 
 def invalid(resource: str, name: str, code: str = "invalid", message: str = "") -> ApiError:
-    """A 422 about one field of the request."""
+    """Build a 422 about a field of the request."""
     detail = {"resource": resource, "code": code, "field": name}
     return ApiError(
         422, "Validation Failed", errors=[detail | ({"message": message} if message else {})]
@@ -54,14 +54,14 @@ def invalid(resource: str, name: str, code: str = "invalid", message: str = "") 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: an App (by JWT), an installation (by token), or nobody."""
+    """The caller: an App (by JWT), an installation (by token), or nobody."""
 
     app: AppRecord | None = None
     token: Token | None = None
 
     @property
     def key(self) -> str:
-        """Under which name the caller's requests are metered."""
+        """The name of the caller's rate-limit meter."""
         if self.token is not None:
             return f"installation:{self.token.installation.id}"
         return f"app:{self.app.id}" if self.app else "anonymous"
@@ -77,7 +77,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One REST request, already routed and authenticated."""
+    """A REST request, already routed and authenticated."""
 
     method: str
     path: str
@@ -112,7 +112,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a handler returns. `body` is JSON, or bytes with a media type, or None for no body."""
+    """A handler's answer. `body` is JSON, or bytes with a media type, or None."""
 
     status: int = 200
     body: object = None

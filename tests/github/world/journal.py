@@ -10,7 +10,7 @@ from tests.github.contract import Violation
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One answered request; `at` is simulated, `installation` is None without a token."""
+    """An answered request; `at` is simulated, `installation` is None without a token."""
 
     method: str
     route: str
@@ -37,5 +37,5 @@ class Journal:
             out.write(json.dumps(asdict(broken)) + "\n")
 
     def counts(self, since: int) -> Counter[str]:
-        """How often each `METHOD /route` was called after the first `since` requests."""
+        """Count the calls of each `METHOD /route` after the first `since` requests."""
         return Counter(f"{r.method} {r.route}" for r in self.requests[since:])

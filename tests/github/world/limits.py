@@ -44,16 +44,16 @@ class Limits:
         self.limits = dict(PRIMARY)
         self.meters: dict[str, Meters] = {}
 
-    def of(self, key: str) -> Meters:
-        """The meters of one client."""
+    def get_meters(self, key: str) -> Meters:
+        """Return the meters of a client."""
         return self.meters.setdefault(key, Meters())
 
     def admit(self, key: str, resource: str, *, write: bool) -> None:
-        """Count a request; 403 when the hourly budget, the points or a block refuse it."""
-        meters, now = self.of(key), self._clock.now()
+        """Count a request; 403 if the hourly budget, the points or a block refuse it."""
+        meters, now = self.get_meters(key), self._clock.now()
         if now < meters.blocked_until:
             meters.requests_while_blocked += 1
-            raise self.blocked(key, resource)
+            raise self.build_block_error(key, resource)
         window = self._window(key, resource)
         if window.used >= self.limits[resource]:
             meters.refused += 1
@@ -70,26 +70,26 @@ class Limits:
         window.used += 1
 
     def admit_content(self, key: str) -> None:
-        """403 when one more comment, review or check would pass 80 a minute or 500 an hour."""
-        content, now = self.of(key).content, self._clock.now()
+        """Count a comment, review or check; 403 above 80 a minute or 500 an hour."""
+        content, now = self.get_meters(key).content, self._clock.now()
         while content and content[0] <= now - 3600:
             content.popleft()
-        recent = sum(at > now - 60 for at in content)
+        recent = sum(moment > now - 60 for moment in content)
         if recent >= CONTENT_PER_MINUTE or len(content) >= CONTENT_PER_HOUR:
-            self.of(key).refused += 1
+            self.get_meters(key).refused += 1
             raise self._secondary(60)
         content.append(now)
 
     def refund(self, key: str, resource: str) -> None:
-        """Give a request back: a 304 is free of the primary limit."""
+        """Give a request back, because a 304 costs nothing of the primary limit."""
         self._window(key, resource).used -= 1
 
     def block(self, key: str, seconds: float) -> None:
         """Refuse everything from this client for some simulated seconds."""
-        self.of(key).blocked_until = self._clock.now() + seconds
+        self.get_meters(key).blocked_until = self._clock.now() + seconds
 
-    def blocked(self, key: str, resource: str) -> ApiError:
-        """The bare refusal seen in production: no Retry-After, quota left, reset in the past."""
+    def build_block_error(self, key: str, resource: str) -> ApiError:
+        """Build the refusal of a block as seen in production: no Retry-After, quota left, reset in the past."""
         past = str(int(self._clock.wall_after(0)) - 30)
         headers = self.headers(key, resource) | {"x-ratelimit-reset": past}
         return ApiError(403, _SECONDARY, headers=headers)
@@ -122,7 +122,7 @@ class Limits:
         return {"resources": resources, "rate": resources["core"]}
 
     def _window(self, key: str, resource: str) -> Window:
-        window = self.of(key).windows.setdefault(resource, Window())
+        window = self.get_meters(key).windows.setdefault(resource, Window())
         if self._clock.now() >= window.ends_at:
             window.ends_at, window.used = self._clock.now() + 3600, 0
         return window

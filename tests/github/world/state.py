@@ -1,4 +1,4 @@
-"""What the stand-in knows: users, repositories, issues, checks, apps. Plain mutable records.
+"""Plain mutable records: users, repositories, issues, checks, Apps.
 
 A pull request is an issue with a `pull` part, as on GitHub. Nothing here decides or talks.
 """
@@ -24,7 +24,7 @@ class Role(StrEnum):
 
 @dataclass(slots=True)
 class User:
-    """A person, organisation or bot; a deleted one is shown as null."""
+    """A person, organisation or bot; the API shows a deleted account as null."""
 
     id: int
     login: str
@@ -69,7 +69,7 @@ class Installation:
 
 @dataclass(slots=True)
 class Token:
-    """An installation token: what it may do, on which repositories, until when (simulated)."""
+    """An installation token with its permissions, repositories and simulated end."""
 
     value: str
     installation: Installation
@@ -81,7 +81,7 @@ class Token:
 
 @dataclass(slots=True)
 class Reaction:
-    """A thumb or its like on a comment."""
+    """A reaction to a comment, such as a thumb."""
 
     id: int
     user: User
@@ -105,7 +105,7 @@ class Comment:
 
 @dataclass(slots=True)
 class TimelineEvent:
-    """One line of an issue's timeline. `source` is the pull request or issue a link points to."""
+    """A line of an issue's timeline. `source` is the pull request or issue a link points to."""
 
     id: int
     kind: str
@@ -118,7 +118,7 @@ class TimelineEvent:
 
 @dataclass(frozen=True, slots=True)
 class LineComment:
-    """What a review says of one line of a file."""
+    """A review's remark on a line of a file."""
 
     id: int
     path: str
@@ -141,7 +141,7 @@ class Review:
 
 @dataclass(slots=True)
 class Pull:
-    """What makes an issue a pull request."""
+    """The part of an issue that makes it a pull request."""
 
     id: int
     base_ref: str
@@ -198,7 +198,7 @@ class CheckSuite:
 
 @dataclass(slots=True)
 class CheckRun:
-    """One check of one commit."""
+    """A check of one commit."""
 
     id: int
     name: str
@@ -249,11 +249,11 @@ class Repository:
         return self.branches[self.default_branch]
 
     def comments_of(self, number: int) -> list[Comment]:
-        """The comments of one issue, oldest first."""
+        """Return the comments of an issue, oldest first."""
         return [c for c in self.comments.values() if c.number == number]
 
     def pull_heads(self, sha: str) -> list[Issue]:
-        """The open pull requests whose head is `sha`."""
+        """Return the open pull requests with the head `sha`."""
         return [
             i
             for i in self.issues.values()
@@ -279,10 +279,10 @@ class Ids:
         self._other = count(1_000_000 + self.random.randrange(10**6))
 
     def next(self, kind: str) -> int:
-        """A fresh id; ids of one kind ascend."""
+        """Return a new id; ids of a kind ascend."""
         return next(self._counters.get(kind, self._other))
 
     def guid(self) -> str:
-        """A delivery GUID in GitHub's form."""
+        """Return a new delivery GUID in GitHub's form."""
         digits = f"{self.random.getrandbits(128):032x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -1,4 +1,4 @@
-"""App JWTs and installation tokens: what they look like, what they open, when they end."""
+"""App JWTs and installation tokens: their form, their rights and their end."""
 
 import re
 import time
@@ -53,10 +53,10 @@ def test_a_jwt_of_ten_minutes_is_accepted(scene):
 
 
 def test_a_jwt_signed_with_another_key_is_refused(scene, github):
-    other = make_scene(github, webhook_secret="other")
+    outsider = make_scene(github, webhook_secret="other")
     payload = {"iat": int(time.time()) - 60, "exp": int(time.time()) + 60, "iss": "x"}
     payload["iss"] = str(scene.app.app_id)
-    value = jwt.encode(payload, other.app.private_key, algorithm="RS256")
+    value = jwt.encode(payload, outsider.app.private_key, algorithm="RS256")
     assert scene.http(value).get("/app").status_code == 401
 
 
@@ -82,11 +82,11 @@ def test_a_private_repository_elsewhere_does_not_exist(scene, private):
 
 
 def test_a_public_repository_elsewhere_can_be_read_but_not_written(scene, github):
-    other = make_scene(github)
-    number = other.repo.open_issue("Bug")
+    outsider = make_scene(github)
+    number = outsider.repo.open_issue("Bug")
     client = scene.http(scene.token())
-    assert client.get(other.path(f"/issues/{number}")).status_code == 200
-    refused = client.post(other.path(f"/issues/{number}/comments"), json={"body": "hi"})
+    assert client.get(outsider.path(f"/issues/{number}")).status_code == 200
+    refused = client.post(outsider.path(f"/issues/{number}/comments"), json={"body": "hi"})
     assert refused.status_code == 403
 
 

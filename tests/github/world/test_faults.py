@@ -1,4 +1,4 @@
-"""Faults on order, as a client meets them: with and without the effect, and how often."""
+"""Faults as a client sees them: with and without the effect, and their number."""
 
 import httpx
 import pytest

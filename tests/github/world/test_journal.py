@@ -1,4 +1,4 @@
-"""What the stand-in writes down, what it refuses to guess, and how it is controlled."""
+"""The stand-in's journal, its refusal of unknown requests, and its start and seeds."""
 
 import json
 import time
@@ -26,8 +26,8 @@ def test_calls_are_counted_by_operation_and_tokens_apart(scene, github):
         "GET /repos/{owner}/{repo}/issues/{issue_number}": 2,
     }
     assert calls.total == 3
-    told = [(r.status, r.installation) for r in github.history(since=mark)]
-    assert told == [(201, None), *[(s, scene.installation) for s in (201, 200, 404)]]
+    records = [(r.status, r.installation) for r in github.history(since=mark)]
+    assert records == [(201, None), *[(s, scene.installation) for s in (201, 200, 404)]]
 
 
 def test_a_route_that_is_not_modelled_is_501_and_a_violation(scene):
@@ -76,10 +76,10 @@ def test_a_manifest_becomes_an_app_by_a_code_that_works_once(github):
     assert (target.path, target.params["state"]) == ("/setup/done", "abc")
     url = f"{github.url}/api/v3/app-manifests/{target.params['code']}/conversions"
     headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
-    made = httpx.post(url, headers=headers)
-    assert made.status_code == 201
-    assert made.json()["slug"] == "r4p-demo"
-    assert made.json()["pem"].startswith("-----BEGIN RSA PRIVATE KEY-----")
+    answer = httpx.post(url, headers=headers)
+    assert answer.status_code == 201
+    assert answer.json()["slug"] == "r4p-demo"
+    assert answer.json()["pem"].startswith("-----BEGIN RSA PRIVATE KEY-----")
     assert httpx.post(url, headers=headers).status_code == 404
 
 
@@ -99,8 +99,8 @@ def test_violations_are_written_to_a_file(tmp_path):
     with StandIn.start(tmp_path) as running:
         httpx.get(f"{running.url}/api/v3/nothing")
         lines = (tmp_path / "violations.jsonl").read_text().splitlines()
-        told = [json.loads(line) for line in lines]
-        assert [v["where"] for v in told] == [v.where for v in running.violations()] != []
+        records = [json.loads(line) for line in lines]
+        assert [v["where"] for v in records] == [v.where for v in running.violations()] != []
 
 
 def test_it_is_quick_enough_not_to_be_what_is_measured(scene):

@@ -72,7 +72,7 @@ def test_a_block_is_bare_and_counts_who_knocks(limits, clock):
     assert "Retry-After" not in headers
     assert int(headers["x-ratelimit-remaining"]) > 0
     assert int(headers["x-ratelimit-reset"]) < time.time()
-    assert limits.of("x").requests_while_blocked == 1
+    assert limits.get_meters("x").requests_while_blocked == 1
     clock.advance(73)
     limits.admit("x", "core", write=False)
 

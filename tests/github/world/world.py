@@ -28,7 +28,7 @@ from tests.github.world.state import (
 
 @dataclass(slots=True)
 class World:
-    """All state. Handlers run one at a time on one thread, so nothing here is locked."""
+    """All state. Only the server's thread touches it, so it has no locks."""
 
     data: Path
     url: str
@@ -54,25 +54,25 @@ class World:
     # ---- look-ups; each raises the 404 a client would see
 
     def user(self, login: str) -> User:
-        """An account by login, any case."""
+        """Return an account by login, in any case."""
         user = self.users.get(login.lower())
         if user is None or user.deleted:
             raise not_found()
         return user
 
     def account(self, login: str, kind: str = "User") -> User:
-        """An account by login, made if it is new."""
+        """Return an account by login; create it if it is new."""
         return self.users.setdefault(login.lower(), User(self.ids.next("user"), login, kind))
 
     def repository(self, full_name: str) -> Repository:
-        """A repository by `owner/name`, any case."""
-        found = self.repositories.get(full_name.lower())
-        if found is None:
+        """Return a repository by `owner/name`, in any case."""
+        record = self.repositories.get(full_name.lower())
+        if record is None:
             raise not_found()
-        return found
+        return record
 
     def issue(self, repository: Repository, number: int) -> Issue:
-        """An issue or pull request; 410 for a deleted one."""
+        """Return an issue or pull request; 410 for a deleted one."""
         issue = repository.issues.get(number)
         if issue is None:
             raise not_found()
@@ -81,44 +81,44 @@ class World:
         return issue
 
     def pull(self, repository: Repository, number: int) -> tuple[Issue, Pull]:
-        """A pull request as its issue and its own part."""
+        """Return a pull request as its issue and its own part."""
         issue = self.issue(repository, number)
         if issue.pull is None:
             raise not_found()
         return issue, issue.pull
 
     def comment(self, repository: Repository, comment_id: int) -> Comment:
-        """An issue comment by id."""
-        found = repository.comments.get(comment_id)
-        if found is None:
+        """Return an issue comment by id."""
+        record = repository.comments.get(comment_id)
+        if record is None:
             raise not_found()
-        return found
+        return record
 
     # ---- git
 
     def git(self, repository: Repository) -> GitRepository:
-        """The repository's commits."""
+        """Return the repository's commits."""
         return GitRepository(repository.git_dir)
 
     def signature(self, user: User) -> Signature:
-        """`user` committing now."""
+        """Return the signature of a commit that `user` makes now."""
         return Signature(user.login, user.id, self.clock.now())
 
     def comparison(self, repository: Repository, pull: Pull) -> Comparison:
-        """What a pull request changes."""
+        """Compare a pull request's base and head."""
         return self.changes.compare(self.git(repository), pull.base_sha, pull.head_sha)
 
     # ---- authority
 
     def role(self, repository: Repository, user: User) -> Role:
-        """The role of `user`: the owner is admin, anyone else reads what is public."""
+        """Return the role of `user`: owners are admins, and others read public repositories."""
         if user.id == repository.owner.id:
             return Role.ADMIN
         default = Role.NONE if repository.private else Role.READ
         return repository.collaborators.get(user.id, default)
 
     def association(self, repository: Repository, user: User) -> str:
-        """The `author_association` GitHub prints beside what `user` wrote."""
+        """Return the `author_association` that GitHub prints beside a text of `user`."""
         if user.id == repository.owner.id:
             return "OWNER"
         if user.id in repository.collaborators:
@@ -130,5 +130,5 @@ class World:
         return "CONTRIBUTOR" if any(merged) else "NONE"
 
     def installations_on(self, repository: Repository) -> list[Installation]:
-        """Every installation that covers the repository, suspended ones too."""
+        """Return every installation on the repository, suspended ones included."""
         return [i for i in self.installations.values() if repository.id in i.repository_ids]

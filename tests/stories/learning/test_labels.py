@@ -1,4 +1,4 @@
-"""What maintainers do after a verdict labels patches; what proves nothing stays unknown."""
+"""Actions of maintainers after a verdict label patches; weak evidence stays unknown."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,18 +10,18 @@ from training.labels import labels
 pytestmark = pytest.mark.services
 
 
-def told(story, days):
-    """Each pull request's label so many days from now: of its first patch, and of its last one."""
+def explain_labels(story, days):
+    """Return the labels of each pull request's first and last patch some days from now."""
     records = Corpus(story.stage.database).list_records()
     now = datetime.now(UTC) + timedelta(days=days)
-    found: dict[int, list[labels.LabelledPatch]] = {}
-    for one in labels.label_patches(records, now):
-        found.setdefault(one.pull, []).append(one)
-    return {pull: (patches[0], patches[-1]) for pull, patches in found.items()}
+    by_pull: dict[int, list[labels.LabelledPatch]] = {}
+    for label in labels.label_patches(records, now):
+        by_pull.setdefault(label.pull, []).append(label)
+    return {pull: (patches[0], patches[-1]) for pull, patches in by_pull.items()}
 
 
 def test_what_is_done_to_pull_requests_labels_their_patches(story):
-    issue, (right, wrong) = story.judged()
+    issue, (right, wrong) = story.open_judged_issue()
     story.verdict(issue)
     story.repo.review(wrong, "CHANGES_REQUESTED", body="It still subtracts.")
     story.settle()
@@ -31,8 +31,10 @@ def test_what_is_done_to_pull_requests_labels_their_patches(story):
     story.repo.merge(wrong)
     story.repo.close(right)
     story.settle()
-    assert {one.rule_name for both in told(story, 1).values() for one in both} == {"lately"}
-    (first, last), (closed, _) = (told(story, 15)[pull] for pull in (wrong, right))
+    assert {label.rule_name for both in explain_labels(story, 1).values() for label in both} == {
+        "lately"
+    }
+    (first, last), (closed, _) = (explain_labels(story, 15)[pull] for pull in (wrong, right))
     assert (first.is_first, first.rule_name, first.decided_by) == (True, "sent_back", "maintainer")
     assert (last.is_first, last.rule_name, last.label) == (
         False,
@@ -45,16 +47,16 @@ def test_what_is_done_to_pull_requests_labels_their_patches(story):
 
 
 def test_a_word_and_a_revert_label_too(story):
-    issue, (right, wrong) = story.judged()
+    issue, (right, wrong) = story.open_judged_issue()
     story.verdict(issue)
     story.command(issue, f"/r4p agree #{wrong}")
     story.repo.merge(right)
     story.settle()
-    before = told(story, 15)
+    before = explain_labels(story, 15)
     assert (before[right][0].rule_name, before[wrong][0].rule_name) == ("merged", "called_wrong")
     revert = story.repo.revert(right)
     story.numbers.append(revert.number)
     story.repo.merge(revert.number)
     story.settle()
     # not now: other stories have set GitHub's clock a little ahead of ours
-    assert told(story, 1)[right][0].label is labels.LabelGrade.INCORRECT
+    assert explain_labels(story, 1)[right][0].label is labels.LabelGrade.INCORRECT

@@ -1,4 +1,4 @@
-"""The loop closes: what maintainers did becomes labels, a dataset, a trained adapter, and the next verdict is made by it.
+"""The learning loop: outcomes become labels, a dataset and an adapter that gives the next verdict.
 
 Everything is real: GitHub's webhooks, PostgreSQL, the worker that trains, TRL, vLLM. The model is tiny, and the rule of
 what maintainers take can be learnt.
@@ -45,11 +45,11 @@ NAME = re.compile(r"r4p-\d{8}-[0-9a-f]{8}")
 
 
 @pytest.fixture(scope="module")
-def judged_by_vllm(tmp_path_factory):
-    """The bot with a server that adapters can be put into, and everything else as an operator sets it."""
+def run_with_vllm(tmp_path_factory):
+    """Return the settings of a bot with a server that can load adapters."""
     data = tmp_path_factory.mktemp("learning")
     base = learnable_repository.base(data / "base")
-    benchmark = learnable_repository.labelled(data / "benchmark.jsonl", 62)
+    benchmark = learnable_repository.write_labelled_groups(data / "benchmark.jsonl", 62)
     cut = (datetime.now(UTC) - timedelta(days=LATER + 15)).date()
     with vllm_server.running(BASE, directory=base) as server:
         settings = {
@@ -64,7 +64,7 @@ def judged_by_vllm(tmp_path_factory):
             "R4P_PROMOTE": "champion",
             "OMP_NUM_THREADS": "1",
         }
-        with stages.running(data, settings) as stage:
+        with stages.run_stage(data, settings) as stage:
             yield stage, server
 
 
@@ -77,28 +77,28 @@ def scene(judged_by_vllm):
     story.end()
 
 
-def model_of(said):
-    return said.document["engine"]["model"]
+def model_of(verdict):
+    return verdict.document["engine"]["model"]
 
 
-def opened(story, number, *, guarded):
-    """An issue with a pull request for each of its values, judged; its number, theirs, and what was said."""
+def open_issue(story, number, *, guarded):
+    """Open an issue with a pull request for each value; return the numbers and the verdict."""
     values = Values(number)
     story.repo.commit(values.tree())
     issue = story.issue(values.title, values.body)
     pulls = [
-        story.pull(f"Mend {name}", f"Fixes #{issue}", files=values.mended(name, guarded=guarded))
+        story.pull(f"Mend {name}", f"Fixes #{issue}", files=values.fix_file(name, guarded=guarded))
         for name in NAMES
     ]
     story.settle()
     return issue, pulls, story.verdict(issue)
 
 
-def decided(story, numbers):
-    """Issues whose patches maintainers took where they guard, and sent back where they don't."""
+def decide_issues(story, numbers):
+    """Play issues whose maintainers merge guarding patches and close the others."""
     for number in numbers:
         guarded = number % 2 == 0
-        issue, pulls, _ = opened(story, number, guarded=guarded)
+        issue, pulls, _ = open_issue(story, number, guarded=guarded)
         story.repo.commit(Values(number).tree())  # as it was when they were written
         for pull in pulls:
             if guarded:
@@ -115,13 +115,14 @@ def last_training(story):
         return trainings.find_last(connection)
 
 
-def trained(story):
-    """The clock strikes; the training when it has ended."""
+def run_training(story):
+    """Start the scheduled training and return it at its end."""
     story.stage.tick("training")
     story.patience = TRAINING_SECONDS
     story.wait_for(
         lambda: (
-            (found := last_training(story)) is not None and found.state is not TrainingState.RUNNING
+            (training := last_training(story)) is not None
+            and training.state is not TrainingState.RUNNING
         ),
         lambda: last_training(story),
     )
@@ -129,56 +130,62 @@ def trained(story):
 
 
 def command(story, *words):
-    """An operator's command; what it printed."""
-    told = build_child_environment(story.stage.settings)
-    told["R4P_DATABASE_URL"] = story.stage.bot.services.database_url
+    """Run an operator's command and return its output."""
+    environment = build_child_environment(story.stage.settings)
+    environment["R4P_DATABASE_URL"] = story.stage.bot.services.database_url
     asked = [sys.executable, "-m", "app.cli", *words]
-    done = subprocess.run(asked, env=told, cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        asked, env=environment, cwd=ROOT, check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def served(server):
-    return {one["id"] for one in httpx.get(f"{server.url}/models", trust_env=False).json()["data"]}
+    return {
+        item["id"] for item in httpx.get(f"{server.url}/models", trust_env=False).json()["data"]
+    }
 
 
 def test_the_loop_closes(scene):
     story, server = scene
-    decided(story, range(LEARNT))
+    decide_issues(story, range(LEARNT))
     learnable_repository.let_days_pass(story.stage.database, EARLIER)
-    decided(story, range(LEARNT, LEARNT + 2))
+    decide_issues(story, range(LEARNT, LEARNT + 2))
     learnable_repository.let_days_pass(story.stage.database, LATER)
 
-    training = trained(story)
+    training = run_training(story)
     assert (training.state, training.labels.correct > 0) == (TrainingState.FINISHED, True), (
         training.why
     )
     learnt = dataset.read_split(training.dataset, "train")
-    ours = [one for one in learnt if one.source is LabelSource.OUTCOMES]
-    assert {one.issue for one in ours} <= {f"{story.repo.full_name}#{n}" for n in story.numbers}
-    assert {(patch.count("guard("), target >= 0.5) for one in ours for patch, target in
-            zip(one.patches, one.targets, strict=True)} == {(1, True), (0, False)}  # fmt: skip
+    outcome_groups = [item for item in learnt if item.source is LabelSource.OUTCOMES]
+    assert {item.issue for item in outcome_groups} <= {
+        f"{story.repo.full_name}#{n}" for n in story.numbers
+    }
+    assert {(patch.count("guard("), target >= 0.5) for item in outcome_groups for patch, target in
+            zip(item.patches, item.targets, strict=True)} == {(1, True), (0, False)}  # fmt: skip
 
     gate = json.loads((training.run / "gate.json").read_text())
     assert gate["outcome"] == "passed", gate["why"]
     compared = json.loads((training.run / "evaluation.json").read_text())["compared"]
-    (benchmark,) = (one for one in compared if one["name"] == "benchmark")
+    (benchmark,) = (item for item in compared if item["name"] == "benchmark")
     assert benchmark["difference"]["reward"]["low"] > 0
     steps = run_folder.read_steps(training.run)
-    assert mean(one.reward for one in steps[-5:]) > mean(one.reward for one in steps[:5])
+    assert mean(item.reward for item in steps[-5:]) > mean(item.reward for item in steps[:5])
 
     assert NAME.fullmatch(training.model)
-    assert training.why.startswith("the canary, for benchmarks alone speak for it: ")
+    assert training.why.startswith("the canary; the gate passed on benchmarks only: ")
     assert " is the champion now" in command(story, "models", "promote", training.model)
     assert {BASE, training.model} <= served(server)
-    _, _, said = opened(story, 20, guarded=True)
-    assert model_of(said) == training.model
-    assert f"Model `{training.model}`" in said.body
-    assert said.document["votes"]["valid"] >= 2
+    _, _, verdict = open_issue(story, 20, guarded=True)
+    assert model_of(verdict) == training.model
+    assert f"Model `{training.model}`" in verdict.body
+    assert verdict.document["votes"]["valid"] >= 2
 
     assert f"{training.model} is rejected" in command(story, "models", "rollback")
-    _, _, said = opened(story, 21, guarded=True)
-    assert model_of(said) == BASE
+    _, _, verdict = open_issue(story, 21, guarded=True)
+    assert model_of(verdict) == BASE
     assert training.model in served(server), "a verdict may still ask it"
     learnable_repository.let_days_pass(story.stage.database, 1)
     story.stage.tick("adapters")

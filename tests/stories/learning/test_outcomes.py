@@ -1,4 +1,4 @@
-"""What maintainers do after a verdict becomes outcome rows."""
+"""Actions of maintainers after a verdict become outcome rows."""
 
 import pytest
 
@@ -7,8 +7,8 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture
 def settled(story):
-    """An issue with two rivals whose verdict was read."""
-    issue, pulls = story.judged()
+    """An issue with two judged rivals."""
+    issue, pulls = story.open_judged_issue()
     story.verdict(issue)
     return story, issue, pulls
 
@@ -136,6 +136,6 @@ def test_a_later_look_at_an_old_verdict_changes_no_outcome(settled):
     before = story.outcomes(issue)
     for name in ("reconcile", "reactions"):
         story.stage.tick(name)
-    story.wait_for(lambda: {"reconcile", "poll_reactions"} <= story.kinds().keys())
+    story.wait_for(lambda: {"reconcile", "poll_reactions"} <= story.count_jobs().keys())
     story.settle()
     assert story.outcomes(issue) == before

@@ -1,4 +1,4 @@
-"""A bot that trains goes on judging: whatever becomes of a training, people get their verdicts, and operators the reason."""
+"""A training bot continues to judge: however a training ends, verdicts appear and the operator gets the reason."""
 
 import json
 import subprocess
@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.proof, pytest.mark.services, pytest.mark.timeout(600)]
 
 @pytest.fixture(scope="module")
 def that_trains(tmp_path_factory):
-    """A bot judged by a script, whose trainer adapts a model that knows nothing."""
+    """Return the settings of a bot with a scripted engine and a trainer of an untrained model."""
     data = tmp_path_factory.mktemp("training")
     base = tiny_model.random_model(data / "base")
-    groups = learnable_repository.labelled(data / "groups.jsonl", 24)
-    settings = stages.scripted(data) | {
+    groups = learnable_repository.write_labelled_groups(data / "groups.jsonl", 24)
+    settings = stages.build_script_settings(data) | {
         "R4P_MODEL": "base",
         "R4P_TRAIN_PLAN": "cpu-smoke",
         "R4P_TRAIN_DATASET_ARGS": f"--groups {groups}",
@@ -35,13 +35,13 @@ def that_trains(tmp_path_factory):
         "R4P_TRAIN_TEST_ISSUES": "0",
         "OMP_NUM_THREADS": "1",
     }
-    with stages.running(data, settings) as running:
+    with stages.run_stage(data, settings) as running:
         yield running
 
 
 @pytest.fixture
 def story(that_trains):
-    """Patient: this machine trains beside it."""
+    """A story with more patience, because the machine trains at the same time."""
     begun = Story.begin(that_trains, "training", ADVISORY, {})
     begun.patience = 400.0
     begun.is_rough = True
@@ -55,7 +55,7 @@ def last(story):
 
 
 def status(story):
-    """As an operator reads it."""
+    """Return the training status as an operator reads it."""
     asked = [sys.executable, "-m", "app.cli", "train", "status", "--json"]
     url = {"R4P_DATABASE_URL": story.stage.bot.services.database_url}
     done = subprocess.run(asked, env=build_child_environment(url), capture_output=True, check=True)
@@ -63,22 +63,22 @@ def status(story):
 
 
 def has_saved(story):
-    found = last(story)
-    return found is not None and (found.run / "checkpoint-6" / "COMPLETE").exists()
+    training = last(story)
+    return training is not None and (training.run / "checkpoint-6" / "COMPLETE").exists()
 
 
 def test_a_train_worker_killed_at_work_is_replaced_and_its_training_resumed(story):
     story.stage.tick("training")
     story.wait_for(lambda: has_saved(story), lambda: last(story))
     story.stage.kill("train")
-    issue, (right, wrong) = story.judged()
+    issue, (right, wrong) = story.open_judged_issue()
     assert story.verdict(issue).rows == {right: "Correct", wrong: "Incorrect"}
     story.wait_for(lambda: last(story).state is not TrainingState.RUNNING, lambda: last(story))
-    found = status(story)
-    assert (found["state"], found["progress"]["step"]) == ("finished", 8), found["why"]
+    training = status(story)
+    assert (training["state"], training["progress"]["step"]) == ("finished", 8), training["why"]
     result = json.loads((last(story).run / "result.json").read_text())
     assert result["resumed_from"] == 6
-    assert "a candidate that can't judge yet (too few" in found["why"]
-    assert "r4p models register" in found["why"]
+    assert "a candidate that can't judge yet (too few" in training["why"]
+    assert "r4p models register" in training["why"]
     with transaction(story.stage.database) as connection:
         assert len(trainings.list_newest(connection)) == 1

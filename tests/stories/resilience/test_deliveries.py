@@ -1,4 +1,4 @@
-"""Webhooks that come twice, late, in another order, or from ourselves."""
+"""Webhooks that arrive twice, late, in another order, or from our own App."""
 
 import random
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.services
 
 
 def test_every_webhook_delivered_again_changes_nothing(story):
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     before = story.verdict(issue), story.calls(), story.evaluations()
     standin = story.stage.standin
     mine = {d.guid for d in standin.deliveries() if d.installation_id == story.installation}
@@ -25,21 +25,21 @@ def test_webhooks_in_any_order_and_doubled_reach_the_same_end(story, seed):
     issue = story.issue()
     draft = story.rival(issue, "w - h", draft=True)
     story.repo.ready(draft)
-    other = story.rival(issue, "w + h + 1")
+    second_rival = story.rival(issue, "w + h + 1")
     gone = story.rival(issue, "w")
-    story.push(other, "w * h")
+    story.push(second_rival, "w * h")
     story.repo.close(gone)
     held = [d for d in standin.deliveries() if d.status == "PENDING"]
     order = [*range(len(held)), *range(len(held))]
     random.Random(seed).shuffle(order)
     standin.release(order)
     story.settle()
-    assert story.verdict(issue).rows == {draft: "Incorrect", other: "Correct"}
+    assert story.verdict(issue).rows == {draft: "Incorrect", second_rival: "Correct"}
     assert story.checks_of(story.repo.head(gone)) == []
 
 
 def test_a_webhook_that_never_came_is_made_up_for_by_the_clock(story):
-    issue, (first, _) = story.judged("w - h", "w + h + 1")
+    issue, (first, _) = story.open_judged_issue("w - h", "w + h + 1")
     assert story.verdict(issue).rows[first] == "Incorrect"
     story.stage.standin.hold_webhooks()
     story.push(first, "w * h")
@@ -52,7 +52,7 @@ def test_a_webhook_that_never_came_is_made_up_for_by_the_clock(story):
 
 
 def test_the_echo_of_our_own_comment_and_checks_does_nothing(story):
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     story.verdict(issue)
     standin = story.stage.standin
     echoes = [
@@ -62,12 +62,12 @@ def test_the_echo_of_our_own_comment_and_checks_does_nothing(story):
         and delivery.payload["sender"]["type"] == "Bot"
     ]
     assert {delivery.event for delivery in echoes} == {"issue_comment", "check_run"}
-    before = story.calls(), story.kinds()
+    before = story.calls(), story.count_jobs()
     for delivery in echoes:
         standin.redeliver(delivery.guid)
     story.settle()
-    assert (story.calls(), story.kinds()) == before
-    assert "run_command" not in story.kinds()
+    assert (story.calls(), story.count_jobs()) == before
+    assert "run_command" not in story.count_jobs()
 
 
 def test_what_was_sent_while_no_door_was_open_is_asked_for_and_arrives(story):

@@ -1,4 +1,4 @@
-"""GitHub and the machines fail at the worst moment; in the end everything stands exactly once."""
+"""Faults of GitHub and of machines at the worst moment: in the end everything exists exactly once."""
 
 import pytest
 
@@ -19,8 +19,8 @@ FAULTS = [
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_comment_whose_creation_fails_stands_once_in_the_end(story, kind):
-    story.breaks("POST /issues/*/comments", kind)
-    issue, (right, wrong) = story.judged()
+    story.break_requests("POST /issues/*/comments", kind)
+    issue, (right, wrong) = story.open_judged_issue()
     story.let_pass(120)
     assert story.verdict(issue).rows == {right: "Correct", wrong: "Incorrect"}
     assert story.check(wrong).conclusion == "neutral"
@@ -29,8 +29,8 @@ def test_a_comment_whose_creation_fails_stands_once_in_the_end(story, kind):
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_check_whose_creation_fails_stands_once_in_the_end(story, kind):
-    story.breaks("POST /check-runs", kind, skip=1)
-    issue, pulls = story.judged()
+    story.break_requests("POST /check-runs", kind, skip=1)
+    issue, pulls = story.open_judged_issue()
     story.let_pass(120)
     assert len(story.verdict(issue).rows) == 2
     assert [story.check(pull).conclusion for pull in pulls] == ["success", "neutral"]
@@ -39,9 +39,9 @@ def test_a_check_whose_creation_fails_stands_once_in_the_end(story, kind):
 
 @pytest.mark.parametrize("kind", ["502_after_effect", "reset", "429"])
 def test_an_edit_of_the_comment_that_fails_is_made_up_for(story, kind):
-    issue, (first, second) = story.judged("w - h", "w + h + 1")
+    issue, (first, second) = story.open_judged_issue("w - h", "w + h + 1")
     before = story.verdict(issue)
-    story.breaks("PATCH /issues/comments/*", kind)
+    story.break_requests("PATCH /issues/comments/*", kind)
     story.push(first, "w * h")
     story.settle()
     story.let_pass(120)
@@ -51,8 +51,8 @@ def test_an_edit_of_the_comment_that_fails_is_made_up_for(story, kind):
 
 def test_a_comment_that_lists_do_not_show_yet_is_not_written_twice(story):
     story.stage.standin.set_listing_lag(20)
-    story.breaks("POST /issues/*/comments", "502_after_effect")
-    issue, _ = story.judged()
+    story.break_requests("POST /issues/*/comments", "502_after_effect")
+    issue, _ = story.open_judged_issue()
     story.let_pass(120)
     story.stage.standin.set_listing_lag(0)
     assert len(story.verdict(issue).rows) == 2
@@ -61,7 +61,7 @@ def test_a_comment_that_lists_do_not_show_yet_is_not_written_twice(story):
 def test_while_github_is_down_nothing_is_lost(story):
     story.is_rough = True
     story.stage.standin.fault("POST /graphql", "503", times=3)
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     for seconds in (30, 60, 120):
         story.let_pass(seconds)
     assert len(story.verdict(issue).rows) == 2
@@ -70,10 +70,10 @@ def test_while_github_is_down_nothing_is_lost(story):
 def test_git_that_fails_is_asked_again_ever_less_often_and_status_tells_it(story):
     story.is_rough = True
     story.stage.standin.fault(f"GET /{story.repo.full_name}.git/*", "503", times=3)
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     asked = story.command(issue, "/r4p status", author="reader")
-    said = story.answer(issue, asked)
-    assert "1 attempt so far: git can't reach this repository on GitHub." in said
+    reply = story.answer(issue, asked)
+    assert "1 attempt so far: git can't reach this repository on GitHub." in reply
     for seconds in (30, 60):
         story.let_pass(seconds)
     asked = story.command(issue, "/r4p status", author="reader")
@@ -91,14 +91,14 @@ def test_an_hours_budget_that_is_spent_is_waited_for(story):
     issue = story.issue()
     pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
     story.stage.standin.exhaust(story.installation, "graphql")
-    story.wait_for(lambda: story.postponed("evaluate_issue"))
+    story.wait_for(lambda: story.is_postponed("evaluate_issue"))
     story.let_pass(3_700)
     assert list(story.verdict(issue).rows) == pulls
 
 
 def test_tokens_that_were_revoked_are_replaced(story):
     story.stage.standin.revoke_tokens(story.installation)
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     assert len(story.verdict(issue).rows) == 2
 
 
@@ -106,7 +106,7 @@ def test_a_verifier_killed_at_work_is_replaced_and_its_job_resumed(story):
     story.is_rough = True
     issue = story.issue("Area is wrong, and the engine ponders")
     pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
-    story.wait_for(lambda: story.running("verify_group"))
+    story.wait_for(lambda: story.is_running("verify_group"))
     story.stage.kill("verify")
     story.settle()
     assert list(story.verdict(issue).rows) == pulls
@@ -128,7 +128,7 @@ def test_a_broker_that_forgets_everything_half_way_delays_only(story):
     issue = story.issue("Area is wrong, and the engine ponders")
     pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
     for state in ("collected", "verified", "published"):
-        story.stage.forget_the_queue()
+        story.stage.clear_broker()
         story.wait_for(lambda state=state: story.has_reached(state))
     story.settle()
     assert list(story.verdict(issue).rows) == pulls

@@ -6,32 +6,32 @@ pytestmark = pytest.mark.services
 
 
 def test_when_the_app_is_removed_everything_of_it_is_forgotten(story):
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     story.verdict(issue)
-    assert story.rows().keys() == {"installations", "repositories", "deliveries"}
+    assert story.count_rows().keys() == {"installations", "repositories", "deliveries"}
     assert story.checkout().exists()
     story.stage.standin.uninstall(story.installation)
     story.is_installed = False
     story.settle()
-    assert story.rows() == {}
+    assert story.count_rows() == {}
     assert not story.checkout().exists()
     standin = story.stage.standin
     for guid in {d.guid for d in standin.deliveries() if d.installation_id == story.installation}:
         standin.redeliver(guid)
     story.settle()
-    assert story.rows() == {}
+    assert story.count_rows() == {}
 
 
 def test_a_repository_taken_out_is_forgotten_and_the_rest_stays(story):
-    issue, _ = story.judged()
+    issue, _ = story.open_judged_issue()
     story.verdict(issue)
     story.stage.standin.remove_repositories(story.installation, [story.repo])
     story.settle()
-    assert "repositories" not in story.rows()
+    assert "repositories" not in story.count_rows()
     assert not story.checkout().exists()
     story.stage.standin.add_repositories(story.installation, [story.repo])
     story.settle()
-    assert story.rows()["repositories"] == 1
+    assert story.count_rows()["repositories"] == 1
 
 
 def test_while_suspended_nothing_is_published_and_afterwards_it_is(story):
@@ -53,9 +53,9 @@ def test_removing_the_app_while_it_judges_leaves_nothing(story):
     issue = story.issue("Area is wrong, and the engine ponders")
     for result in ("w * h", "w - h"):
         story.rival(issue, result)
-    story.wait_for(lambda: story.running("verify_group"))
+    story.wait_for(lambda: story.is_running("verify_group"))
     story.stage.standin.uninstall(story.installation)
     story.is_installed = False
     story.settle()
     assert story.is_silent(issue)
-    assert story.rows() == {}
+    assert story.count_rows() == {}

@@ -16,8 +16,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.github.contract.refresh.cut import pruned_rest, pruned_webhooks
-from tests.github.contract.refresh.examples import rest_examples, webhook_examples
+from tests.github.contract.refresh.cut import prune_rest, prune_webhooks
+from tests.github.contract.refresh.examples import build_rest_examples, build_webhook_examples
 from tests.github.contract.refresh.scope import OPERATIONS
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -25,7 +25,7 @@ SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One npm package at one version, proven by its sha512."""
+    """A npm package at one version, proven by its sha512."""
 
     name: str
     version: str
@@ -62,22 +62,22 @@ PACKAGES = (OPENAPI, WEBHOOKS, GRAPHQL, EXAMPLES)
 
 
 def main() -> int:
-    """Write the files, or compare them; the exit status says whether they already agreed."""
+    """Write the files, or compare them; the exit status is 0 if they already agreed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only")
     check = parser.parse_args().check
     with tempfile.TemporaryDirectory() as room:
-        wanted = files({package.name: unpacked(package, Path(room)) for package in PACKAGES})
-    stale = [name for name, content in wanted.items() if stored(SCHEMAS / name) != content]
+        wanted = files({package.name: download(package, Path(room)) for package in PACKAGES})
+    stale = [name for name, content in wanted.items() if read_stored(SCHEMAS / name) != content]
     for name in stale:
         print(f"{'differs' if check else 'written'}: {SCHEMAS / name}", file=sys.stderr)
         if not check:
-            (SCHEMAS / name).write_bytes(packed(name, wanted[name]))
+            (SCHEMAS / name).write_bytes(compress(name, wanted[name]))
     return 1 if check and stale else 0
 
 
-def unpacked(package: Package, room: Path) -> dict[str, bytes]:
-    """Download, prove and open one package; raises SystemExit if its bytes are not the pinned ones."""
+def download(package: Package, room: Path) -> dict[str, bytes]:
+    """Download, verify and open a package; SystemExit if its hash differs from the pinned one."""
     command = ["npm", "pack", "--silent", f"{package.name}@{package.version}"]
     done = subprocess.run(command, cwd=room, check=True, capture_output=True, text=True)
     tarball = room / done.stdout.strip()
@@ -97,13 +97,13 @@ def _member(archive: tarfile.TarFile, name: str) -> bytes:
     return handle.read()
 
 
-def packed(name: str, content: bytes) -> bytes:
-    """The bytes as stored: `.xz` names are compressed."""
+def compress(name: str, content: bytes) -> bytes:
+    """Return the bytes as stored: compressed if the name ends in `.xz`."""
     return lzma.compress(content, preset=9) if name.endswith(".xz") else content
 
 
-def stored(path: Path) -> bytes | None:
-    """The content of a stored file, decompressed: compressors may differ, contents may not."""
+def read_stored(path: Path) -> bytes | None:
+    """Read a stored file decompressed, because compressors may differ."""
     if not path.exists():
         return None
     content = path.read_bytes()
@@ -111,17 +111,17 @@ def stored(path: Path) -> bytes | None:
 
 
 def files(sources: dict[str, dict[str, bytes]]) -> dict[str, bytes]:
-    """The content of every generated file, by name."""
+    """Generate the content of every file, by name."""
     rest = json.loads(sources[OPENAPI.name]["generated/api.github.com.json"])
     webhooks = json.loads(sources[WEBHOOKS.name]["generated/api.github.com.json"])
     shipped = json.loads(sources[EXAMPLES.name]["api.github.com/index.json"])
     examples = {
-        "rest": rest_examples(rest, OPERATIONS),
-        "webhooks": webhook_examples(webhooks, {entry["name"]: entry for entry in shipped}),
+        "rest": build_rest_examples(rest, OPERATIONS),
+        "webhooks": build_webhook_examples(webhooks, {entry["name"]: entry for entry in shipped}),
     }
     return {
-        "rest.json": _json(pruned_rest(rest, OPERATIONS)),
-        "webhooks.json.xz": _json(pruned_webhooks(webhooks)),
+        "rest.json": _json(prune_rest(rest, OPERATIONS)),
+        "webhooks.json.xz": _json(prune_webhooks(webhooks)),
         "examples.json.xz": _json(examples),
         "schema.graphql.xz": sources[GRAPHQL.name]["schema.graphql"],
         "LICENSE.openapi": sources[OPENAPI.name]["LICENSE"],

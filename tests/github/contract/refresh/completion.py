@@ -1,4 +1,4 @@
-"""Bring an older example up to a newer schema: what it says stays, what is missing is filled in."""
+"""Bring an older example up to a newer schema: keep its values and fill in the missing ones."""
 
 import json
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Completion:
     validators: Validators
 
     def complete(self, schema: Schema, value: Any) -> Any:
-        """The value, changed only where the schema refuses it; raises CannotComplete."""
+        """Change the value only where the schema refuses it; raises CannotComplete."""
         built = self._complete(schema, value)
         if not self._accepts(schema, built):
             errors = self.validators.errors(_key(schema), schema, built)
@@ -37,7 +37,7 @@ class Completion:
         return built
 
     def _complete(self, schema: Schema, value: Any) -> Any:
-        schema = self._resolved(schema)
+        schema = self._resolve(schema)
         if self._accepts(schema, value):
             return value
         for branches in (schema.get("oneOf"), schema.get("anyOf")):
@@ -49,7 +49,7 @@ class Completion:
             return self._object(schema, value)
         if isinstance(value, list) and _allows(schema, "array"):
             return [self._complete(schema.get("items", {}), item) for item in value]
-        return value if self._accepts(schema, value) else self._invented(schema)
+        return value if self._accepts(schema, value) else self._invent(schema)
 
     def _object(self, schema: Schema, value: dict[str, Any]) -> dict[str, Any]:
         properties: dict[str, Schema] = schema.get("properties", {})
@@ -61,24 +61,24 @@ class Completion:
         }
         for name in schema.get("required", ()):
             if name not in built:
-                built[name] = self._invented(properties.get(name, {}))
+                built[name] = self._invent(properties.get(name, {}))
         return built
 
     def _first_fitting(self, branches: list[Schema], value: Any) -> Any:
-        """By the first branch that keeps the value's type, or else the first that can be fitted."""
+        """Fit the first branch that keeps the value's type, or else the first that fits."""
         tried = [(branch, self._complete(branch, value)) for branch in branches]
         fitting = [candidate for branch, candidate in tried if self._accepts(branch, candidate)]
         return next((item for item in fitting if type(item) is type(value)), (*fitting, value)[0])
 
-    def _invented(self, schema: Schema) -> Any:
-        """A small value the schema accepts; GitHub's own examples first, then null."""
-        schema = self._resolved(schema)
-        for candidate in (*_offered(schema), None):
+    def _invent(self, schema: Schema) -> Any:
+        """Invent a small value that the schema accepts: GitHub's own example first, then null."""
+        schema = self._resolve(schema)
+        for candidate in (*_list_offers(schema), None):
             if self._accepts(schema, candidate):
                 return candidate
         for branches in (schema.get("oneOf"), schema.get("anyOf")):
             if branches:
-                return self._invented(branches[0])
+                return self._invent(branches[0])
         if _allows(schema, "object") or "allOf" in schema:
             return self._complete_from_nothing(schema)
         return []
@@ -86,10 +86,10 @@ class Completion:
     def _complete_from_nothing(self, schema: Schema) -> dict[str, Any]:
         built: dict[str, Any] = {}
         for part in schema.get("allOf", ()):
-            built |= self._complete_from_nothing(self._resolved(part))
+            built |= self._complete_from_nothing(self._resolve(part))
         return self._object(schema, built)
 
-    def _resolved(self, schema: Schema) -> Schema:
+    def _resolve(self, schema: Schema) -> Schema:
         while "$ref" in schema:
             schema = self.schemas[schema["$ref"].rsplit("/", 1)[1]]
         return schema
@@ -98,7 +98,7 @@ class Completion:
         return self.validators.accepts(_key(schema), schema, value)
 
 
-def _offered(schema: Schema) -> list[Any]:
+def _list_offers(schema: Schema) -> list[Any]:
     offered = [schema[key] for key in ("example", "default") if key in schema]
     offered += schema.get("examples", [])
     if "enum" in schema:
@@ -113,7 +113,7 @@ def _offered(schema: Schema) -> list[Any]:
 
 
 def _allows(schema: Schema, name: str) -> bool:
-    """Whether a value of that type may fit; a schema that states no type but properties is an object."""
+    """Return whether a value of that type may fit; properties without a type mean an object."""
     if "type" not in schema:
         return name == "object" and "properties" in schema
     types = schema["type"]

@@ -9,8 +9,8 @@ from tests.github.contract.refresh.scope import EVENTS, Operations
 _ANNOTATIONS = ("title", "description", "example", "examples", "externalDocs", "readOnly")
 
 
-def pruned_rest(document: dict[str, Any], operations: Operations) -> dict[str, Any]:
-    """The operations with parameters, responses and headers inlined, and the schemas they need."""
+def prune_rest(document: dict[str, Any], operations: Operations) -> dict[str, Any]:
+    """Keep the operations in scope, with inlined parameters and headers, and the schemas they need."""
     paths = {
         path: {method: _operation(document, path, method) for method in methods}
         for path, methods in operations.items()
@@ -22,22 +22,22 @@ def pruned_rest(document: dict[str, Any], operations: Operations) -> dict[str, A
         "openapi": document["openapi"],
         "info": {"title": "GitHub v3 REST API, pruned", "version": "2022-11-28"},
         "paths": paths,
-        "components": {"schemas": _needed(document["components"]["schemas"], roots)},
+        "components": {"schemas": _collect_schemas(document["components"]["schemas"], roots)},
     }
 
 
 def _operation(document: dict[str, Any], path: str, method: str) -> dict[str, Any]:
     full = document["paths"][path][method]
-    parameters = [inlined(document, parameter) for parameter in full.get("parameters", ())]
+    parameters = [inline(document, parameter) for parameter in full.get("parameters", ())]
     kept: dict[str, Any] = {
         "operationId": full["operationId"],
         "parameters": [
             {key: item[key] for key in ("name", "in", "required", "x-multi-segment") if key in item}
-            | {"schema": stripped(item["schema"])}
+            | {"schema": strip_annotations(item["schema"])}
             for item in parameters
         ],
         "responses": {
-            status: _response(inlined(document, response))
+            status: _response(inline(document, response))
             for status, response in full["responses"].items()
         },
     }
@@ -56,16 +56,19 @@ def _response(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(content: dict[str, Any]) -> dict[str, Any]:
-    return {media: {"schema": stripped(body.get("schema", {}))} for media, body in content.items()}
+    return {
+        media: {"schema": strip_annotations(body.get("schema", {}))}
+        for media, body in content.items()
+    }
 
 
-def inlined(document: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
-    """The component a `$ref` names, or the value itself."""
+def inline(document: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """Return the component that a `$ref` names, or the value itself."""
     if "$ref" not in value:
         return value
     _, section, name = value["$ref"].removeprefix("#/").split("/")
-    found: dict[str, Any] = document["components"][section][name]
-    return found
+    component: dict[str, Any] = document["components"][section][name]
+    return component
 
 
 def _schemas_of(operation: dict[str, Any]) -> Iterator[Schema]:
@@ -75,8 +78,8 @@ def _schemas_of(operation: dict[str, Any]) -> Iterator[Schema]:
         yield from (media["schema"] for media in body.get("content", {}).values())
 
 
-def stripped(schema: Schema) -> Schema:
-    """The schema without what no validator reads."""
+def strip_annotations(schema: Schema) -> Schema:
+    """Return the schema without the keys that no validator reads."""
     return rewrite(schema, _without_annotations)
 
 
@@ -88,29 +91,31 @@ def _without_annotations(node: Schema) -> Schema:
     }
 
 
-def _needed(schemas: dict[str, Schema], roots: list[Schema]) -> dict[str, Schema]:
-    """Every schema reachable from the roots, stripped, in the order of the names."""
-    found: dict[str, Schema] = {}
+def _collect_schemas(schemas: dict[str, Schema], roots: list[Schema]) -> dict[str, Schema]:
+    """Collect every schema reachable from the roots, stripped and sorted by name."""
+    needed: dict[str, Schema] = {}
     todo = list(roots)
     while todo:
         for reference in references(todo.pop()):
             name = reference.rsplit("/", 1)[1]
-            if name not in found:
-                found[name] = stripped(schemas[name])
-                todo.append(found[name])
-    return dict(sorted(found.items()))
+            if name not in needed:
+                needed[name] = strip_annotations(schemas[name])
+                todo.append(needed[name])
+    return dict(sorted(needed.items()))
 
 
-def pruned_webhooks(document: dict[str, Any]) -> dict[str, Any]:
+def prune_webhooks(document: dict[str, Any]) -> dict[str, Any]:
     """`webhooks[event][action]` with the delivery headers and the body's schema; no action is ""."""
     kept: dict[str, dict[str, Any]] = {}
     for event, action, post in webhooks_in_scope(document):
         kept.setdefault(event, {})[action] = {
             "headers": [item["name"] for item in post["parameters"] if item.get("required")],
-            "schema": stripped(post["requestBody"]["content"]["application/json"]["schema"]),
+            "schema": strip_annotations(
+                post["requestBody"]["content"]["application/json"]["schema"]
+            ),
         }
     roots = [body["schema"] for actions in kept.values() for body in actions.values()]
-    needed = _needed(document["components"]["schemas"], roots)
+    needed = _collect_schemas(document["components"]["schemas"], roots)
     return {"webhooks": kept, "components": {"schemas": needed}}
 
 

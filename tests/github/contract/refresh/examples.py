@@ -5,12 +5,14 @@ from typing import Any
 from tests.github.contract.closing import close, close_root
 from tests.github.contract.dialect import Schema
 from tests.github.contract.refresh.completion import CannotComplete, Completion
-from tests.github.contract.refresh.cut import inlined, webhooks_in_scope
+from tests.github.contract.refresh.cut import inline, webhooks_in_scope
 from tests.github.contract.refresh.scope import Operations
 from tests.github.contract.validators import Validators
 
 
-def rest_examples(document: dict[str, Any], operations: Operations) -> dict[str, dict[str, Any]]:
+def build_rest_examples(
+    document: dict[str, Any], operations: Operations
+) -> dict[str, dict[str, Any]]:
     """`examples[operation id][status]`: GitHub's example, brought up to the schema where it fails it."""
     schemas = document["components"]["schemas"]
     completion = Completion(schemas, Validators.of("rest", schemas))
@@ -20,7 +22,7 @@ def rest_examples(document: dict[str, Any], operations: Operations) -> dict[str,
         for method in methods:
             operation = document["paths"][path][method]
             for status, response in operation["responses"].items():
-                full = inlined(document, response)
+                full = inline(document, response)
                 body = full.get("content", {}).get("application/json")
                 if body is not None:
                     start = _first_example(document, body) or _envelope(status, full)
@@ -47,9 +49,9 @@ def _drop_undeclared(closed: Validators, schema: Schema, value: Any) -> None:
 
 def _first_example(document: dict[str, Any], body: dict[str, Any]) -> Any:
     for example in body.get("examples", {}).values():
-        value = inlined(document, example)["value"]
+        value = inline(document, example)["value"]
         if isinstance(value, dict) and "$ref" in value:  # a few nest the reference once more
-            value = inlined(document, value)["value"]
+            value = inline(document, value)["value"]
         return value
     return None
 
@@ -62,7 +64,7 @@ def _envelope(status: str, response: dict[str, Any]) -> dict[str, str]:
     return {"message": message, "documentation_url": documentation, "status": status}
 
 
-def webhook_examples(
+def build_webhook_examples(
     document: dict[str, Any], shipped: dict[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """`examples[event][action]`, as an App would receive it.

@@ -1,4 +1,4 @@
-"""What the contract covers: the REST operations and webhook events this bot meets."""
+"""The scope of the contract: the REST operations and webhook events that the bot meets."""
 
 from collections.abc import Mapping
 
