@@ -11,7 +11,8 @@ from app.db import session
 from app.db.store.models import calibrators
 from app.db.store.models.calibrators import NewCalibrator, StoredCalibrator
 from app.db.store.models.models import UnknownModel
-from app.db.store.outcomes import history, training_rows as label_checks, training_rows
+from app.db.store.outcomes import history, training_rows
+from app.db.store.outcomes import training_rows as label_checks
 from app.outcomes.judgement import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.settings import DatabaseSettings, load
 from app.settings.repo_config import TrainingConsent

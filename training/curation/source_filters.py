@@ -97,7 +97,7 @@ class StatementLimits:
 
 
 def find_rejection(pool: Pool, limits: StatementLimits) -> Reason:
-    """Why an issue is left out."""
+    """Return why an issue is dropped, or None."""
     text = pool.statement.strip()
     if len(text) < limits.min_characters:
         return f"shorter than {limits.min_characters:,} characters"

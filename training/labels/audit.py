@@ -59,7 +59,7 @@ class LabelAudit:
     checked: Mapping[str, int] = field(default_factory=dict)
     """Checked labels of each rule."""
     correct: Mapping[str, int] = field(default_factory=dict)
-    """Those of them whose patch is correct."""
+    """Checked labels of each rule whose patch is correct."""
 
     def estimate_probability(self, rule: str) -> float | None:
         """Return the probability that a patch with this label is correct. None for rules that say unknown."""

@@ -21,7 +21,7 @@ from training.labels.rules import (
     RULE_VERSION,
     RULES,
     LabelGrade,
-    probability_of_survival,
+    estimate_from_survival,
 )
 
 ECHO_WEIGHT = 0.5
@@ -201,7 +201,7 @@ def label_patch(
         label=grade,
         probability=rule.probability
         if decision.surviving_share is None
-        else probability_of_survival(decision.surviving_share),
+        else estimate_from_survival(decision.surviving_share),
         evidence=decision.evidence,
         weight=0.0 if grade is LabelGrade.UNKNOWN else ECHO_WEIGHT if is_echo else 1.0,
         is_echo=is_echo and grade is not LabelGrade.UNKNOWN,

@@ -65,7 +65,7 @@ class Rule:
     name: str
     grade: LabelGrade
     probability: float | None
-    """Assumed probability that the patch is correct. None: unknown. `probability_of_survival` refines it where
+    """Assumed probability that the patch is correct. None: unknown. `estimate_from_survival` refines it where
     lines are counted.
     """
     condition: str
@@ -297,6 +297,6 @@ RULES: Mapping[str, Rule] = {rule.name: rule for rule in _RULES}
 _NO_LINE, _ALL_LINES = 0.6, 0.98
 
 
-def probability_of_survival(share: float) -> float:
+def estimate_from_survival(share: float) -> float:
     """Return the probability that a merged patch is correct, from the share (0 to 1) of its lines that survive."""
     return _NO_LINE + (_ALL_LINES - _NO_LINE) * share

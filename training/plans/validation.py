@@ -71,7 +71,7 @@ def list_objections(plan: TrainPlan) -> Iterator[str]:
     yield from _list_template_objections(plan)
 
 
-def longest_sequences(plan: TrainPlan) -> dict[str, int]:
+def list_sequence_limits(plan: TrainPlan) -> dict[str, int]:
     """Return the settings that limit a sequence, with their tokens. The limit is their sum."""
     match plan.trainer:
         case TrainingMethod.GRPO:

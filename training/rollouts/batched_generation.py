@@ -33,16 +33,16 @@ class SharedModel:
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """A request that waits."""
+    """A request that waits for the next batch."""
 
     number: int
-    """Of its conversation."""
+    """Number of its conversation."""
     ids: list[int]
     answer: "Future[list[int]]"
 
 
 class _ConversationEnd:
-    """A conversation is over."""
+    """The event that a conversation ended."""
 
 
 _Queue = SimpleQueue[_PendingRequest | _ConversationEnd]
@@ -102,14 +102,14 @@ def run_conversations(
     """Return the results of the conversations in order. Raises the first error of a conversation or the model."""
     queue: _Queue = SimpleQueue()
 
-    def held(number: int, conversation: Callable[[BatchedEngine], T]) -> T:
+    def run_one(number: int, conversation: Callable[[BatchedEngine], T]) -> T:
         try:
             return conversation(BatchedEngine(shared, queue, number))
         finally:
             queue.put(_ConversationEnd())
 
     with ThreadPoolExecutor(max(1, len(conversations))) as pool:
-        running = [pool.submit(held, *item) for item in enumerate(conversations)]
+        running = [pool.submit(run_one, *item) for item in enumerate(conversations)]
         _serve(shared, queue, len(running))
         return [future.result() for future in running]
 
@@ -119,17 +119,19 @@ def _serve(shared: SharedModel, queue: _Queue, open_count: int) -> None:
     try:
         while open_count:
             open_count -= _receive(queue, waiting)
+            # A full batch: every open conversation blocks on its Future until this thread answers.
             if waiting and len(waiting) == open_count:
-                _answer(shared, waiting)
+                _answer_batch(shared, waiting)
                 waiting = []
     finally:
         _fail_waiting(queue, waiting, open_count)
+    # Other processes may still sample. Sharded weights need this process in every forward pass.
     while shared.any_process_asks(False):
         shared.sample([[shared.tokenizer.eos_token_id]])
 
 
 def _receive(queue: _Queue, waiting: list[_PendingRequest]) -> int:
-    """How many conversations have ended by what is said next: none where one asks, and so waits."""
+    """Wait for the next event. Return 1 if a conversation ended, 0 if it added a request."""
     event = queue.get()
     if isinstance(event, _ConversationEnd):
         return 1
@@ -137,19 +139,19 @@ def _receive(queue: _Queue, waiting: list[_PendingRequest]) -> int:
     return 0
 
 
-def _answer(shared: SharedModel, waiting: list[_PendingRequest]) -> None:
-    waiting.sort(
-        key=lambda request: request.number
-    )  # threads come in any order, a run is to be repeated
+def _answer_batch(shared: SharedModel, waiting: list[_PendingRequest]) -> None:
+    # Threads arrive in any order. Sorting makes a seeded run repeatable.
+    waiting.sort(key=lambda request: request.number)
     shared.any_process_asks(True)
     replies = shared.sample([request.ids for request in waiting])
-    pairs = list(zip(waiting, replies, strict=True))  # counted before anybody is answered
+    # A list, so that a wrong number of replies raises before any thread wakes up.
+    pairs = list(zip(waiting, replies, strict=True))
     for request, reply in pairs:
         request.answer.set_result(reply)
 
 
 def _fail_waiting(queue: _Queue, waiting: list[_PendingRequest], open_count: int) -> None:
-    """Nobody is kept waiting for a model that broke: who waits or asks is told so, until all have left."""
+    """Fail all waiting and later requests after a model error, until every conversation has ended."""
     broken = sys.exception()
     while open_count:
         while waiting:

@@ -66,7 +66,7 @@ def _acquire(folder: Path) -> IO[str]:
             lock.write(f"process {os.getpid()} on {socket.gethostname()} since {_now()}\n")
             lock.flush()
             return lock
-        lock.close()  # whoever had it found nothing to keep, and took the folder away
+        lock.close()  # the last holder deleted the empty folder: lock the new one
 
 
 def _is_current(lock: IO[str], path: Path) -> bool:

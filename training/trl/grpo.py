@@ -77,7 +77,7 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
     ) -> tuple[list[list[int]], Any]:
         """Return one reply to each prompt as token ids, with log-probabilities if another engine sampled it.
 
-        `each` is the number of adjacent copies of each prompt. None: the plan's replies.
+        `copies` is how often each prompt occurs, adjacent. None: the plan's replies.
         """
         count = copies or self._plan.rollout.replies
         if self._server:

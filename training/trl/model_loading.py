@@ -9,7 +9,7 @@ from peft import LoraConfig, PeftModel
 
 from model.adapters import adapter_files
 from training.plans.plan import BadPlan, LoraSettings, TrainPlan
-from training.plans.validation import longest_sequences
+from training.plans.validation import list_sequence_limits
 
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -91,7 +91,7 @@ def _refuse_too_long(plan: TrainPlan, config: Any) -> None:
     if reads and rope.get("rope_type") == "yarn":
         made_for = rope.get("original_max_position_embeddings") or reads
         reads = max(reads, int(made_for * rope.get("factor", 1)))
-    keys = longest_sequences(plan)
+    keys = list_sequence_limits(plan)
     if reads and sum(keys.values()) > reads:
         limits = " + ".join(f"{key} = {value}" for key, value in keys.items())
         raise BadPlan(

@@ -70,7 +70,7 @@ def train(job: TrainingJob, on_step: OnStep = lambda _: None) -> RunResult:
     Raises BadPlan, BadRun or BadDataset if training could not start.
     """
     began = time.monotonic()
-    # whoever is asked first has to know that there is no GPU: each process would take itself for the only one
+    # The first PartialState fixes the backend. Without `cpu`, each CPU process would run alone.
     PartialState(cpu=not torch.cuda.is_available())
     grpo_config.check_plan(job.plan, PartialState().num_processes)
     with ExitStack() as held:

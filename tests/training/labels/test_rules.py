@@ -27,9 +27,9 @@ def test_the_page_tells_every_rule_and_no_other():
 
 
 def test_the_page_tells_the_numbers():
-    assert rules.probability_of_survival(0.0) == 0.6
+    assert rules.estimate_from_survival(0.0) == 0.6
     assert (
-        f"0.60 + {rules.probability_of_survival(1.0) - rules.probability_of_survival(0.0):.2f} × the share"
+        f"0.60 + {rules.estimate_from_survival(1.0) - rules.estimate_from_survival(0.0):.2f} × the share"
         in TEXT
     )
     assert f"has to hold for {rules.HOLD_PERIOD.days} days" in TEXT
@@ -50,4 +50,4 @@ def test_unknown_rules_believe_nothing_and_others_lean_to_their_side():
         assert (rule.probability is None) is (rule.grade is LabelGrade.UNKNOWN)
         if rule.probability is not None:
             assert (rule.probability > 0.5) is rule.grade.is_positive
-    assert rules.probability_of_survival(rules.LINES_GONE_SHARE) > 0.5
+    assert rules.estimate_from_survival(rules.LINES_GONE_SHARE) > 0.5

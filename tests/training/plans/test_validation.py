@@ -150,4 +150,4 @@ def test_the_plans_that_come_with_the_bot_fit_the_models_that_they_name():
     named = [plan_file.load_plan(name) for name in plan_file.list_shipped_plans()]
     for one in named:
         if one.model.base.startswith("Qwen/Qwen2.5-Coder"):
-            assert sum(validation.longest_sequences(one).values()) <= 32_768, one.name
+            assert sum(validation.list_sequence_limits(one).values()) <= 32_768, one.name

@@ -174,7 +174,7 @@ def test_what_can_not_be_done_with_an_agent_is_refused(base, task, tmp_path):
 
 
 def test_of_two_tasks_with_one_text_the_first_is_asked_about(base, task, tmp_path):
-    twin = AgentTask("octo/pie#2", task.text, task.tree)
+    twin = AgentTask("octo/pie#2", task.statement, task.tree)
     made = agent_grpo.build_trainer(plan(base), [task, twin], tmp_path / "run", verifier())
     assert made.left_out == {"the same text as another issue": 1}
 
