@@ -83,7 +83,7 @@ class Components:
         )
 
     @cached_property
-    def trained_models(self) -> TrainedModels | None:
+    def adapter_models(self) -> TrainedModels | None:
         """Trained models that may judge in place of the base model; None when the engine takes
         none.
         """

@@ -177,7 +177,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     ),
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
-    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.trained_models),
+    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
     TellDraft: lambda parts: TellDraftHandler(Replies(parts.publisher)),

@@ -25,6 +25,7 @@ def build_configuration(connection: Connection) -> Config:
     """Build Alembic's configuration for a connection."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    # Alembic warns without a separator; there is only one path, so any choice works.
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     return config

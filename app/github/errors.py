@@ -120,15 +120,15 @@ def build_lost_answer_error(call: Call, text: str) -> GitHubError:
 
 def from_graphql(call: Call, kind: str, text: str, answer: Response, now: datetime) -> GitHubError:
     """Build the error for one of the `errors` of a GraphQL answer."""
-    said = f"{call}: GraphQL {kind}: {_clean(text)}"
+    summary = f"{call}: GraphQL {kind}: {_clean(text)}"
     if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
-        return RateLimited(said, _read_reset(answer, now) or now + DEFAULT_WAIT)
+        return RateLimited(summary, _read_reset(answer, now) or now + DEFAULT_WAIT)
     if kind in {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
-        return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))
+        return Forbidden(summary, answer.headers.get("x-accepted-github-permissions"))
     if kind == "NOT_FOUND":
-        return NotFound(said)
+        return NotFound(summary)
     # A query that timed out or failed inside GitHub has no type.
-    return Unprocessable(said) if kind else GitHubDown(said)
+    return Unprocessable(summary) if kind else GitHubDown(summary)
 
 
 def get_message(answer: Response) -> str:

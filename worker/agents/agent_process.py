@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from app.sandbox import NoSandbox, build_command, explain_failure, provide_folders
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.agents import agent_catalog
 from model.agents.process.messages import (
     AgentMessage,
@@ -108,7 +108,7 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
         except (NoSandbox, ProcessEnded, BadMessage, LimitExceeded, _InvalidRecord) as error:
             raise AgentFailed(str(error)) from error
         finally:
-            ledger.tokens, ledger.is_exhausted = till.charged_tokens, till.is_exhausted
+            ledger.tokens, ledger.is_exhausted = till.token_cost, till.is_exhausted
             ledger.finished = record.list_finished()
 
 
@@ -227,19 +227,20 @@ class _AttemptChecks:
             raise _InvalidRecord(
                 f"the agent's process reported {len(finished)} of {len(self.task.seeds)} attempts"
             )
-        reported, delivered = self._told, self._till.on_time_tokens
+        reported, delivered = self._count_reported(), self._till.on_time_tokens
         if reported < delivered:
             raise _InvalidRecord(
                 f"the agent's process reported {reported:,} tokens, and {delivered:,} were paid for"
             )
         return finished
 
-    @property
-    def _told(self) -> int:
+    def _count_reported(self) -> int:
         return sum(_sum_tokens(attempt.tokens) for attempt in self._attempts.values())
 
     def _require_paid(self, trajectory: Trajectory) -> None:
-        reported = self._told + sum(_sum_tokens(step.tokens) for step in trajectory.steps)
+        reported = self._count_reported() + sum(
+            _sum_tokens(step.tokens) for step in trajectory.steps
+        )
         paid = self._till.used_tokens
         if reported > paid:
             raise _InvalidRecord(

@@ -57,7 +57,7 @@ class MeteredEngine:
         """Of these, those of answers that came in time: a record has to tell of them."""
 
     @property
-    def charged_tokens(self) -> int:
+    def token_cost(self) -> int:
         """Return the tokens that the budget pays for: new tokens and those reserved for open
         requests.
         """

@@ -23,7 +23,7 @@ from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
 from app.policy.alternative_policy import RefusalReason, find_new_edits, has_budget
 from app.settings.repo_config import RepoConfig
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.agents.trajectories.trajectory import Attempt, Step, StopReason
 from model.domain import EngineInfo, Issue
 from model.errors import Cancelled, ModelError
@@ -95,9 +95,8 @@ class ProposePatchesHandler:
     """`worker.agents.agent_process.run_agent`, or a function with the same signature."""
 
     def __call__(self, context: Context, job: ProposePatches) -> None:
-        """Run the agent, save every attempt and plan the next job.
-
-        An obsolete evaluation ends quietly.
+        """Run the agent, save its attempts and plan the next job, unless the evaluation is
+        obsolete.
         """
         with transaction(context.database) as connection:
             task = _load_task(connection, job)
@@ -219,9 +218,7 @@ class ProposePatchesHandler:
     def _save_taken_back(
         self, context: Context, task: ProposalTask, records: Sequence[AttemptRecord]
     ) -> None:
-        """Save the records of attempts whose job this worker no longer owns: they have cost
-        something.
-        """
+        """Save attempts of a job that this worker lost: they have cost something."""
         with transaction(context.database) as connection:
             if evaluations.load(connection, task.evaluation.id) is not None:
                 for record in records:
@@ -259,7 +256,7 @@ def _plan_batches(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[Attempt
 
 
 def _classify_record(record: AttemptRecord, ledger: UsageLedger) -> AttemptRecord:
-    """Map an exhausted budget to `OVER_BUDGET`, and a patch that quotes its hint to `QUOTES_HINT`."""
+    """Map an exhausted budget to `OVER_BUDGET`, a quoted hint to `QUOTES_HINT`."""
     if record.stop == StopReason.ENGINE.value and ledger.is_exhausted:
         return replace(record, stop=attempts.OVER_BUDGET)
     if record.quotes_hint:

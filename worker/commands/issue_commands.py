@@ -1,7 +1,6 @@
 """Carry out the commands about one issue; the caller has checked the author's permission."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from sqlalchemy import Connection
 
@@ -41,9 +40,10 @@ class IssueCommands:
 
     def carry_out(self, context: Context, subject: Subject, command: Command) -> CommandResult:
         """Carry out one command and return its result."""
+        if command.verb is Verb.STATUS:
+            return report_status(self.github, context, subject)
         whole = {
             Verb.VERIFY: self._verify,
-            Verb.STATUS: partial(report_status, self.github),
             Verb.PROPOSE: self._propose,
         }
         if command.verb in whole:

@@ -22,6 +22,8 @@ _NO_WAY: Final = re.compile(
     r"|fatal: early EOF$"
     r"|fatal: expected flush after ref listing$"
 )
+# Git prints this before a line of `_NO_WAY` when it aborts a fetch because of a bad object. The
+# connection then breaks as a consequence, so the broken connection is not an outage.
 _BAD_OBJECT: Final = re.compile(r"fatal: fsck (error|failed)")
 
 

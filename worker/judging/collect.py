@@ -1,4 +1,4 @@
-"""Collect the rivals of an issue into one frozen group, and submit it to agents or to the verifier."""
+"""Collect the rivals of an issue into a frozen group, and submit it to agents or the verifier."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -36,14 +36,11 @@ class AlternativePlan:
     alternatives: tuple[Alternative, ...] = ()
     new_count: int = 0
     second_count: int = 0
-    """How many of the new ones are second attempts with a hint."""
+    """How many of the new ones are second attempts."""
     base: BaseCommit | None = None
-    """The commit for new alternatives; None when there are none to write, or agents write them
-    already."""
+    """The commit for new alternatives; None when none are to be written."""
     lack: RefusalReason | None = None
-    """Why there are fewer alternatives than wanted."""
     tried: int = 0
-    """Attempts that the settings wanted and that were made."""
 
     def without_new(self, why: RefusalReason | None) -> "AlternativePlan":
         """Return this plan without new alternatives."""
@@ -58,7 +55,6 @@ class EvaluateIssueHandler:
     tree_handover: TreeHandover
     replies: Replies
     has_agent: bool
-    """True when a language model can write alternatives."""
 
     def __call__(self, context: Context, job: EvaluateIssue) -> None:
         """Collect, store and decide. A deleted issue or an uninstalled repository ends quietly."""
@@ -83,17 +79,16 @@ class EvaluateIssueHandler:
         self, context: Context, job: EvaluateIssue, stored: StoredRepository, rivals: Rivals
     ) -> None:
         with transaction(context.database) as connection:
-            # The group is decided twice. This first decision runs outside the fenced transaction: it finds out
-            # whether a tree must be exported, because a git fetch takes seconds and must not hold row locks.
+            # First decision, outside the fenced transaction: whether to export a tree. The git fetch
+            # takes seconds and must not hold row locks.
             plan = _plan_alternatives(connection, job, rivals, has_agent=self.has_agent)
         with self._open_tree(stored.ref, plan) as exported:
             if plan.base is not None and exported is None:
                 plan = plan.without_new(RefusalReason.NO_BASE)
             context.check()
             with context.transaction() as connection:
-                # The second decision binds. It runs under the fence with the rows of this moment, so a command or
-                # another evaluation that came during the fetch counts. If it now wants a tree that was not
-                # exported, `_freeze` postpones the job and both decisions are made again.
+                # Second decision, under the fence: rows may have changed during the fetch. If a tree is
+                # missing now, `_freeze` postpones the job, which then decides both times again.
                 group = save_rivals(connection, stored.ref, rivals)
                 newest = _load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
@@ -107,7 +102,7 @@ class EvaluateIssueHandler:
                     )
                 elif isinstance(decision, WaitForMore):
                     groups.set_waiting(connection, group, decision.reason)
-                    # The issue was closed, or its rivals left the group: stop their evaluation.
+                    # The issue was closed, or its rivals left the group.
                     _supersede_jobs(
                         connection, evaluations.supersede_unpublished(connection, group)
                     )
@@ -141,7 +136,7 @@ class EvaluateIssueHandler:
 def _plan_alternatives(
     connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_agent: bool
 ) -> AlternativePlan:
-    """Plan the group's alternatives; plan no new ones when the group is judged already."""
+    """Plan the group's alternatives; no new ones when the group is judged already."""
     bases = rivals.list_bases()
     group = groups.find_group(connection, job.repository, job.issue)
     newest = _load_newest(connection, group.id) if group else None
@@ -184,9 +179,7 @@ def _plan_alternatives(
 def _decide(
     job: EvaluateIssue, rivals: Rivals, plan: AlternativePlan, newest: Evaluation | None
 ) -> EvaluateNow | WaitForMore | RefusalReason:
-    """Decide whether to judge the group now, or return why a requested alternative cannot be
-    written.
-    """
+    """Decide whether to judge now, or return why a requested alternative cannot be written."""
     decision = should_evaluate(
         rivals.settings.config,
         rivals.list_candidate_facts(),
@@ -232,7 +225,7 @@ def _is_wanted_by_person(evaluation: Evaluation | None) -> bool:
 
 
 def _wants_alternative(job: EvaluateIssue, newest: Evaluation | None) -> bool:
-    """Return whether a person wants an alternative, by this job or by an unfinished evaluation."""
+    """Return whether a person wants an alternative, now or since an unfinished evaluation."""
     waits = newest is not None and newest.alternatives_wanted > 0
     return job.propose or (waits and _is_wanted_by_person(newest))
 
@@ -246,7 +239,7 @@ def _build_request(job: EvaluateIssue) -> EvaluationRequest | None:
 
 
 def _choose_trigger(job: EvaluateIssue, newest: Evaluation | None) -> str:
-    """Return the job's trigger, or that of a person who still waits for the newest evaluation."""
+    """Return the job's trigger, or that of a person who still waits for a verdict."""
     return BY_COMMAND if _is_wanted_by_person(newest) else job.trigger
 
 
@@ -269,7 +262,7 @@ def _freeze(
     plan: AlternativePlan,
     exported: ExportedTree | None,
 ) -> Iterator[Planned]:
-    """Store the frozen group and plan its next job; a repeat only continues the newest evaluation."""
+    """Store the frozen group and plan its next job; a repeat continues the newest evaluation."""
     if newest is not None and _is_repeat(job, newest, new, plan):
         yield from _continue_evaluation(job, newest)
         return
@@ -281,8 +274,7 @@ def _freeze(
     created = evaluations.create(connection, job.repository, replace(new, asked=asked))
     _supersede_jobs(connection, created.superseded)
     if exported is not None:
-        # Hand over before the commit, so that whoever reads the row finds the tree.
-        # If the commit fails, the periodic cleanup removes the tree.
+        # Before the commit: readers of the row must find the tree.
         exported.hand_over(created.id)
     yield _plan_next_job(job, created.id, new.alternatives_wanted)
 

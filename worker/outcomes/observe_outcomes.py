@@ -215,7 +215,7 @@ def _build_revert_event(revert: Revert, number: RepositoryId, pull: PullNumber) 
     return OutcomeEvent(
         kind=EventKind.REVERTED,
         source=f"git:{number}:{revert.commit}:{pull}",
-        occurred_at=revert.at,
+        occurred_at=revert.committed_at,
         pull=pull,
         head=revert.commit,
         details=Details(by=revert.commit),

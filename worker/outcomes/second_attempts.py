@@ -120,7 +120,7 @@ def leave_hints_of_review(
 class _HintText:
     source: HintSource
     words: str
-    by: str
+    author: str
 
 
 def _leave_hints_of_copies(
@@ -133,7 +133,7 @@ def _leave_hints_of_copies(
             continue
         remark = Remark(hint.source, alternative)
         texts = {patch.id: hint.words for patch in evaluation.alternatives}
-        if has_second_attempts(_leave_hints(connection, evaluation, remark, texts, hint.by)):
+        if has_second_attempts(_leave_hints(connection, evaluation, remark, texts, hint.author)):
             again[issue] = None
     return tuple(again)
 

@@ -57,7 +57,7 @@ class Revert:
     """A commit that names other commits or pull requests as reverted."""
 
     commit: CommitSha
-    at: datetime
+    committed_at: datetime
     commits: tuple[str, ...]
     """Commits as written in the message, 7 to 40 digits each."""
     pulls: tuple[PullNumber, ...]

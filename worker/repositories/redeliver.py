@@ -99,7 +99,7 @@ def find_missed(
         and (mine[-1].switches is None or mine[-1].id == last_word[mine[-1].switches])
         and mine[0].status_code not in REFUSED
         and not any(attempt.has_arrived for attempt in mine)
-        and mine[0].at - mine[-1].at < KEPT / 2
+        and mine[0].tried_at - mine[-1].tried_at < KEPT / 2
     ]
     return tuple(sorted(never, key=_get_first_id))
 
@@ -114,12 +114,14 @@ def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: b
     Each webhook rests as long as it has been tried, so one is tried about ten times in all. While
     the webhook's URL seems down, only one is tried.
     """
-    rested = [mine[0] for mine in missing if now - mine[0].at >= _get_rest_time(mine)]
+    rested = [mine[0] for mine in missing if now - mine[0].tried_at >= _get_rest_time(mine)]
     return tuple(rested[: MOST_ASKED if door_open else 1])
 
 
 def _get_rest_time(mine: Tries) -> timedelta:
-    return max(PAUSE, mine[0].at - mine[-1].at) if mine[0].is_redelivery else timedelta(0)
+    return (
+        max(PAUSE, mine[0].tried_at - mine[-1].tried_at) if mine[0].is_redelivery else timedelta(0)
+    )
 
 
 def plan_redelivery(_connection: Connection) -> Sequence[Planned]:

@@ -18,7 +18,7 @@ class DeliveryAttempt:
 
     id: int
     guid: DeliveryGuid
-    at: datetime
+    tried_at: datetime
     status_code: int
     """The bot's answer; 0, or a 5xx of GitHub, when there was none."""
     is_redelivery: bool
@@ -59,7 +59,7 @@ def _build_attempt(item: rest.HookDelivery) -> DeliveryAttempt:
     return DeliveryAttempt(
         id=item.id,
         guid=DeliveryGuid(item.guid),
-        at=item.delivered_at,
+        tried_at=item.delivered_at,
         status_code=item.status_code,
         is_redelivery=item.redelivery,
         switches=InstallationId(installation) if switches and installation else None,

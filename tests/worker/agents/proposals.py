@@ -9,7 +9,7 @@ from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import attempts as attempt_table
 from app.jobs.job import ProposePatches
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
 from model.engines.scripted import ScriptedEngine

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from app.settings import build_child_environment
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.agents import agent_catalog
 from model.agents.replay import replay_attempt
 from model.agents.trajectories.guidance import HintSource, build_guidance
@@ -212,7 +212,7 @@ def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch,
 PARENT = """
 import sys
 from pathlib import Path
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.domain import Issue
 from model.engines.scripted import Line, Scripted
 from worker.agents.agent_process import run

@@ -47,7 +47,7 @@ def test_what_the_engine_had_in_its_cache_uses_no_budget_up():
     for number in range(10):
         assert till.answer(asked(number, "more " * 100), 60).down is None
     assert till.used_tokens == till.on_time_tokens == 10 * (125 + 1)
-    assert till.charged_tokens == 10
+    assert till.token_cost == 10
     assert till.answer(asked(11, most=900), 60).down is not None
 
 
@@ -73,7 +73,7 @@ def test_a_request_that_could_pass_what_is_left_is_refused():
 def test_a_prompt_has_its_price_too():
     till = MeteredEngine(ScriptedEngine([YES]), tokens=100, attempts=1)
     assert till.answer(asked(1, "1" * 400_000, most=8), 60).down is not None
-    assert (till.used_tokens, till.charged_tokens) == (0, 0)
+    assert (till.used_tokens, till.token_cost) == (0, 0)
 
 
 def test_no_request_is_dearer_than_the_context():

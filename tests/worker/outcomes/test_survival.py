@@ -157,7 +157,7 @@ def test_reverts_name_commits_and_pull_requests(upstream, checkouts):
         (made["by GitHub"], (), (5,)),
         (made["by git"], (first,), ()),
     ]
-    assert found[0].at == datetime.fromtimestamp(upstream.clock, UTC)
+    assert found[0].committed_at == datetime.fromtimestamp(upstream.clock, UTC)
 
 
 def test_reverts_before_the_time_are_not_asked_for(upstream, checkouts):

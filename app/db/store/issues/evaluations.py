@@ -33,7 +33,6 @@ class EvaluationRequest:
 
     where: CommandSource
     under: int
-    """The issue or pull request of the comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,8 @@ class NewEvaluation:
     candidates: tuple[Candidate, ...]
     left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
-    """False when the issue has more links than the bot reads, so rivals may be missing."""
+    """False when rivals may be missing, because the issue has too many links."""
     alternatives: tuple[Alternative, ...] = ()
-    """Alternatives that exist already."""
     alternatives_wanted: int = 0
     """Alternatives that an agent writes before the group is judged."""
     alternatives_base: CommitSha | None = None
@@ -62,9 +60,7 @@ class NewEvaluation:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash that is equal for the same issue text and the same patches at the same
-        heads.
-        """
+        """Return a hash of the issue's text and the patches at their heads."""
         return compute_fingerprint((self.title, self.body), self.candidates, self.alternatives)
 
 
@@ -83,13 +79,12 @@ def compute_fingerprint(
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A stored evaluation."""
+    """A stored evaluation; fields named as in `NewEvaluation` mean the same."""
 
     id: EvaluationId
     group: int
     repository: RepositoryId
     repository_name: str
-    """`owner/name`"""
     issue: IssueNumber
     state: str
     trigger: str
@@ -105,16 +100,12 @@ class Evaluation:
     left_out: tuple[LeftOutPull, ...]
     all_links_read: bool
     forced: int
-    """Number of forced votes."""
     judged: tuple[JudgedCandidate, ...]
     alternatives: tuple[Alternative, ...] = ()
-    """Alternatives that are judged with the candidates."""
     alternatives_wanted: int = 0
     """Alternatives that an agent still has to write; 0 when the group can be judged."""
     alternatives_base: CommitSha | None = None
-    """The commit for new alternatives; None when none was wanted."""
     alternatives_lack: RefusalReason | None = None
-    """Why there are fewer than wanted; None when there are enough."""
     asked: EvaluationRequest | None = None
 
     def is_repeated_by(self, new: NewEvaluation) -> bool:
@@ -201,9 +192,7 @@ def find_newest(connection: Connection, group: int, *states: str) -> Evaluation 
 
 
 def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
-    """Return whether a newer evaluation of the group is published, which this one must not
-    overwrite.
-    """
+    """Return whether a newer evaluation of the group is published."""
     newer = connection.execute(
         select(evaluations.c.id)
         .where(
@@ -221,14 +210,12 @@ class VerificationResult:
     """The result of judging one evaluation."""
 
     document: Json
-    """The `r4p.verdict/1` document."""
     verdicts: tuple[PatchVerdict, ...]
     new_votes: tuple[Vote, ...]
     """The votes of this evaluation, without earlier ones that counted too."""
     verifier: str | None = None
     """The verifier's name in the catalog; None when none finished."""
     evidence: Mapping[PatchId, Evidence] = field(default_factory=dict)
-    """The evidence per judged patch."""
     failure: str | None = None
 
 
@@ -260,7 +247,7 @@ def save_verdict(
 
 
 def mark_published(connection: Connection, identity: EvaluationId) -> None:
-    """Mark an evaluation as shown; in shadow mode, as one that would have been shown."""
+    """Mark an evaluation as shown (in shadow mode: as ready to show)."""
     connection.execute(_update(identity).values(state="published", published_at=func.now()))
 
 

@@ -65,7 +65,7 @@ class Move:
     alias: Alias
     model: str | None
     why: str
-    at: datetime
+    moment: datetime
 
 
 def register(connection: Connection, new: NewModel) -> str:
@@ -183,8 +183,7 @@ def promote(
 def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
     """Reject the holder of an alias; the champion's alias returns to the champion before.
 
-    That is the latest champion that was not rejected, or else the model of the settings. Returns
-    the new holder.
+    Without one the model of the settings judges. Returns the new holder.
     """
     lock(connection)
     rejected = find_alias_holder(connection, alias)

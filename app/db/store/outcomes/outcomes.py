@@ -48,9 +48,9 @@ class OutcomeRow:
     reason: str | None
     value: float | None
     actor: str | None
-    """None when nobody acted (survival is measured) or only git tells it."""
+    """None when nobody acted or only git tells it."""
     permission: str | None
-    """The actor's permission at that time; `app` when none applies; None when unknown."""
+    """The actor's permission then; `app` when none applies; None when unknown."""
     permission_asked_at: datetime | None
     """When GitHub told it."""
     head_sha: CommitSha | None
@@ -81,9 +81,7 @@ class MergedPullRow:
     merge: CommitSha
     merged_at: datetime
     branch: str
-    """The branch it was merged into."""
     default_branch: str | None
-    """None before GitHub told it."""
 
 
 def load_history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:

@@ -20,7 +20,7 @@ from app.db.tables.schema import (
     repositories,
 )
 from app.outcomes.judgement import FrozenIssue, LabelCheck, PatchKey
-from app.policy import consent
+from app.settings import repo_config
 from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import PullNumber, RepositoryId
 from model.domain import Issue
@@ -38,7 +38,7 @@ def find_consenting_repositories(
     return frozenset(
         RepositoryId(row.id)
         for row in rows
-        if consent.is_training_allowed(row.config_text, row.config_error) in settings
+        if repo_config.read_training_consent(row.config_text, row.config_error) in settings
     )
 
 

@@ -193,7 +193,7 @@ def test_what_schedulers_say_of_a_task(seen, phase, why):
 
 def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state):
     executable(tmp_path / "bin" / "ray", "echo it is well #")
-    with pytest.raises(LaunchFailed, match="unexpected output of .*: it is well"):
+    with pytest.raises(LaunchFailed, match=r"unexpected output of .*: it is well"):
         of("ray", tmp_path).look(task)
 
 
