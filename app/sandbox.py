@@ -17,7 +17,7 @@ from typing import Final
 import model
 from app import bubblewrap
 from app.settings import get_interpreter
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.agents.process import seccomp_filter
 from model.prompts.untrusted import escape_invisible
 

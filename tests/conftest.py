@@ -14,7 +14,7 @@ from app.bubblewrap import ChangedBubblewrap, NoBubblewrap
 from app.bubblewrap import find as find_bubblewrap
 from app.db.session import create_database_engine
 from app.sandbox import check_sandbox
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from tests import services as running_services
 from tests import vllm_server
 from tests.crashes import EveryWay

@@ -19,8 +19,8 @@ from app.settings import (
     find_mistakes,
     load,
 )
+from app.settings.engine_settings import Sandbox
 from app.settings.repo_config import FILE
-from app.settings.sandbox_kind import Sandbox
 from model import catalog
 from model.engines.server_check import PROBABILITIES, CapabilityCheck, check_server
 from model.errors import EngineDown, UnknownVerifier

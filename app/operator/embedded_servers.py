@@ -16,8 +16,6 @@ import psutil
 import psycopg
 import redis
 
-from app.operator.log_tail import get_size, read_last_lines
-
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
 
@@ -231,3 +229,16 @@ def _wait(condition: Callable[[], bool], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.02)
+
+
+def get_size(log: Path) -> int:
+    """Return the log's size in bytes; 0 without a log."""
+    return log.stat().st_size if log.exists() else 0
+
+
+def read_last_lines(log: Path, since: int, count: int) -> str:
+    """Read the last lines after the first `since` bytes."""
+    with log.open("rb") as file:
+        file.seek(since)
+        lines = file.read().decode(errors="replace").splitlines()
+    return "\n".join(lines[-count:]) or "(it wrote nothing to its log)"

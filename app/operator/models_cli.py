@@ -195,7 +195,7 @@ def _read_statistics(connection: Connection, model: Model) -> dict[str, Any]:
 
 
 def _describe_move(move: Move) -> dict[str, str | None]:
-    return {"alias": move.alias.value, "why": move.why, "at": move.at.isoformat()}
+    return {"alias": move.alias.value, "why": move.why, "at": move.moment.isoformat()}
 
 
 def _table(rows: list[Model]) -> Table:
@@ -234,7 +234,7 @@ def _print_model(model: Model, moves: list[Move], statistics: dict[str, Any]) ->
             highlight=False,
         )
     for move in moves:
-        console.print(f"{_day(move.at):>12}  {move.alias}: {_safe(move.why)}", highlight=False)
+        console.print(f"{_day(move.moment):>12}  {move.alias}: {_safe(move.why)}", highlight=False)
 
 
 def _safe(text: str) -> str:

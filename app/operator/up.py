@@ -17,7 +17,7 @@ import httpx
 
 from app.db import migrate
 from app.operator.embedded import Embedded, EmbeddedError
-from app.operator.log_tail import get_size, read_last_lines
+from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.processes import TRAINER, WRITER, Process, check_queues, list_processes
 from app.settings import USAGE, GitHubSettings, WebhookSettings, build_child_environment
 

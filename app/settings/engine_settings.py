@@ -1,5 +1,6 @@
 """Settings of the verifier, of the agent and of their language model."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,7 +8,15 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
 from app.settings.loader import Settings
-from app.settings.sandbox_kind import Sandbox
+
+
+class Sandbox(StrEnum):
+    """How the bot isolates an agent's process."""
+
+    BUBBLEWRAP = "bubblewrap"
+    """No network, no foreign files, and no view of the host's processes."""
+    CONTAINER = "container"
+    """Only an empty environment. Use it in a container of its own that holds no secret."""
 
 
 class EngineSettings(Settings):

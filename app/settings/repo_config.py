@@ -266,3 +266,11 @@ def _find_definition(field: dict[str, Any], schema: dict[str, Any]) -> dict[str,
 def _either(choices: list[str], last: str = "or") -> str:
     *most, end = (f"`{choice}`" for choice in choices)
     return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def read_training_consent(config_text: str | None, config_error: str | None) -> TrainingConsent:
+    """Return what a repository's settings allow. An unreadable newest file allows nothing."""
+    if config_text is None or config_error is not None:
+        return TrainingConsent.OFF
+    config = parse(config_text)
+    return TrainingConsent.OFF if isinstance(config, ConfigError) else config.training

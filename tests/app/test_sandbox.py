@@ -12,7 +12,7 @@ import pytest
 
 import model
 from app.sandbox import NoSandbox, build_command, check_sandbox
-from app.settings.sandbox_kind import Sandbox
+from app.settings.engine_settings import Sandbox
 from model.agents.process.seccomp_filter import install_filter
 
 CHECKOUT = Path(__file__).parents[2]

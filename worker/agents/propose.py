@@ -22,8 +22,8 @@ from app.db.store.queue import progress
 from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
 from app.policy.alternative_policy import RefusalReason, find_new_edits, has_budget
-from app.settings.repo_config import RepoConfig
 from app.settings.engine_settings import Sandbox
+from app.settings.repo_config import RepoConfig
 from model.agents.trajectories.trajectory import Attempt, Step, StopReason
 from model.domain import EngineInfo, Issue
 from model.errors import Cancelled, ModelError

@@ -166,10 +166,7 @@ def test_nothing_is_offered_on_the_demonstration_models_word():
 )
 def test_a_diff_that_would_not_survive_is_not_shown(odd):
     comment = told(ours(1, diff=DIFF.replace("a + b", f"a{odd} + b")))
-    assert (
-        "\nThe diff of A1 is not shown: it holds characters that copying would change"
-        in comment
-    )
+    assert "\nThe diff of A1 is not shown: it holds characters that copying would change" in comment
     assert "git apply" not in comment
     assert odd not in comment.partition("<summary>Reasons")[0]
 
@@ -194,10 +191,13 @@ def test_a_comment_that_is_full_leaves_the_diff_out_before_rows():
     many = [
         judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 300) for n in range(130)
     ]
-    comment = write_verdict_comment(view(*many, alternatives=(ours(1, diff=DIFF + "+x\n" * 6_000),)))
+    comment = write_verdict_comment(
+        view(*many, alternatives=(ours(1, diff=DIFF + "+x\n" * 6_000),))
+    )
     assert len(comment) <= LONGEST_BODY
     assert (
-        f"The diff of A1 is not shown: {len(DIFF) + 18_000:,} characters are too many for this comment." in comment
+        f"The diff of A1 is not shown: {len(DIFF) + 18_000:,} characters are too many for this comment."
+        in comment
     )
     assert "#129" in comment
 
@@ -227,7 +227,10 @@ def test_a_check_counts_ours_among_the_rivals():
 
 
 def test_only_good_news_of_ours_is_news():
-    assert view(CORRECT, alternatives=(ours(1), WRONG)).publishable_verdicts == (Verdict.CORRECT, Verdict.CORRECT)
+    assert view(CORRECT, alternatives=(ours(1), WRONG)).publishable_verdicts == (
+        Verdict.CORRECT,
+        Verdict.CORRECT,
+    )
 
 
 def test_an_alternative_is_explained_by_its_name():

@@ -101,7 +101,9 @@ def test_a_verifier_without_votes_is_named_in_their_place():
 
 def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_no_vote():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount(), probability=0.9))
-    check = write_check_run(view(row, verifier="consensus", has_model=False, asked=0, history=57), row)
+    check = write_check_run(
+        view(row, verifier="consensus", has_model=False, asked=0, history=57), row
+    )
     ground = "comparison of features, no language model"
     assert check.title == f"Correct: {ground}, probability correct 90 % (advisory)"
     assert f"**Correct**, {ground}; probability correct: 90 %; 2 of 2 files were compared." in (

@@ -64,7 +64,9 @@ def test_whoever_asked_is_told_the_number():
 @pytest.mark.parametrize("why", list(DraftRefusal))
 def test_every_reason_has_its_sentence(why):
     sentence = f"No draft pull request of A1: {WHY_NOT_OPENED[why]}.\n"
-    assert write_draft_failed_reply("900", 3, "A1", why) == f"<!-- r4p:draft=3-900 -->\n\n{sentence}"
+    assert (
+        write_draft_failed_reply("900", 3, "A1", why) == f"<!-- r4p:draft=3-900 -->\n\n{sentence}"
+    )
     assert write_draft_refused_reply("900", "A1", why) == f"<!-- r4p:reply=900 -->\n\n{sentence}"
 
 

@@ -40,4 +40,6 @@ def test_many_problems_are_counted():
     many = ConfigError(tuple(Problem(n, "wrong") for n in range(1, 24)))
     assert "- line 20: wrong\n- and 3 more" in write_config_check(many, "r4p.yml", "a" * 40).summary
     one = ConfigError((Problem(1, "wrong"),))
-    assert write_config_check(one, "r4p.yml", "a" * 40).title == "The bot can't use r4p.yml: 1 problem"
+    assert (
+        write_config_check(one, "r4p.yml", "a" * 40).title == "The bot can't use r4p.yml: 1 problem"
+    )

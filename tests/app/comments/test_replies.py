@@ -165,7 +165,9 @@ Compared here:
 @pytest.mark.parametrize("who", list(WaitsFor))
 def test_everybody_whom_a_verdict_waits_for_has_a_sentence(who):
     waits = Waits(who, 1, datetime(2026, 11, 21, 18, 5, tzinfo=UTC))
-    said = write_status_reply(900, 3, StatusView((), GroupProgress.QUEUED, waits=waits)).split("\n\n")[2]
+    said = write_status_reply(900, 3, StatusView((), GroupProgress.QUEUED, waits=waits)).split(
+        "\n\n"
+    )[2]
     assert said.startswith("Waiting since 2026-11-21 18:05 UTC, 1 attempt so far: ")
 
 

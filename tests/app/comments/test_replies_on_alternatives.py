@@ -57,7 +57,9 @@ The bot judges its patch beside the pull requests and shows it in the verdict.
 
 
 def test_a_server_with_one_model_needs_no_name_for_it():
-    assert "\n\n`mini-se` will write an alternative. " in write_proposing_reply("900", "mini-se", None)
+    assert "\n\n`mini-se` will write an alternative. " in write_proposing_reply(
+        "900", "mini-se", None
+    )
 
 
 def test_a_refusal_says_why_at_once_or_later():

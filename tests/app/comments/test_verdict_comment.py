@@ -184,7 +184,9 @@ def test_votes_that_were_lost_or_had_to_be_asked_for_are_said():
 
 def test_what_was_not_read_is_said():
     row = judged(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
-    assert "judged only a part of #12: its one file was not read." in write_verdict_comment(view(row))
+    assert "judged only a part of #12: its one file was not read." in write_verdict_comment(
+        view(row)
+    )
 
 
 def test_equal_verdicts_are_told_in_equal_words():
@@ -259,4 +261,6 @@ def test_hostile_reasons_and_names_stay_words():
 def test_a_broken_configuration_is_told_beside_the_verdict():
     row = judged(12, Verdict.CORRECT, VoteCount(4, 0))
     comment = write_verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
-    assert "- The bot can't use `.github/r4p.yml` and keeps the last good settings: line 2" in comment
+    assert (
+        "- The bot can't use `.github/r4p.yml` and keeps the last good settings: line 2" in comment
+    )

@@ -111,7 +111,9 @@ def test_who_compares_says_why_nothing_is_claimed_until_there_is_history():
     told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)
     assert f"No probabilities yet: not enough history. {why}\n" in write_verdict_comment(told)
     assert write_check_run(told, unsure, None).summary.splitlines()[-3] == why
-    assert write_explanation_reply(900, told, "#15").endswith(f"> No model read this patch.\n\n{why}\n")
+    assert write_explanation_reply(900, told, "#15").endswith(
+        f"> No model read this patch.\n\n{why}\n"
+    )
     assert why not in write_check_run(told, wrong, None).summary
     for other in (replace(told, rows=(wrong,)), replace(told, history=57), view(unsure)):
         assert why not in write_verdict_comment(other)

@@ -71,5 +71,7 @@ def test_an_unknown_kind_is_named_with_the_known_ones():
 
 
 def test_other_fields_are_refused():
-    with pytest.raises(ValueError, match=r"refresh_config: the fields are \['installation'\], expected"):
+    with pytest.raises(
+        ValueError, match=r"refresh_config: the fields are \['installation'\], expected"
+    ):
         parse_job("refresh_config", {"installation": 7})

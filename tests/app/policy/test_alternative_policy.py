@@ -111,7 +111,13 @@ def test_every_end_without_a_patch_has_its_reason():
 
 
 def test_only_what_is_not_the_agents_fault_is_tried_again():
-    passing = {RefusalReason.NO_BASE, RefusalReason.NO_TREE, RefusalReason.CRASHED, RefusalReason.NOBODY, RefusalReason.ENGINE}
+    passing = {
+        RefusalReason.NO_BASE,
+        RefusalReason.NO_TREE,
+        RefusalReason.CRASHED,
+        RefusalReason.NOBODY,
+        RefusalReason.ENGINE,
+    }
     assert {reason for reason in RefusalReason if reason.is_temporary} == passing
 
 

@@ -167,7 +167,10 @@ def test_a_suggestion_is_itself_understood():
 def test_several_commands_run_in_order_up_to_the_limit():
     found = parse("/r4p status\n" * (MAX_COMMANDS + 3))
     assert [type(one) for one in found] == [Command] * MAX_COMMANDS + [Unknown]
-    assert found[-1].problem == "the bot runs 5 commands of one comment at most, so it left this one out"
+    assert (
+        found[-1].problem
+        == "the bot runs 5 commands of one comment at most, so it left this one out"
+    )
 
 
 def test_a_long_line_is_cut():

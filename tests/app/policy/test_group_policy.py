@@ -66,7 +66,9 @@ def test_too_few_candidates_wait(candidates, least, reason):
 
 def test_a_command_needs_one_candidate_only():
     assert decide((TWELVE,), trigger="command") == EvaluateNow((12,), ())
-    assert decide((), trigger="command") == WaitForMore("the bot can judge no pull request and needs 1")
+    assert decide((), trigger="command") == WaitForMore(
+        "the bot can judge no pull request and needs 1"
+    )
 
 
 def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none():
@@ -99,7 +101,9 @@ def test_who_takes_part_is_known_before_it_is_decided():
 )
 def test_a_pull_request_that_is_left_out_says_why(change, config, reason):
     outsider = replace(TWELVE, number=14, **change)
-    assert decide((TWELVE, THIRTEEN, outsider), **config) == EvaluateNow((12, 13), (LeftOutPull(14, reason),))
+    assert decide((TWELVE, THIRTEEN, outsider), **config) == EvaluateNow(
+        (12, 13), (LeftOutPull(14, reason),)
+    )
     waiting = decide((TWELVE, outsider), **config)
     assert waiting.left_out == (LeftOutPull(14, reason),)
 
@@ -128,5 +132,7 @@ def test_the_comment_follows_the_setting_and_the_checks_always_come(
 
 def test_in_shadow_only_a_question_is_answered():
     config = CONFIG.model_copy(update={"mode": Mode.SHADOW, "comments": Comments.ALL})
-    assert plan_publication(config, "pull_request", CLAIM) == Publication(comment=False, checks=False)
+    assert plan_publication(config, "pull_request", CLAIM) == Publication(
+        comment=False, checks=False
+    )
     assert plan_publication(config, "command", CLAIM) == Publication(comment=True, checks=False)

@@ -1,7 +1,6 @@
 import pytest
 
-from app.policy.consent import is_training_allowed
-from app.settings.repo_config import TrainingConsent
+from app.settings.repo_config import TrainingConsent, read_training_consent
 
 
 @pytest.mark.parametrize(
@@ -17,4 +16,4 @@ from app.settings.repo_config import TrainingConsent
     ],
 )
 def test_what_is_not_said_clearly_is_no_consent(text, error, allowed):
-    assert is_training_allowed(text, error) is allowed
+    assert read_training_consent(text, error) is allowed
