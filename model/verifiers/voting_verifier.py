@@ -77,7 +77,7 @@ class VotingVerifier:
         self._template = template
         self._scheme = scheme
         self._options = options or VotingOptions()
-        self._one_only = single_choice
+        self._single_choice = single_choice
         # The paper's scheme keeps the prompt's own fingerprint. Another scheme with the same prompt must not share votes.
         self._salt = [] if scheme.name == "groups" else [scheme.name]
         sampling = self._options.sampling
@@ -198,7 +198,7 @@ class VotingVerifier:
             temperature=sampling.temperature,
             seed=slot.seed,
         )
-        return VoteRequest(slot.seats, request, self._one_only)
+        return VoteRequest(slot.seats, request, self._single_choice)
 
     def _verdict(
         self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]

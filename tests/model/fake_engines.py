@@ -56,7 +56,7 @@ class LogprobEngine(RecordingEngine):
         said = next(answer for key, answer in self._answers.items() if key in prompt)
         if isinstance(said, str):
             return EngineError(said)
-        text = "".join(one.text for one in said)
+        text = "".join(item.text for item in said)
         return Completion(text, True, 10, 0, len(said), tuple(said) if request.top_logprobs else ())
 
 
@@ -123,10 +123,10 @@ def is_fooled(text):
     plain = unicodedata.normalize("NFKC", _ESCAPE.sub("", text))
     plain = plain.replace("\u2216", "\\")
     hidden = any(
-        unicodedata.category(one) in {"Cf", "Cc", "Co", "Cs", "Cn"} and one not in "\n\t\r"
-        for one in plain
+        unicodedata.category(item) in {"Cf", "Cc", "Co", "Cs", "Cn"} and item not in "\n\t\r"
+        for item in plain
     )
-    selectors = any("\ufe00" <= one <= "\ufe0e" or one >= "\U000e0000" for one in plain)
+    selectors = any("\ufe00" <= item <= "\ufe0e" or item >= "\U000e0000" for item in plain)
     return hidden or selectors or bool(_STRUCTURE.search(plain))
 
 

@@ -88,7 +88,7 @@ def test_verifiers_have_different_fingerprints(tmp_path):
         catalog.load_verifier(name, engine).engine.prompt_fingerprint for name in catalog.VERIFIERS
     }
     assert len(prints) == len(catalog.VERIFIERS)
-    assert all(len(one) == 12 for one in prints)
+    assert all(len(item) == 12 for item in prints)
 
 
 def test_a_key_is_not_shown():

@@ -36,7 +36,7 @@ def test_no_objection_to_the_trained_adapter():
 def test_objections_to_the_base_model():
     found = compare(PROBE, ServedLogprobs(BASE, BASE, BASE))
     assert (found.effect, found.max_change, found.mean_distance) == (0.0, 0.0, 1.0)
-    assert [one.split(" ")[0] for one in find_objections(found)] == [
+    assert [objection.split(" ")[0] for objection in find_objections(found)] == [
         "its",
         "0.00",
         "log-probabilities",
@@ -45,7 +45,7 @@ def test_objections_to_the_base_model():
 
 def test_rounding_errors_are_accepted():
     def rounded(rows, by):
-        return tuple(tuple(one + by for one in row) for row in rows)
+        return tuple(tuple(item + by for item in row) for row in rows)
 
     served = ServedLogprobs(rounded(BASE, 0.04), rounded(BASE, 0.05), rounded(ADAPTED, -0.05))
     found = compare(PROBE, served)

@@ -165,9 +165,7 @@ def test_more_evidence_for_a_patch_never_lowers_its_probability(
     calibrator, evidence, score, consensus
 ):
     more = replace(
-        evidence,
-        score=max(evidence.score, score),
-        consensus=max(evidence.consensus, consensus),
+        evidence, score=max(evidence.score, score), consensus=max(evidence.consensus, consensus)
     )
     low, high = calibrator.predict_probability(evidence), calibrator.predict_probability(more)
     assert 0 <= low <= high + 1e-12

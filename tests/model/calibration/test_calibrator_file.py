@@ -67,10 +67,7 @@ def test_digest_ignores_the_date():
     ("content", "said"),
     [
         (None, "can't be read: No such file"),
-        (
-            "no",
-            "is no calibrator .*; write one with: python -m training.calibrate RUN_FILE",
-        ),
+        ("no", "is no calibrator .*; write one with: python -m training.calibrate RUN_FILE"),
         ("[]", "is no calibrator"),
         ('{"schema": "r4p.evaluate/1"}', "schema is 'r4p.evaluate/1', not 'r4p.calibrator/1'"),
         ({"rules": 1}, "rules is 1, not 2; fit again"),
@@ -119,10 +116,7 @@ def test_verify_reports_probabilities_and_calibrated_claims(run, judge, tmp_path
     assert one["probability"] == pytest.approx(5 / (5 + 2.718282), abs=1e-6)
     assert (one["verdict"], other["verdict"]) == ("unsure", "incorrect")
     history = KEPT.calibrator.history
-    assert document["calibrator"] == {
-        "fitted_at": KEPT.calibrator.fitted_at,
-        **asdict(history),
-    }
+    assert document["calibrator"] == {"fitted_at": KEPT.calibrator.fitted_at, **asdict(history)}
     shown = run(*ask).stdout
     assert "probability" in shown
     assert "0.65" in shown
@@ -136,7 +130,7 @@ def test_verify_runs_consensus_when_the_calibrator_uses_it(run, judge, tmp_path)
             tmp_path / "c.json", replace(KEPT, engine=judge(), calibrator=calibrator)
         )
         said = json.loads(run(*group, "--calibrator", "c.json", "--json").stdout)["patches"]
-        found.append([one["probability"] for one in said])
+        found.append([item["probability"] for item in said])
     assert found[0] != found[1]
     assert None not in found[1]
 
@@ -148,7 +142,7 @@ def test_calibrates_the_consensus_verifier(run, judge, tmp_path):
     calibrator_file.write(tmp_path / "c.json", kept)
     ask = (*four(tmp_path), "--verifier", "consensus", "--calibrator", "c.json")
     patches = json.loads(run(*ask, "--json", script=None).stdout)["patches"]
-    assert all(0 < one["probability"] < 1 for one in patches)
+    assert all(0 < patch["probability"] < 1 for patch in patches)
     stranger = replace(kept, engine=replace(engine, prompt_fingerprint="f" * 12))
     calibrator_file.write(tmp_path / "c.json", stranger)
     refused = run(*ask, script=None)

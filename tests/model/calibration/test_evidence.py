@@ -47,10 +47,7 @@ SILENT = patch("e", Verdict.UNSURE, VoteCount(0, 0, 4), None)
 def test_evidence_holds_votes_and_consensus():
     cast = [Vote(1, ("a",), frozenset("a"), "", forced=True), Vote(2, ("a",), frozenset(), "")]
     known = evidence.build_evidence(group(GOOD, SPLIT, cast=cast), {"a": 0.7}, "r4p")
-    assert known == {
-        "a": Evidence(1.0, 4, 1.0, 0.5, 0.7),
-        "b": Evidence(0.6, 5, 1.0, 0.5, None),
-    }
+    assert known == {"a": Evidence(1.0, 4, 1.0, 0.5, 0.7), "b": Evidence(0.6, 5, 1.0, 0.5, None)}
 
 
 @pytest.mark.parametrize("one", [MUTE, TOO_LONG, SILENT, SWAYED], ids=lambda one: one.id)
@@ -103,7 +100,7 @@ def test_without_history_the_verifiers_own_verdict_stands(calibrator):
     found = evidence.apply_calibrator(
         alone, evidence.build_evidence(alone, {}, "r4p"), calibrator
     ).patches
-    assert [(one.verdict, one.probability) for one in found] == [
+    assert [(item.verdict, item.probability) for item in found] == [
         (Verdict.UNSURE, None),
         (Verdict.INCORRECT, None),
     ]

@@ -25,7 +25,7 @@ GROUPS = st.lists(st.one_of(DIFFS, st.text(max_size=40)), min_size=1, max_size=5
 
 
 def facts(diffs, issue=ISSUE):
-    return features.compute_features(issue, [edits.read_edit(one) for one in diffs])
+    return features.compute_features(issue, [edits.read_edit(item) for item in diffs])
 
 
 @settings(deadline=None)
@@ -50,9 +50,9 @@ def test_copies_have_equal_features(diffs, data):
 @settings(deadline=None)
 @given(GROUPS, st.text(max_size=60))
 def test_every_feature_is_finite(diffs, body):
-    for one in facts(diffs, Issue("", body)):
-        assert tuple(one) == features.list_columns()
-        assert all(math.isfinite(value) for value in one.values())
+    for item in facts(diffs, Issue("", body)):
+        assert tuple(item) == features.list_columns()
+        assert all(math.isfinite(value) for value in item.values())
 
 
 def test_comments_change_nothing():

@@ -18,18 +18,18 @@ ISSUE = Issue("x is wrong", "x should be 1")
 
 def verdicts(*candidates):
     verdict = consensus.build_shipped().verify(ISSUE, candidates)
-    return verdict, {one.id: one for one in verdict.patches}
+    return verdict, {patch.id: patch for patch in verdict.patches}
 
 
 def test_rivals_get_beliefs_and_no_probabilities():
     verdict, by_id = verdicts(
         build_patch("a", "x = 1"), build_patch("b", "x = 2"), build_patch("c", "while True: wait()")
     )
-    assert [one.id for one in verdict.patches] == ["a", "b", "c"]
-    for one in verdict.patches:
-        assert one.probability is None
-        assert 0 < one.score < 1
-        assert one.votes.valid == 0
+    assert [patch.id for patch in verdict.patches] == ["a", "b", "c"]
+    for patch in verdict.patches:
+        assert patch.probability is None
+        assert 0 < patch.score < 1
+        assert patch.votes.valid == 0
     assert (
         "Of 2 rivals (copies count once), 2 change half of its lines or more in the same way, 2"
         in by_id["a"].reason
@@ -45,11 +45,11 @@ def test_only_beliefs_beyond_the_thresholds_of_the_fit_are_claimed():
         build_patch("b", "x = 1 + 0"),
         build_patch("c", "while True: wait()"),
     )
-    low, middle, high = sorted(one.score for one in verdicts(*rivals)[0].patches)
+    low, middle, high = sorted(patch.score for patch in verdicts(*rivals)[0].patches)
     assert low < middle < high
     claiming = replace(fit, thresholds=Thresholds(high, low))
     said = ConsensusVerifier(artefact, claiming).verify(ISSUE, rivals).patches
-    told = {one.score: one.verdict for one in said}
+    told = {item.score: item.verdict for item in said}
     assert told == {low: Verdict.INCORRECT, middle: Verdict.UNSURE, high: Verdict.CORRECT}
 
 
@@ -75,10 +75,10 @@ def test_copies_gain_nothing():
     _, again = verdicts(
         *rivals, build_patch("b", "x = 1"), build_patch("d", "x = 1  # seen from another side")
     )
-    assert {one: again[one] for one in once} == once
+    assert {item: again[item] for item in once} == once
     assert again["b"].score == again["d"].score == once["a"].score
     _, alone = verdicts(build_patch("a", "x = 1"), build_patch("b", "x = 1"))
-    assert {one.verdict for one in alone.values()} == {Verdict.NOT_JUDGED}
+    assert {item.verdict for item in alone.values()} == {Verdict.NOT_JUDGED}
     assert "no other patch differs from this one in more than names" in alone["a"].reason
 
 
@@ -87,7 +87,7 @@ def test_renamed_copy_is_judged_without_agreement():
     _, once = verdicts(*rivals)
     _, again = verdicts(*rivals, build_patch("b", "x_2  = 1"), build_patch("d", "other = 1"))
     _, instead = verdicts(build_patch("b", "x_2  = 1"), rivals[1])
-    assert {one: again[one] for one in once} == once
+    assert {item: again[item] for item in once} == once
     assert again["b"] == instead["b"]
 
 
@@ -100,7 +100,7 @@ def test_copies_count_among_independent_authors():
     independent = consensus.build_holdout("a/a", "a-1").verify(ISSUE, rivals).patches
     alike = consensus.build_holdout("a/a", "a-1", independent=False).verify(ISSUE, rivals).patches
     assert independent[0].score == independent[1].score
-    assert [one.score for one in independent] != [one.score for one in alike]
+    assert [item.score for item in independent] != [item.score for item in alike]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_unreadable_patch_changes_nothing_for_its_rivals():
     bad = Patch(PatchId("bad"), "no diff"), Patch(PatchId("empty"), "")
     _, alone = verdicts(*good)
     _, mixed = verdicts(*good, *bad)
-    assert {one: mixed[one] for one in alone} == alone
+    assert {item: mixed[item] for item in alone} == alone
     assert mixed["bad"].verdict is mixed["empty"].verdict is Verdict.NOT_JUDGED
     assert "line 1 starts no file" in mixed["bad"].reason
     assert "empty" in mixed["empty"].reason
@@ -150,14 +150,14 @@ def test_single_patch_is_not_judged():
 def test_other_languages_are_judged():
     script = Patch(PatchId("js"), build_diff("const x = 1;", path="web/x.ts"))
     _, by_id = verdicts(script, build_patch("a", "x = 1"))
-    assert all(0 < one.score < 1 for one in by_id.values())
+    assert all(0 < item.score < 1 for item in by_id.values())
 
 
 def test_too_long_patch_is_not_judged_nor_compared():
     good = build_patch("a", "x = 1"), build_patch("b", "x = 2")
     _, without = verdicts(*good)
     _, beside = verdicts(*good, build_patch("giant", "x" * 2_000_000))
-    assert {one: beside[one] for one in without} == without
+    assert {item: beside[item] for item in without} == without
     assert beside["giant"].verdict is Verdict.NOT_JUDGED
     assert "changes 2,000,006 characters of code" in beside["giant"].reason
 

@@ -63,14 +63,14 @@ def test_the_verdicts_are_those_of_all_votes(kind, count, votes, before, mood, a
             earlier=earlier,
             on_vote=lambda *said, to=told: to.append(said),
         )
-        runs.append({one.id: one.verdict for one in verdict.patches})
+        runs.append({patch.id: patch.verdict for patch in verdict.patches})
         assert len(verdict.votes) == verdict.asked
         assert all(done <= asked for done, asked in told)
         assert not told or told[-1] == (verdict.asked - len(earlier),) * 2
-        for one in verdict.patches:
-            about = [vote for vote in verdict.votes if one.id in vote.seats]
-            assert one.votes.valid + one.votes.none == len(about)
-            assert one.votes.none == sum(vote.correct is None for vote in about)
+        for patch in verdict.patches:
+            about = [vote for vote in verdict.votes if patch.id in vote.seats]
+            assert patch.votes.valid + patch.votes.none == len(about)
+            assert patch.votes.none == sum(vote.correct is None for vote in about)
         if not stop_early:
             whole = verdict.asked
     assert runs[0] == runs[1]

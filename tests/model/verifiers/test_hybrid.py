@@ -48,13 +48,13 @@ def test_second_verdict_of_the_better_half_wins():
     verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT, votes=2)
     seated = {seat for vote in verdict.votes if len(vote.seats) == 4 for seat in vote.seats}
     assert seated == {"0", "1", "2", "3"}
-    assert [one.id for one in verdict.patches] == [one.id for one in EIGHT]
-    by_name = {one.id: one for one in verdict.patches}
+    assert [patch.id for patch in verdict.patches] == [item.id for item in EIGHT]
+    by_name = {patch.id: patch for patch in verdict.patches}
     assert by_name["3"].verdict is Verdict.CORRECT
     assert by_name["3"].votes == VoteCount(correct=2)
     assert by_name["0"].verdict is Verdict.INCORRECT  # though the first gave it 90 %
     assert by_name["7"].reason.startswith("Not on the shortlist. The model gives YES 20%")
-    assert [one.id for one in verdict.patches if one.is_preliminary] == ["4", "5", "6", "7"]
+    assert [patch.id for patch in verdict.patches if patch.is_preliminary] == ["4", "5", "6", "7"]
     ranked = sorted(by_name, key=lambda one: by_name[one].rank, reverse=True)
     assert ranked[:4] == ["3", "0", "1", "2"]
     assert (verdict.asked, len(verdict.votes), len(engine.requests)) == (10, 10, 2)
@@ -64,7 +64,7 @@ def test_second_verdict_of_the_better_half_wins():
 def test_shortlist_holds_at_least_three():
     second, _ = voting("solution")
     verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT[:4], votes=1)
-    shortlisted = [one.id for one in verdict.patches if "shortlist" not in one.reason]
+    shortlisted = [patch.id for patch in verdict.patches if "shortlist" not in patch.reason]
     assert shortlisted == ["0", "1", "2"]
 
 
@@ -82,10 +82,10 @@ def test_where_the_second_has_no_opinion_the_first_stands():
         RecordingEngine(ScriptLine(fail="boom", repeat=True)), prompt_template.load("r4p_group")
     )
     verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
-    assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
-    assert [one.score for one in verdict.patches] == pytest.approx([0.9, 0.1])
+    assert [patch.verdict for patch in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
+    assert [patch.score for patch in verdict.patches] == pytest.approx([0.9, 0.1])
     assert verdict.patches[0].rank > verdict.patches[1].rank
-    assert all(one.is_preliminary for one in verdict.patches)
+    assert all(patch.is_preliminary for patch in verdict.patches)
 
 
 def test_no_claim_without_any_opinion():
@@ -95,8 +95,8 @@ def test_no_claim_without_any_opinion():
     verdict = HybridVerifier(silent, silent).verify(
         ISSUE, [EIGHT[0], Patch(PatchId("e"), "")], votes=1
     )
-    assert [one.verdict for one in verdict.patches] == [Verdict.UNSURE, Verdict.NOT_JUDGED]
-    assert [one.score for one in verdict.patches] == [None, None]
+    assert [patch.verdict for patch in verdict.patches] == [Verdict.UNSURE, Verdict.NOT_JUDGED]
+    assert [patch.score for patch in verdict.patches] == [None, None]
 
 
 def test_earlier_votes_count_once_for_their_verifier():
@@ -124,23 +124,23 @@ class TestsRun:
     def verify(self, _issue, candidates, *, votes, earlier=(), on_vote=None, keep_going=None):
         patches = tuple(
             PatchVerdict(
-                one.id,
-                Verdict.CORRECT if self.passing[one.id] == 1 else Verdict.INCORRECT,
+                candidate.id,
+                Verdict.CORRECT if self.passing[candidate.id] == 1 else Verdict.INCORRECT,
                 VoteCount(),
-                f"{self.passing[one.id]:.0%} of the tests pass",
+                f"{self.passing[candidate.id]:.0%} of the tests pass",
                 Coverage(1, 1),
-                score=self.passing[one.id],
+                score=self.passing[candidate.id],
             )
-            for one in reversed(candidates)  # answers come as they are ready
+            for candidate in reversed(candidates)  # answers come as they are ready
         )
-        parts = tuple((one.id,) for one in candidates)
+        parts = tuple((candidate.id,) for candidate in candidates)
         return GroupVerdict(patches, self.engine, tuple(earlier), 0, parts, Tokens(), 0, 0)
 
 
 def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties():
     tests = TestsRun(n0=0.5, n1=1, n2=1, n3=0.5)
     verdict = HybridVerifier(weighing(**FALLING), tests).verify(ISSUE, EIGHT, votes=1)
-    ranks = {one.id: one.rank for one in verdict.patches}
+    ranks = {patch.id: patch.rank for patch in verdict.patches}
     assert sorted(ranks, key=ranks.get, reverse=True)[:4] == ["1", "2", "0", "3"]
     assert verdict.patches[1].reason == "100% of the tests pass"
     assert verdict.engine.name == "scripted + pytest"

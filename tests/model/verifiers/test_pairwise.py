@@ -35,7 +35,7 @@ def judge(patches, *lines, votes=1):
 
 
 def scores(verdict):
-    return {one.id: one.score for one in verdict.patches}
+    return {patch.id: patch.score for patch in verdict.patches}
 
 
 def test_winner_of_every_comparison_scores_one():
@@ -50,13 +50,13 @@ def test_winner_of_every_comparison_scores_one():
 def test_seat_bias_gives_every_patch_one_half(seat):
     _, verdict = judge([A, B, C, D], ScriptLine(reply=f"\\boxed{{{seat}}}", repeat=True), votes=2)
     assert set(scores(verdict).values()) == {0.5}
-    assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
+    assert {patch.verdict for patch in verdict.patches} == {Verdict.UNSURE}
 
 
 def test_an_order_of_merit_is_found():
     lines = [
-        ScriptLine(when=f"solution {one}", box_containing=(f"solution {one}",), repeat=True)
-        for one in "cadb"
+        ScriptLine(when=f"solution {item}", box_containing=(f"solution {item}",), repeat=True)
+        for item in "cadb"
     ]
     _, verdict = judge([A, B, C, D], *lines)
     assert sorted("abcd", key=scores(verdict).get, reverse=True) == list("cadb")
@@ -79,9 +79,9 @@ def test_above_four_the_cost_grows_with_the_number_of_parts():
 def test_the_best_of_two_is_ranked_first_and_not_called_correct():
     _, verdict = judge([A, B], ScriptLine(box_containing=("solution a",), repeat=True), votes=5)
     assert scores(verdict) == {"a": 1, "b": 0}
-    assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
+    assert {patch.verdict for patch in verdict.patches} == {Verdict.UNSURE}
     ranked = "That ranks it, and does not say whether it is correct"
-    assert [one.reason for one in verdict.patches] == [
+    assert [patch.reason for patch in verdict.patches] == [
         f"Preferred 10 of 10 times over rivals. {ranked}",
         f"Preferred 0 of 10 times over rivals. {ranked}",
     ]
@@ -92,8 +92,8 @@ def test_only_a_calibrator_with_history_claims():
     known = build_evidence(verdict, {}, "pairwise")
     for calibrator in (None, replace(CALIBRATOR, history=History(2, 2, 2))):
         plain = apply_calibrator(verdict, known, calibrator)
-        assert {one.verdict for one in plain.patches} == {Verdict.UNSURE}
-        assert {one.probability for one in plain.patches} == {None}
+        assert {patch.verdict for patch in plain.patches} == {Verdict.UNSURE}
+        assert {patch.probability for patch in plain.patches} == {None}
     best, other = apply_calibrator(verdict, known, CALIBRATOR).patches
     assert (best.verdict, other.verdict) == (Verdict.CORRECT, Verdict.INCORRECT)
     assert best.probability > 0.8

@@ -16,11 +16,11 @@ TEMPLATE = prompt_template.load("r4p_group")
 def test_each_patch_is_judged_by_itself():
     engine = RecordingEngine(RIGHT_IS_A)
     verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [A, B], votes=2)
-    assert [(one.id, one.verdict, one.score) for one in verdict.patches] == [
+    assert [(patch.id, patch.verdict, patch.score) for patch in verdict.patches] == [
         ("a", Verdict.CORRECT, 1.0),
         ("b", Verdict.INCORRECT, 0.0),
     ]
-    assert {one.votes for one in verdict.patches} == {VoteCount(2), VoteCount(0, 2)}
+    assert {patch.votes for patch in verdict.patches} == {VoteCount(2), VoteCount(0, 2)}
     assert sorted(verdict.partition) == [("a",), ("b",)]
     assert verdict.patches[0].reason == "2 of 2 valid votes hold it correct. I read it."
     for request in engine.requests:

@@ -29,7 +29,7 @@ def judge(patches, *lines, votes=3, **options):
 
 
 def verdicts(verdict):
-    return {one.id: one.verdict for one in verdict.patches}
+    return {patch.id: patch.verdict for patch in verdict.patches}
 
 
 def test_correct_patch_is_found_on_any_seat():
@@ -76,8 +76,8 @@ def test_more_than_four_are_partitioned_and_all_judged_in_every_vote():
     verdict = judge(patches, ScriptLine(box_containing=("solution 7;",), repeat=True), votes=3)
     assert verdict.asked == 9
     assert sorted(map(len, verdict.partition)) == [3, 3, 3]
-    assert [one.id for one in verdict.patches if one.verdict is Verdict.CORRECT] == ["7"]
-    assert all(one.votes.valid == 3 for one in verdict.patches)
+    assert [patch.id for patch in verdict.patches if patch.verdict is Verdict.CORRECT] == ["7"]
+    assert all(patch.votes.valid == 3 for patch in verdict.patches)
 
 
 def test_equal_edits_share_a_seat_and_its_votes():

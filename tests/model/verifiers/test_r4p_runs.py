@@ -22,7 +22,7 @@ def test_later_run_continues_the_plan_and_counts_all_votes():
     assert rest.requests == whole.requests[6:]
     assert verdict.votes[:6] == earlier.votes
     assert (verdict.asked, verdict.valid, told) == (10, 10, [(4, 4)])
-    assert {one.votes.valid for one in verdict.patches} == {5}
+    assert {patch.votes.valid for patch in verdict.patches} == {5}
     assert verdict.partition == earlier.partition
 
 
@@ -68,7 +68,7 @@ def test_decided_part_stops_by_itself():
     patches = [build_patch(str(n), f"solution {n};") for n in range(6)]
     engine, verdict = stopping([ScriptLine(box_containing=("3;",), repeat=True)], patches, votes=3)
     assert (len(engine.requests), verdict.asked, verdict.spared) == (4, 4, 2)
-    assert {one.votes.valid for one in verdict.patches} == {2}
+    assert {patch.votes.valid for patch in verdict.patches} == {2}
 
 
 def test_later_run_skips_votes_that_earlier_votes_decided():

@@ -34,7 +34,7 @@ def naming(number):
 
 
 def second_round(engine):
-    return [one for one in engine.requests if SECOND in one.messages[0].content]
+    return [request for request in engine.requests if SECOND in request.messages[0].content]
 
 
 def test_passing_patches_share_a_prompt_and_the_named_patch_ranks_first():
@@ -44,12 +44,12 @@ def test_passing_patches_share_a_prompt_and_the_named_patch_ranks_first():
         assert "solution 3;" not in request.messages[1].content
         assert "<patch-5>" in request.messages[1].content
         assert "<patch-6>" not in request.messages[1].content
-    said = {one.id: one.verdict for one in verdict.patches}
+    said = {patch.id: patch.verdict for patch in verdict.patches}
     assert said == {str(n): Verdict.INCORRECT if n == 3 else Verdict.CORRECT for n in range(6)}
-    ranks = {one.id: one.rank for one in verdict.patches}
+    ranks = {patch.id: patch.rank for patch in verdict.patches}
     assert max(ranks, key=ranks.get) == "4"
     # the belief stays what the votes of the first round said
-    assert [one.score for one in verdict.patches] == [1, 1, 1, 0, 1, 1]
+    assert [patch.score for patch in verdict.patches] == [1, 1, 1, 0, 1, 1]
     assert verdict.patches[4].reason.startswith("2 of 2 votes name it the likeliest. 2 of 2 valid")
     assert verdict.asked == len(verdict.votes) == 6
 
@@ -57,21 +57,21 @@ def test_passing_patches_share_a_prompt_and_the_named_patch_ranks_first():
 def test_single_passing_patch_gets_no_second_round():
     engine, verdict = judge(SIX[:3], passing(1))
     assert second_round(engine) == []
-    assert [one.verdict for one in verdict.patches].count(Verdict.CORRECT) == 1
+    assert [patch.verdict for patch in verdict.patches].count(Verdict.CORRECT) == 1
     assert max(verdict.patches, key=lambda one: one.rank).id == "1"
 
 
 def test_second_round_judges_all_when_no_patch_passes():
     engine, verdict = judge(SIX[:3], naming(2), passing())
     assert len(second_round(engine)) == 2
-    assert {one.verdict for one in verdict.patches} == {Verdict.INCORRECT}
+    assert {patch.verdict for patch in verdict.patches} == {Verdict.INCORRECT}
     assert max(verdict.patches, key=lambda one: one.rank).id == "2"
 
 
 def test_a_vote_that_names_two_is_no_vote():
     both = ScriptLine(when=SECOND, reply="\\boxed{1, 2}", repeat=True)
     _, verdict = judge(SIX[:2], both, passing(0, 1))
-    assert len({one.rank for one in verdict.patches}) == 1
+    assert len({patch.rank for patch in verdict.patches}) == 1
     assert "the box names 2 patches instead of one" in (verdict.votes[-1].failure or "")
 
 
@@ -79,14 +79,14 @@ def test_patch_too_long_for_the_line_up_keeps_its_first_rank():
     long = [build_patch(name, f"solution 1; {name * 6000}") for name in "xy"]
     engine, verdict = judge([*SIX[:2], *long], naming(0), passing(0, 1), context_tokens=4500)
     assert len(second_round(engine)) == 2
-    assert all("<patch-2>" in one.messages[1].content for one in second_round(engine))
-    assert all("xxx" not in one.messages[1].content for one in second_round(engine))
-    assert {one.verdict for one in verdict.patches} == {Verdict.CORRECT}
-    assert len({one.rank for one in verdict.patches[2:]}) == 1
+    assert all("<patch-2>" in item.messages[1].content for item in second_round(engine))
+    assert all("xxx" not in item.messages[1].content for item in second_round(engine))
+    assert {patch.verdict for patch in verdict.patches} == {Verdict.CORRECT}
+    assert len({patch.rank for patch in verdict.patches[2:]}) == 1
 
 
 def test_first_round_ranks_when_no_two_patches_fit_together():
     long = [build_patch(name, f"solution 1; {name * 6000}") for name in "xy"]
     engine, verdict = judge([SIX[0], *long], passing(0, 1), context_tokens=4500)
     assert second_round(engine) == []
-    assert len({one.rank for one in verdict.patches}) == 1
+    assert len({patch.rank for patch in verdict.patches}) == 1

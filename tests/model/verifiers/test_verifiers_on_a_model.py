@@ -32,7 +32,7 @@ def test_votes_are_cast_and_read(engine, name, ballots):
     verdict = catalog.load_verifier(name, engine, reply_tokens=8).verify(ISSUE, CANDIDATES, votes=1)
     assert verdict.asked == len(verdict.votes) == ballots
     assert all(vote.correct is not None or (vote.reply and vote.failure) for vote in verdict.votes)
-    assert [one.id for one in verdict.patches] == ["a", "b"]
+    assert [patch.id for patch in verdict.patches] == ["a", "b"]
     assert verdict.engine.model == "smollm2-135m-instruct"
 
 
@@ -46,14 +46,14 @@ def test_second_round_names_a_passing_patch(engine):
 def test_the_chance_of_yes_is_read_from_the_model(engine):
     verdict = catalog.load_verifier("yes-no", engine).verify(ISSUE, CANDIDATES, votes=1)
     again = catalog.load_verifier("yes-no", engine).verify(ISSUE, CANDIDATES[::-1], votes=1)
-    scores = {one.id: one.score for one in verdict.patches}
+    scores = {patch.id: patch.score for patch in verdict.patches}
     assert all(0 < score < 1 for score in scores.values())
-    assert {one.id: one.score for one in again.patches} == pytest.approx(scores, abs=0.02)
+    assert {patch.id: patch.score for patch in again.patches} == pytest.approx(scores, abs=0.02)
 
 
 def test_hybrid_judges_its_shortlist(engine):
     verifier = catalog.load_verifier("hybrid", engine, reply_tokens=8)
     verdict = verifier.verify(ISSUE, CANDIDATES, votes=1)
     assert [len(vote.seats) for vote in verdict.votes] == [1, 1, 4]
-    assert all(one.verdict is not Verdict.NOT_JUDGED for one in verdict.patches)
-    assert all(one.score is not None for one in verdict.patches)
+    assert all(patch.verdict is not Verdict.NOT_JUDGED for patch in verdict.patches)
+    assert all(patch.score is not None for patch in verdict.patches)

@@ -69,7 +69,7 @@ def test_after_full_turns_every_rival_is_missing_equally_often_from_each_patchs_
     for plan in plans:
         here = set(sitting(plan))
         (absent,) = {f"#{n}" for n in range(count)} - here
-        missing.update((one, absent) for one in here)
+        missing.update((item, absent) for item in here)
     assert set(missing.values()) == {turns}
     assert len(missing) == count * (count - 1)
 
@@ -79,7 +79,7 @@ def test_after_full_turns_every_rival_is_missing_equally_often_from_each_patchs_
 def test_above_four_each_patch_meets_two_parts_in_three_votes(count, seed):
     met = Counter()
     for plan in plans_of(candidates(count), seed, 3):
-        met.update({(one, frozenset(part) - {one}) for part in plan for one in part if one})
+        met.update({(item, frozenset(part) - {item}) for part in plan for item in part if item})
     assert all(times == 1 for times in met.values())
     assert min(Counter(one for one, _ in met).values()) >= 2
 
@@ -100,12 +100,12 @@ def test_plan_ignores_arrival_and_patches_that_sit_alone(count, solo, seed, rand
     shuffled = random.sample(group, count)
     plans = plans_of(group, seed, 5)
     assert plans_of(shuffled, seed, 5) == plans
-    alone = {one.id for one in group if one.sits_alone}
-    together = [one for one in group if not one.sits_alone]
+    alone = {candidate.id for candidate in group if candidate.sits_alone}
+    together = [candidate for candidate in group if not candidate.sits_alone]
     for plan, without in zip(plans, plans_of(together, seed, 5), strict=True):
         assert tuple(part for part in plan if part[0] not in alone) == without
         assert {part for part in plan if part[0] in alone} == {
-            (one, None, None, None) for one in alone
+            (item, None, None, None) for item in alone
         }
 
 
@@ -148,13 +148,13 @@ def rival(words):
 def said(engine, patches, votes, *, leave_one_out):
     judging = VotingOptions(leave_one_out=leave_one_out)
     verifier = R4PVerifier(engine, TEMPLATE, judging)
-    return {one.id: one for one in verifier.verify(ISSUE, patches, votes=votes).patches}
+    return {patch.id: patch for patch in verifier.verify(ISSUE, patches, votes=votes).patches}
 
 
 def claims(verdicts, patches):
     """About these: how many are wrong, how many right, and who is unsure."""
-    right = {one.id for one in RIGHT}
-    said = {one.id: verdicts[one.id].verdict for one in patches}
+    right = {item.id for item in RIGHT}
+    said = {patch.id: verdicts[patch.id].verdict for patch in patches}
     made = {one: verdict for one, verdict in said.items() if verdict is not Verdict.UNSURE}
     wrong = sum((verdict is Verdict.CORRECT) != (one in right) for one, verdict in made.items())
     return wrong, len(made) - wrong, sorted(set(said) - set(made))
@@ -167,7 +167,7 @@ def claims(verdicts, patches):
 )
 def test_verdict_that_depends_on_a_rival_claims_nothing(neighbours, votes):
     group = [*neighbours, rival(ORDER)]
-    names = [one.id for one in neighbours]
+    names = [item.id for item in neighbours]
     swayed = said(Swayed(ORDER), group, votes, leave_one_out=False)
     assert claims(swayed, neighbours) == (len(neighbours), 0, [])
     found = said(Swayed(ORDER), group, votes, leave_one_out=True)
@@ -208,8 +208,8 @@ def test_copy_without_influence_changes_no_verdict(size):
 def test_too_few_votes_find_no_decisive_rival():
     group = [*RIGHT, WRONG[0], rival(ORDER)]
     found = said(Swayed(ORDER), group, 4, leave_one_out=True)
-    assert not any(one.depends_on for one in found.values())
-    assert {one.votes.valid for one in found.values()} == {3}
+    assert not any(item.depends_on for item in found.values())
+    assert {item.votes.valid for item in found.values()} == {3}
 
 
 def test_absent_patch_gets_no_vote():
@@ -218,7 +218,7 @@ def test_absent_patch_gets_no_vote():
         engines = [Swayed(ORDER), Swayed(ORDER)]
         for engine, way in zip(engines, (False, True), strict=True):
             found = said(engine, group, count, leave_one_out=way)
-            assert {(one.votes.valid, one.votes.none) for one in found.values()} == {
+            assert {(item.votes.valid, item.votes.none) for item in found.values()} == {
                 (count - way, 0)
             }
         assert [engine.asked for engine in engines] == [count * replies] * 2
@@ -226,8 +226,8 @@ def test_absent_patch_gets_no_vote():
 
 def test_patch_absent_from_the_only_vote_is_unsure():
     found = said(Swayed(ORDER), RIGHT, 1, leave_one_out=True)
-    assert sorted(one.verdict for one in found.values()) == [Verdict.CORRECT, Verdict.UNSURE]
-    assert "No vote was cast about it" in {one.reason for one in found.values()}
+    assert sorted(item.verdict for item in found.values()) == [Verdict.CORRECT, Verdict.UNSURE]
+    assert "No vote was cast about it" in {item.reason for item in found.values()}
 
 
 def test_failed_votes_find_no_decisive_rival():
@@ -236,7 +236,7 @@ def test_failed_votes_find_no_decisive_rival():
         ScriptLine(box_containing=("right",), repeat=True),
     )
     found = said(engine, [*RIGHT, WRONG[0], rival(ORDER)], 12, leave_one_out=True)
-    assert not any(one.depends_on for one in found.values())
+    assert not any(item.depends_on for item in found.values())
 
 
 def test_copies_share_a_seat_and_its_decisive_rivals():
@@ -252,7 +252,7 @@ def test_second_run_continues_the_plan():
     half = judge.verify(ISSUE, group, votes=4)
     whole = judge.verify(ISSUE, group, votes=4, earlier=half.votes)
     assert whole.votes == judge.verify(ISSUE, group, votes=8).votes
-    assert {one.depends_on for one in whole.patches if one.id != "r"} == {("r",)}
+    assert {patch.depends_on for patch in whole.patches if patch.id != "r"} == {("r",)}
 
 
 def test_votes_with_and_without_leaving_out_are_never_counted_together():
@@ -277,6 +277,6 @@ def test_hybrid_keeps_a_dependent_verdict_unsure():
     alone = PointwiseVerifier(Swayed("no such order"), TEMPLATE)
     groups = R4PVerifier(Swayed(ORDER), TEMPLATE, VotingOptions(leave_one_out=True))
     found = HybridVerifier(alone, groups).verify(ISSUE, group, votes=8).patches
-    assert {one.id: one.verdict for one in found if one.depends_on} == dict.fromkeys(
+    assert {item.id: item.verdict for item in found if item.depends_on} == dict.fromkeys(
         "abc", Verdict.UNSURE
     )

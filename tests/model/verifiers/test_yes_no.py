@@ -32,15 +32,15 @@ def judge(answers, patches, **options):
 def test_each_patch_gets_its_own_probability_whatever_their_order():
     for patches in ([A, B], [B, A]):
         verdict = judge({"solution a": YES, "solution b": NO}, patches)
-        assert {one.id: one.score for one in verdict.patches} == {
+        assert {patch.id: patch.score for patch in verdict.patches} == {
             "a": pytest.approx(8 / 9),
             "b": pytest.approx(1 / 9),
         }
-        assert {one.id: one.verdict for one in verdict.patches} == {
+        assert {patch.id: patch.verdict for patch in verdict.patches} == {
             "a": Verdict.CORRECT,
             "b": Verdict.INCORRECT,
         }
-        assert [one.id for one in verdict.patches] == [one.id for one in patches]
+        assert [patch.id for patch in verdict.patches] == [patch.id for patch in patches]
         assert (verdict.asked, verdict.valid) == (2, 2)  # certain answers need no votes
 
 
@@ -52,7 +52,9 @@ def test_it_asks_for_alternatives_at_temperature_zero_in_batches():
     )
     assert [len(batch) for batch in engine.batches if batch] == [2, 1]
     assert told == [(2, 3), (3, 3)]
-    assert {(one.top_logprobs, one.temperature) for one in engine.requests} == {(20, 0.0)}
+    assert {(request.top_logprobs, request.temperature) for request in engine.requests} == {
+        (20, 0.0)
+    }
 
 
 def test_one_answer_between_the_bounds_is_too_close():
@@ -110,7 +112,7 @@ def test_equal_edits_share_an_answer():
     engine = LogprobEngine({"solution": YES})
     verdict = verifier(engine).verify(ISSUE, [A, twin], votes=1)
     assert len(engine.requests) == 1
-    assert [one.score for one in verdict.patches] == [pytest.approx(8 / 9)] * 2
+    assert [patch.score for patch in verdict.patches] == [pytest.approx(8 / 9)] * 2
     assert verdict.patches[1].reason == "The same edit as a. The model gives YES 89% against NO"
 
 
@@ -118,8 +120,8 @@ def test_lines_around_a_diff_are_not_shown_and_that_is_said():
     mail = Patch(PatchId("mail"), f"From: A Maintainer\n\n{A.diff}-- \n2.39.5\n")
     engine = LogprobEngine({"solution": YES})
     verdict = verifier(engine).verify(ISSUE, [A, mail], votes=1)
-    assert not [one for one in engine.requests if "Maintainer" in str(one.messages)]
-    assert [one.reason for one in verdict.patches] == [
+    assert not [request for request in engine.requests if "Maintainer" in str(request.messages)]
+    assert [patch.reason for patch in verdict.patches] == [
         "The model gives YES 89% against NO",
         "Judged without 3 lines of text around the diff. The same edit as a. The model gives YES 89% against NO",
     ]
@@ -146,14 +148,14 @@ def test_equal_edits_with_different_trajectories_get_their_own_requests():
     engine = LogprobEngine({"I ran it": YES, "I guessed": NO, "solution": YES})
     verdict = verifier(engine, trajectories=True).verify(ISSUE, patches, votes=1)
     assert len(engine.requests) == 3
-    assert [one.verdict for one in verdict.patches] == [
+    assert [patch.verdict for patch in verdict.patches] == [
         Verdict.CORRECT,
         Verdict.INCORRECT,
         Verdict.CORRECT,
     ]
-    assert sum("-record>" in one.messages[1].content for one in engine.requests) == 2
+    assert sum("-record>" in request.messages[1].content for request in engine.requests) == 2
     alone = "No trajectory is known, so it was judged by its text alone. "
-    assert [one.reason.startswith(alone) for one in verdict.patches] == [False, False, True]
+    assert [patch.reason.startswith(alone) for patch in verdict.patches] == [False, False, True]
 
 
 @pytest.mark.parametrize("trajectory", [None, "", " \n"])
@@ -175,7 +177,7 @@ def test_a_trajectory_that_does_not_fit_leaves_its_patch_unjudged():
     engine = LogprobEngine({"solution": YES}, context_tokens=3000)
     patches = [told("a", "x" * 20_000), Patch(PatchId("e"), "")]
     verdict = verifier(engine, trajectories=True).verify(ISSUE, patches, votes=1)
-    assert {one.verdict for one in verdict.patches} == {Verdict.NOT_JUDGED}
+    assert {patch.verdict for patch in verdict.patches} == {Verdict.NOT_JUDGED}
     assert "the patch and its trajectory need 5," in verdict.patches[0].reason
     assert engine.requests == []
 

@@ -47,7 +47,7 @@ def test_every_candidate_sits_in_every_vote_exactly_once(group, seed, count):
     plans = plans_of_votes(group, seed, count=count)
     assert len(plans) == count
     for plan in plans:
-        assert sitting(plan) == Counter(one.id for one in group)
+        assert sitting(plan) == Counter(candidate.id for candidate in group)
         assert all(len(part) == 4 for part in plan)
 
 
@@ -147,7 +147,7 @@ def test_above_four_everybody_meets_two_neighbourhoods_in_two_votes(count, seed)
 
     met = Counter()
     for plan in islice(build_group_scheme().plans(candidates(count), seed, likeness), 2):
-        met.update({(one, frozenset(part) - {one}) for part in plan for one in part if one})
+        met.update({(item, frozenset(part) - {item}) for part in plan for item in part if item})
     assert len(met) == 2 * count
 
 
@@ -187,14 +187,14 @@ def test_line_up_shows_all_patches_and_favours_no_seat(count, seed):
 @given(groups, st.integers(), st.integers(1, 3))
 def test_single_scheme_asks_about_each_patch_once_per_vote(group, seed, count):
     for plan in islice(SINGLY.plans(group, seed, unlike), count):
-        assert sorted(plan) == sorted((one.id,) for one in group)
+        assert sorted(plan) == sorted((candidate.id,) for candidate in group)
 
 
 @given(groups, st.integers())
 def test_pair_scheme_shows_every_pair_in_both_orders(group, seed):
     (plan,) = islice(PAIRS.plans(group, seed, unlike), 1)
     assert all(len(pair) == 2 for pair in plan)
-    assert {one for pair in plan for one in pair if one} == {one.id for one in group}
+    assert {item for pair in plan for item in pair if item} == {candidate.id for candidate in group}
     compared = [pair for pair in plan if pair[1] is not None]
     assert {(other, one) for one, other in compared} == set(compared)
     assert len(set(plan)) == len(plan)

@@ -84,12 +84,12 @@ def test_decisive_rival_was_both_present_and_absent(drawn):
         for order, size, boxed in drawn
     ]
     named = find_decisive_rivals(votes, "a")
-    about = [one for one in votes if "a" in one.seats and one.correct is not None]
+    about = [vote for vote in votes if "a" in vote.seats and vote.correct is not None]
     assert "a" not in named
     assert list(named) == sorted(named)
     for rival in named:
         said = [
-            {"a" in one.correct for one in about if (rival in one.seats) is shown}
+            {"a" in item.correct for item in about if (rival in item.seats) is shown}
             for shown in (True, False)
         ]
         assert all(said)

@@ -54,8 +54,8 @@ def test_a_shortlist(ranking, keep, kept):
 def test_shortlist_holds_all_ties_and_unknown_scores(ranking, keep):
     kept = select_shortlist(ranking, keep)
     assert len(kept) >= min(keep, len(ranking))
-    on = [ranking[one] for one in kept if ranking[one] is not None]
-    off = [ranking[one] for one in ranking.keys() - kept]
+    on = [ranking[item] for item in kept if ranking[item] is not None]
+    off = [ranking[item] for item in ranking.keys() - kept]
     assert None not in off
     assert not on or not off or max(off) < min(on)
 
@@ -66,14 +66,7 @@ def verdict(name, said):
 
 @pytest.mark.parametrize(
     ("said", "left"),
-    [
-        ("cuin", "0"),
-        ("uin", "0"),
-        ("iin", "01"),
-        ("nn", ""),
-        ("", ""),
-        ("cci", "01"),
-    ],
+    [("cuin", "0"), ("uin", "0"), ("iin", "01"), ("nn", ""), ("", ""), ("cci", "01")],
 )
 def test_survivors_of_the_first_round(said, left):
     letters = {
@@ -101,7 +94,7 @@ def test_where_the_second_has_no_opinion_the_first_stands():
 @given(rankings, st.data())
 def test_a_composed_ranking_keeps_both_in_their_order(first, data):
     chosen = data.draw(st.sets(st.sampled_from(sorted(first)))) if first else set()
-    second = {one: data.draw(scores) for one in sorted(chosen)}
+    second = {item: data.draw(scores) for item in sorted(chosen)}
     ranking = combine_scores(first, second)
     assert list(ranking) == list(first)
     assert all(score is None or 0 <= score <= 1 for score in ranking.values())
@@ -109,8 +102,8 @@ def test_a_composed_ranking_keeps_both_in_their_order(first, data):
         settled = [second[one], second[other], first[one], first[other]]
         if None not in settled and (second[one], first[one]) > (second[other], first[other]):
             assert ranking[one] > ranking[other]
-    on = [ranking[one] for one in chosen if ranking[one] is not None]
-    off = [ranking[one] for one in first.keys() - chosen if ranking[one] is not None]
+    on = [ranking[item] for item in chosen if ranking[item] is not None]
+    off = [ranking[patch] for patch in first.keys() - chosen if ranking[patch] is not None]
     assert not on or not off or max(off) < min(on)
 
 
