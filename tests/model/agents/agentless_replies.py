@@ -35,7 +35,7 @@ class Cutting(RecordingEngine):
     """Cuts replies that hold the word CUT."""
 
     def _answer(self, request):
-        said = super()._read_answer(request)
+        said = super()._answer(request)
         is_cut = isinstance(said, Completion) and "CUT" in said.text
         return replace(said, finished=False) if is_cut else said
 

@@ -41,7 +41,7 @@ def test_a_replay_that_goes_on_for_longer_ends(attempt, tmp_path):
     with desk_on(tmp_path / "other", {"README.md": "# Pie\n"}) as context:
         again = replay_attempt(replace(done.trajectory, tree=context.tree), context)
     assert again.stop is StopReason.ENGINE
-    assert "more than was recorded" in again.failure
+    assert "more replies than were recorded" in again.failure
 
 
 def test_only_what_our_agents_recorded_is_replayed(tmp_path):

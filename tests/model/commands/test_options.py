@@ -76,7 +76,7 @@ def test_the_engine_is_the_named_one_or_follows_from_what_is_given(given, name):
     ("given", "said"),
     [
         (("gpt", None), "unknown engine 'gpt'; there are openai_compatible, local_vllm"),
-        (("scripted", None), "--script FILE for one that answers from a file"),
+        (("scripted", None), "--script FILE for answers from a file"),
         (("openai_compatible", None), "is a server; give its address, as in --engine-url"),
     ],
 )

@@ -168,7 +168,7 @@ def test_a_server_with_tools_is_used(run):
         (["--repo", "issue.md"], "issue.md"),
         (["--database", "tree"], "tree"),
         (["--trajectories", "issue.md"], "issue.md"),
-        (["--parent", "issue.md"], "add --feedback"),
+        (["--parent", "issue.md"], "--parent needs --feedback"),
         (["--feedback", " "], "--feedback is blank; say what was wrong, or leave it out"),
         (["--feedback", "No.", "--parent", "issue.md"], "not the record of an attempt"),
         (["--feedback", "No.", "--parent", "missing.json"], "missing.json"),

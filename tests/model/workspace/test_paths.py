@@ -66,7 +66,7 @@ def test_a_path_is_shown_short_and_on_one_line():
     ],
 )
 def test_what_runs_elsewhere_may_be_read_and_not_written(path):
-    assert "which no fix may change" in explain_write_refusal(path)
+    assert "which a fix may not change" in explain_write_refusal(path)
 
 
 @pytest.mark.parametrize(

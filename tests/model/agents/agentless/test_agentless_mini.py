@@ -135,7 +135,7 @@ def test_what_runs_with_secrets_is_not_mended(pipeline):
     )
     bad, _ = outcomes(done)
     assert bad["dropped"] == "workspace"
-    assert "runs with the repository's secrets" in bad["why"]
+    assert "controls automation, secrets or reviewers" in bad["why"]
     assert "github" not in done.patch
 
 

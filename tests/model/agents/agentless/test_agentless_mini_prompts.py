@@ -60,7 +60,7 @@ def test_where_nothing_fits_beside_the_issue_nothing_is_asked(pipeline):
     done, engine = pipeline(context=4_300)
     assert (done.stop, done.patch) == (StopReason.TOKENS, None)
     assert engine.requests == []
-    assert done.trajectory.failure == "of 2 source files fits beside the issue"
+    assert done.trajectory.failure == "none of 2 source files fits beside the issue"
 
 
 def test_a_hint_is_shown_in_both_stages_and_can_be_taken_out(pipeline):
