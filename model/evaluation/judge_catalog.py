@@ -108,12 +108,10 @@ def open_judges(
         if calibrator is None:
             yield asked
             return
-        new, rules = (
-            build_run_name(name, voting, calibrator),
-            AdmissionRules(edited_lines=voting.edited_lines),
-        )
+        run_name = build_run_name(name, voting, calibrator)
+        rules = AdmissionRules(edited_lines=voting.edited_lines)
         yield tuple(
-            calibrate_judge(judge, calibrator, new, independent=independent, rules=rules)
+            calibrate_judge(judge, calibrator, run_name, independent=independent, rules=rules)
             for judge in asked
         )
 
@@ -124,30 +122,24 @@ def _open_plain_judges(
 ) -> Iterator[tuple[Judge, ...]]:
     catalog.check_choice(name, voting)
     names = catalog.parse_verifier_name(name)
-    name_of_runs, rules = (
-        build_run_name(name, voting),
-        AdmissionRules(edited_lines=voting.edited_lines),
-    )
+    run_name = build_run_name(name, voting)
+    rules = AdmissionRules(edited_lines=voting.edited_lines)
     if catalog.VOTING_VERIFIERS.isdisjoint(names):
         votes = 1  # a verifier without votes is asked once, so that its runs belong to one judge
     if names == (CONSENSUS,):
         yield tuple(
-            build_consensus_judge(name_of_runs, strict=strict, independent=independent, rules=rules)
+            build_consensus_judge(run_name, strict=strict, independent=independent, rules=rules)
             for strict in (False, True)
         )
         return
     with closing(catalog.load_engine(choice)) as engine:
         if CONSENSUS not in names:
             yield (
-                build_judge(
-                    name_of_runs, catalog.load_verifier(name, engine, voting=voting), votes
-                ),
+                build_judge(run_name, catalog.load_verifier(name, engine, voting=voting), votes),
             )
             return
         parts = [None if name == CONSENSUS else _build_part(name, engine, voting) for name in names]
-        yield (
-            build_hybrid_judge(name_of_runs, parts, votes, independent=independent, rules=rules),
-        )
+        yield (build_hybrid_judge(run_name, parts, votes, independent=independent, rules=rules),)
 
 
 def _build_part(name: str, engine: Engine, voting: VotingChoice) -> Verifier:

@@ -26,7 +26,7 @@ _ROWS = {ACCURACY: "share called rightly", FALSE_ACCEPTS: "of incorrect, called 
 
 
 def outcomes(
-    name: Annotated[str, typer.Argument(help="As `r4p models list` tells it.")],
+    name: Annotated[str, typer.Argument(help="Name of the model, as in `r4p models list`.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare a model's verdicts with outcomes and with the judge of the same patches."""

@@ -61,10 +61,10 @@ def test_outcomes_become_a_calibrator_in_use_once(corpus):
         "merged": 40,
         "reverted": 40,
     }
-    in_use = corpus.active(JUDGE).calibrator
+    in_use = corpus.find_active_calibrator(JUDGE).calibrator
     assert in_use.predict_probability(YES) > 0.8
     assert in_use.predict_probability(NO) < 0.2
-    assert corpus.active(OTHER) is None
+    assert corpus.find_active_calibrator(OTHER) is None
     (again,) = refit_calibrators(corpus, NOW)
     assert (again["decision"], again["calibrator"]) == ("nothing new", first["calibrator"])
     assert kept(corpus) == ["active"]
@@ -83,7 +83,7 @@ def test_what_neither_has_seen_decides_what_comes_into_use(corpus):
     (third,) = refit_calibrators(corpus, NOW)
     assert third["decision"] == "refused: only 5 new patches to compare by"
     assert kept(corpus) == ["retired", "active", "refused"]
-    assert corpus.active(JUDGE).id == second["calibrator"]
+    assert corpus.find_active_calibrator(JUDGE).id == second["calibrator"]
 
 
 @pytest.mark.services

@@ -51,10 +51,10 @@ def test_it_is_in_use_for_its_judge_at_once_and_kept_with_why(corpus, plant):
     result = plant(MILD)
     assert result.exit_code == 0, result.output
     assert "is in use for r4p on vLLM, model R4P-32B, prompt 9f3c1a77aa52" in result.stdout
-    assert corpus.active(JUDGE).calibrator == MILD
+    assert corpus.find_active_calibrator(JUDGE).calibrator == MILD
     assert kept(corpus) == [("active", "a seed: learnt.json, fitted 2026-10-01T00:00:00+00:00", [])]
     assert refit_calibrators(corpus, NOW) == []  # nothing was judged yet, and it stays
-    assert corpus.active(JUDGE).calibrator == MILD
+    assert corpus.find_active_calibrator(JUDGE).calibrator == MILD
 
 
 def test_own_history_replaces_it_when_that_is_not_worse(corpus, plant):
@@ -73,7 +73,7 @@ def test_own_history_that_is_worse_does_not(corpus, plant):
         judged_history.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
     (found,) = refit_calibrators(corpus, NOW)
     assert found["decision"].startswith("refused: Brier")
-    assert corpus.active(JUDGE).calibrator == SURE
+    assert corpus.find_active_calibrator(JUDGE).calibrator == SURE
     assert SURE.predict_probability(YES) > 0.99
     assert SURE.predict_probability(NO) < 0.01
 

@@ -79,7 +79,7 @@ def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
     monkeypatch.setenv("R4P_ENGINE_URLS", ",".join(one.url for one in servers))
     monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
     parts = Components(database, QueueSettings())
-    handler = VerifyGroupHandler(lambda: parts.judge_setup, parts.trained_models)
+    handler = VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models)
     wait = waiting_issues.issues(database)
 
     def judge(number):
