@@ -77,7 +77,7 @@ def test_a_place_that_can_not_be_locked_is_named_with_the_fix(tmp_path, monkeypa
 
     monkeypatch.setattr(fcntl, "flock", none)
     with (
-        pytest.raises(BadRun, match=r"can't be locked \(No locks available\); name one on a file"),
+        pytest.raises(BadRun, match=r"can't be locked \(No locks available\); use a file system"),
         lock_run(tmp_path / "run"),
     ):
         pass
