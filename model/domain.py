@@ -153,6 +153,6 @@ class GroupVerdict:
         return sum(vote.correct is not None for vote in self.votes)
 
     @property
-    def forced(self) -> int:
+    def forced_votes(self) -> int:
         """The number of forced votes that could be read."""
         return sum(vote.forced and vote.correct is not None for vote in self.votes)
