@@ -97,10 +97,10 @@ class Corpus:
     def list_attempts(self) -> list[JudgedAttempt]:
         """Return agents' attempts and the verifier's belief in each, from repositories that allow training."""
         with session.transaction(self.database) as connection:
-            told = training_rows.load_attempts(
+            rows = training_rows.load_attempts(
                 connection, training_rows.find_consenting_repositories(connection)
             )
-        return [_build_judged_attempt(one) for one in told]
+        return [_build_judged_attempt(row) for row in rows]
 
     def find_active_calibrator(self, judge: Judge) -> StoredCalibrator | None:
         """Return the calibrator in use. None also when it was fitted under another rule version."""
@@ -131,9 +131,9 @@ def open_corpus() -> Iterator[Corpus]:
         yield Corpus(database)
 
 
-def _build_judged_attempt(told: training_rows.JudgedAttempt) -> JudgedAttempt:
-    trajectory = trajectory_json.load_trajectory(told.trajectory)
+def _build_judged_attempt(row: training_rows.JudgedAttempt) -> JudgedAttempt:
+    trajectory = trajectory_json.load_trajectory(row.trajectory)
     belief = episode_rewards.reward_episode(
-        trajectory.stop, told.belief, OverlongHandling.KEEP
+        trajectory.stop, row.belief, OverlongHandling.KEEP
     ).reward
-    return JudgedAttempt(told.issue, belief, trajectory)
+    return JudgedAttempt(row.issue, belief, trajectory)

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.settings.environment import read_environment
-from app.values.suggestion import find_nearest
+from app.values.text_matching import find_nearest
 
 PREFIX = "R4P_"
 OTHER_NAMES = frozenset(

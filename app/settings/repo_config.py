@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 
 from app.settings import yaml_document
 from app.settings.yaml_document import Document
-from app.values.suggestion import find_nearest
+from app.values.text_matching import find_nearest
 
 FILE = ".github/r4p.yml"
 MAX_VOTES = 32

@@ -191,7 +191,7 @@ class _InputFiles:
     measured_on: tuple[Path, ...]
     whole_repositories: bool
 
-    def measured(self) -> EvaluationSet | None:
+    def load_evaluation_set(self) -> EvaluationSet | None:
         if not self.measured_on:
             return None
         return EvaluationSet.from_pools(
@@ -204,7 +204,7 @@ def _write_dataset(
 ) -> Manifest:
     """Build and write a dataset. With `now`, it includes the outcomes of that time."""
     pools = [*_read(given.files), *(_read_outcomes(now) if now else ())]
-    built = dataset_builder.build_dataset(pools, recipe, given.measured())
+    built = dataset_builder.build_dataset(pools, recipe, given.load_evaluation_set())
     manifest = Manifest(
         seed=recipe.seed,
         as_of=now.isoformat(timespec="seconds") if now else None,

@@ -1,6 +1,6 @@
 import pytest
 
-from app.values.globs import matches
+from app.values.text_matching import matches
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
-"""Matches paths with globs: `*` and `?` stay inside one folder, `**` crosses folders (pure).
+"""Match paths with globs, and suggest the nearest name for a misspelt one (pure).
 
-Repositories write these globs, so matching must be fast for each. The regular expressions of pathspec can backtrack
+In a glob `*` and `?` stay inside one folder, and `**` crosses folders. Repositories write these globs, so matching must be fast for each. The regular expressions of pathspec can backtrack
 without end on many stars. They also follow .gitignore, where a name without a slash means a folder's files too.
 """
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
+
+from rapidfuzz import fuzz, process
 
 
 def matches(path: str, glob: str) -> bool:
@@ -29,3 +32,9 @@ def _matches(folders: tuple[str, ...], globs: tuple[str, ...]) -> bool:
                 if place < len(folders) and fnmatchcase(folders[place], glob)
             }
     return len(folders) in reached
+
+
+def find_nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the most similar name, or None if no name is similar enough."""
+    match = process.extractOne(name, names, scorer=fuzz.ratio, score_cutoff=60)
+    return match[0] if match else None
