@@ -27,8 +27,8 @@ _PROCESSES: Final = 128
 """Most processes and threads of an agent. The kernel does not limit those of root, so the bot should not run as root."""
 _PROBE: Final = f"""
 import {_AGENT}
-from model.workspace.git_diff import Change, of
-of([Change("a", b"1", b"2")], seconds=30)
+from model.workspace.git_diff import FileChange, build_diff
+build_diff([FileChange("a", b"1", b"2")], seconds=30)
 """
 SAID_NOTHING: Final = "it wrote nothing to standard error"
 _PROBE_SECONDS: Final = 60.0
@@ -64,7 +64,9 @@ def provide_folders(sandbox: Sandbox, tree: Path) -> Iterator[tuple[Path, Path]]
             yield tree.resolve(), Path(folder)
 
 
-def build_command(sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT)) -> list[str]:
+def build_command(
+    sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT)
+) -> list[str]:
     """Build the command that runs an agent on a source tree with an empty environment.
 
     `program` holds Python's arguments. The function appends the number of processes that the agent may start. Raises

@@ -41,7 +41,9 @@ def _read_check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent
         conclusion=check.find_text("conclusion", NAME_LIMIT),
         app_id=app_id,
         app_slug=app.find_text("slug", NAME_LIMIT) or "",
-        pulls=tuple(PullNumber(pull.get_number("number")) for pull in check.list_objects("pull_requests")),
+        pulls=tuple(
+            PullNumber(pull.get_number("number")) for pull in check.list_objects("pull_requests")
+        ),
         external_id=check.find_text("external_id", NAME_LIMIT) or "",
         button=button.get_text("identifier", NAME_LIMIT) if button else None,
         at=check.find_time("completed_at") or check.find_time("updated_at"),

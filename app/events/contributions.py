@@ -46,7 +46,9 @@ def read_pull_request(source: Source) -> PullRequestEvent:
         head=head.get_sha("sha"),
         base=base.get_sha("sha"),
         base_ref=base.get_text("ref", NAME_LIMIT),
-        default_branch=source.payload.get_object("repository").get_text("default_branch", NAME_LIMIT),
+        default_branch=source.payload.get_object("repository").get_text(
+            "default_branch", NAME_LIMIT
+        ),
         before=source.payload.find_sha("before") if pushed else None,
         base_before=_read_base_change(source.payload),
         at=pull.find_time("updated_at"),

@@ -38,7 +38,7 @@ def test_jobs_that_gave_up_are_listed_with_why_and_since_when(database, r4p):
 
 def test_a_dead_job_or_all_are_tried_again(database, r4p):
     first, *_ = bury(database, a_pull(1), a_pull(2), an_issue())
-    assert r4p("jobs", "--requeue", str(first)).stdout == "1 of 1 jobs are tried again\n"
+    assert r4p("jobs", "--requeue", str(first)).stdout == "1 of 1 jobs will be tried again\n"
     assert rows(database) == ["ready", "dead", "dead"]
     assert r4p("jobs", "--requeue", "all").exit_code == 0
     assert rows(database) == ["ready"] * 3

@@ -66,7 +66,7 @@ def test_a_server_that_can_not_be_reached_is_a_failure_with_the_settings_to_look
     assert code == UNFIT
     assert found.keys() == {"R4P_VERIFIER", "model server"}
     assert found["model server"].startswith("FAIL: no engine answers at http://127.0.0.1:9/v1 (")
-    assert "R4P_ENGINE_URL, R4P_MODEL and R4P_ENGINE_API_KEY say which" in found["model server"]
+    assert "check R4P_ENGINE_URL, R4P_MODEL and R4P_ENGINE_API_KEY" in found["model server"]
 
 
 def test_a_model_that_is_not_served_is_a_failure_and_no_token_is_asked_for(doctor):
@@ -90,8 +90,10 @@ def test_a_key_is_sent_and_not_shown(doctor):
 def test_consensus_needs_no_server_and_asks_none(doctor, settings):
     code, found = doctor(verifier="consensus", **settings)
     assert code == 0
-    assert found["model server"].startswith("ok: none is needed: no language model is asked")
-    assert ("http://127.0.0.1:9/v1 is not asked" in found["model server"]) == bool(settings)
+    assert found["model server"].startswith(
+        "ok: none is needed: the verifier uses no language model"
+    )
+    assert ("http://127.0.0.1:9/v1 is not used" in found["model server"]) == bool(settings)
 
 
 def test_an_unknown_verifier_is_named_with_those_there_are(doctor):
@@ -117,7 +119,7 @@ def test_without_a_server_the_embedded_model_is_named_for_what_it_is(doctor):
 def test_a_script_that_is_not_there_is_a_failure(doctor, tmp_path):
     code, found = doctor(engine="scripted", engine_script=str(tmp_path / "none.jsonl"))
     assert code == UNFIT
-    assert found["script"].startswith("FAIL: R4P_ENGINE_SCRIPT is no file")
+    assert found["script"].startswith("FAIL: R4P_ENGINE_SCRIPT is not a file")
     (tmp_path / "replies.jsonl").write_text("{}\n")
     code, found = doctor(engine_script=str(tmp_path / "replies.jsonl"))
     assert code == 0
@@ -140,7 +142,7 @@ def bwrap(tmp_path, monkeypatch):
 
 def test_walls_that_work_are_said(bubblewrap, doctor):
     code, found = doctor()
-    assert (code, found["agents"]) == (0, f"ok: bubblewrap shuts them in: {find()}")
+    assert (code, found["agents"]) == (0, f"ok: bubblewrap isolates them: {find()}")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_draft_pull_requests_are_off_broken_or_on(doctor):
         "less: none can be opened: R4P_WRITER_PRIVATE_KEY_PATH: set exactly one of"
     )
     code, found = doctor(writer_private_key="-----BEGIN RSA PRIVATE KEY-----")
-    assert (code, found[about].startswith("ok: App 8 opens them, where .github/r4p.yml")) == (
+    assert (code, found[about].startswith("ok: App 8 opens them, if .github/r4p.yml")) == (
         0,
         True,
     )

@@ -42,7 +42,9 @@ def begun(asked, database):
         second = trainings.begin(
             connection, "cpu-smoke", "digest", Path("/trainings"), LauncherKind.SLURM
         )
-        second = trainings.reach_stage(connection, second, TrainingStage.RUN, LabelCounts(60, 80, 160))
+        second = trainings.reach_stage(
+            connection, second, TrainingStage.RUN, LabelCounts(60, 80, 160)
+        )
         trainings.record_progress(connection, second, STEP)
 
 
@@ -129,7 +131,7 @@ def samples(metrics):
         (
             61,
             TrainingState.RUNNING,
-            "nobody has worked on it for 61 minutes; is a worker on the queue train?",
+            "no worker has worked on it for 61 minutes; is a worker on the queue train?",
         ),
         (61, TrainingState.FAILED, ""),
     ],

@@ -3,7 +3,7 @@
 import psutil
 import pytest
 
-from app.operator.embedded_servers import (get_size, read_last_lines)
+from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.up import Bot, BotDown, Listen, choose_processes, run
 from app.settings import USAGE
 from tests.services import wait_for

@@ -92,7 +92,7 @@ def test_a_key_that_is_not_there_or_none_is_refused_at_once(monkeypatch, tmp_pat
     with pytest.raises(SettingsError, match=r"none\.pem can't be read"):
         load(GitHubSettings)
     (tmp_path / "none.pem").write_text("ssh-rsa AAAA")
-    with pytest.raises(SettingsError, match="not in PEM form"):
+    with pytest.raises(SettingsError, match="not in PEM format"):
         load(GitHubSettings)
 
 

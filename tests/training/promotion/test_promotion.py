@@ -41,7 +41,7 @@ def test_promoted_served_replaced_and_rolled_back(database, servers, names):
     with pytest.raises(NotPromoted, match=f"{second} was rejected"):
         promotion.promote(database, servers, second, Alias.CHAMPION)
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "too") == (first, None)
-    with pytest.raises(NotPromoted, match="nobody is the champion"):
+    with pytest.raises(NotPromoted, match="no model is the champion"):
         promotion.roll_back(database, servers, Alias.CHAMPION, "again")
 
 

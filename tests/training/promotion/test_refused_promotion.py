@@ -57,7 +57,7 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
 def test_who_never_met_the_champion_is_not_promoted(database, names, runs, dead):
     first, second = names
     for alias in (Alias.CANARY, Alias.CHAMPION):
-        said = f"{second} was measured beside {first}, and {tiny_adapters.BASE} judges now"
+        said = f"{second} was compared with {first}, and {tiny_adapters.BASE} judges now"
         with pytest.raises(NotPromoted, match=said):
             promotion.promote(database, [dead], second, alias)
     with pytest.raises(NotPromoted, match="no engine answers"):
@@ -149,7 +149,7 @@ def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
     with transaction(database) as connection:
         registration.register_run(connection, run, tiny_adapters.BASE)
     said = (
-        r"asked less than the rules in force \(margin 1.0 instead of 0.02, least_issues 2 instead"
+        r"with weaker rules than the present ones \(margin 1.0 instead of 0.02, least_issues 2 instead"
     )
     for alias in Alias:
         with pytest.raises(NotPromoted, match=said) as refused:
@@ -163,7 +163,7 @@ def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
 
     terms = PromotionRules(by_laxer_rules=True)
     kept = promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms).report
-    assert kept.endswith("its gate asked less than the rules in force: margin 1.0 instead of 0.02, "
+    assert kept.endswith("its gate used weaker rules than the present ones: margin 1.0 instead of 0.02, "
                          "least_issues 2 instead of 30")  # fmt: skip
     with transaction(database) as connection:
         assert models.find_by_name(connection, names[0]).why == kept

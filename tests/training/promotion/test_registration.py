@@ -32,7 +32,7 @@ def test_a_run_is_registered_once_under_a_name_of_its_bytes(database, names, run
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "No such file"), ("{", "is no JSON"), ("[]", "holds no object")],
+    [(None, "No such file"), ("{", "is not JSON"), ("[]", "holds no JSON object")],
 )
 def test_a_folder_that_holds_no_measured_run_is_told(database, tmp_path, content, said):
     if content:
@@ -75,20 +75,20 @@ def test_the_decision_on_another_run_keeps_nobody(database, runs, run):
     for name in ("gate.json", "evaluation.json"):
         shutil.copy(runs[1] / name, run / name)
     said = refused(database, run)
-    assert f"{run}/gate.json decides on the adapter " in said
-    assert said.endswith(f"measure it anew: r4p train evaluate --run {run}")
+    assert f"{run}/gate.json is about the adapter " in said
+    assert said.endswith(f"measure it again: r4p train evaluate --run {run}")
 
 
 def test_a_decision_on_what_was_learnt_from_something_else_keeps_nobody(database, run):
     (run / "dataset.json").write_text(json.dumps({"digest": "f" * 64}))
-    assert "decides on the dataset dddddddddddd, and this run's is ffffffffffff" in refused(
+    assert "is about the dataset dddddddddddd, but this run has ffffffffffff" in refused(
         database, run
     )
 
 
 def test_a_decision_that_does_not_say_on_what_keeps_nobody(database, run):
     (run / "gate.json").write_text(json.dumps({"outcome": "passed", "why": "passed every check"}))
-    assert "decides on the adapter None" in refused(database, run)
+    assert "is about the adapter None" in refused(database, run)
 
 
 def test_numbers_of_another_measurement_keep_nobody(database, run):
@@ -101,7 +101,7 @@ def test_numbers_of_another_measurement_keep_nobody(database, run):
 def test_a_model_is_measured_as_what_it_answers_as(database, names, run):
     measured(run, tiny_adapters.BASE, verifier="yes-no")
     said = refused(database, run)
-    assert f"{names[0]} answers as r4p, and was measured as yes-no now" in said
+    assert f"{names[0]} is registered for r4p, but was measured with yes-no" in said
     assert said.endswith("--verifier r4p")
 
 

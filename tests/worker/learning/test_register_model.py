@@ -188,7 +188,7 @@ def test_a_model_that_never_met_the_champion_does_not_come_in_its_place(
 ):
     made = training(beside="r4p-20261001-0ldc4a3e")
     _, why, _ = registrar(alias, engine_url=NOWHERE)(context, made)
-    assert f"measured beside r4p-20261001-0ldc4a3e, and {CHAMPION} judges now" in why
+    assert f"compared with r4p-20261001-0ldc4a3e, and {CHAMPION} judges now" in why
     assert f"r4p train evaluate --champion {CHAMPION}" in why
     assert judges(database) == CHAMPION
 
@@ -197,7 +197,7 @@ def test_a_gate_by_laxer_rules_lets_no_program_promote(context, database, champi
     made = training()
     strict = replace(registrar("champion", engine_url=NOWHERE), rules=Rules(least_issues=60))
     _, why, _ = strict(context, made)
-    assert "asked less than the rules in force (least_issues 30 instead of 60)" in why
+    assert "weaker rules than the present ones (least_issues 30 instead of 60)" in why
     assert judges(database) == CHAMPION
 
 
@@ -219,7 +219,7 @@ def test_weights_that_are_not_finite_never_come_into_use(context, database, cham
 def test_an_adapter_that_is_not_what_was_trained_is_not_registered(context, champion, training):
     made = training()
     (made.run / "adapter" / adapter_files.CONFIG).write_text("{}")
-    with pytest.raises(TrainingEnded, match=r"not registered: .* train it anew"):
+    with pytest.raises(TrainingEnded, match=r"not registered: .* train it again"):
         registrar()(context, made)
 
 

@@ -106,7 +106,7 @@ def test_a_server_that_is_down_keeps_nobody_else_from_it_and_is_asked_again(
         taken.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         carry_out(database, handler(dead, server.url), JOB)
-    assert f"{dead} may serve adapters that nobody uses: no engine answers" in caplog.text
+    assert f"{dead} may still serve unused adapters: no engine answers" in caplog.text
     assert unloaded(server) == {FIRST, REJECTED, CANDIDATE}
     assert planned(database) == [Planned(JOB)]
 
