@@ -19,9 +19,9 @@ from app.settings.repo_config import FILE, AlternativesBudget, RepoConfig
 from app.values.permission import Permission
 from model.commands.exit_codes import Exit
 from training.commands import cli as train_cli
-from training.commands import datasets, export_verl, labels, run
-from training.commands.attempts import attempts
+from training.commands import datasets, export, labels, run
 from training.commands.evaluate import evaluate
+from training.commands.export import attempts
 from training.commands.outcomes import outcomes
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference.md"
@@ -35,7 +35,7 @@ LOADED_LATER: Final[Mapping[str, Any]] = {
     "r4p train attempts": attempts,
     "r4p train dataset": datasets.app,
     "r4p train evaluate": evaluate,
-    "r4p train export-verl": export_verl.app,
+    "r4p train export-verl": export.app,
     "r4p train run": run.app,
 }
 """Commands that pass their arguments on to a module which they import only when somebody calls them."""

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.settings import plain_environment
+from app.settings import build_plain_environment
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,7 +16,7 @@ def run(folder: Path, modules: Iterable[str], *arguments: str) -> subprocess.Com
     (folder / "sitecustomize.py").write_text(block)
     return subprocess.run(
         [sys.executable, "-m", *arguments],
-        env=plain_environment() | {"PYTHONPATH": f"{folder}:{ROOT}", "COLUMNS": "200"},
+        env=build_plain_environment() | {"PYTHONPATH": f"{folder}:{ROOT}", "COLUMNS": "200"},
         cwd=folder,
         capture_output=True,
         text=True,

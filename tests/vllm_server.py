@@ -53,7 +53,7 @@ class Server:
 
 def weights(model: str = SMALL) -> Path:
     """The directory of a model of our catalogue, made ready where it is missing."""
-    return catalog.prepare(EngineChoice("local_transformers", model=model, cache=MODELS))
+    return catalog.prepare_model(EngineChoice("local_transformers", model=model, cache=MODELS))
 
 
 @contextmanager

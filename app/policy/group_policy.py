@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from app.policy.event_policy import BY_COMMAND
 from app.settings.repo_config import Comments, Mode, RepoConfig, TriggerKind
-from app.values.text_matching import matches
 from app.values.identifiers import PullNumber
+from app.values.text_matching import matches
 from model.domain import Verdict
 
 CLOSED = "the issue is closed"

@@ -79,7 +79,9 @@ class TestTheWheel:
 
     def test_a_wheel_without_a_program_counts_as_none(self, wheel):
         (wheel / PROGRAM).unlink()
-        with pytest.raises(NoBubblewrap, match=r"bubblewrap is not installed: install .*pip install"):
+        with pytest.raises(
+            NoBubblewrap, match=r"bubblewrap is not installed: install .*pip install"
+        ):
             check_wheel(wheel, MACHINE)
 
     def test_another_machines_program_counts_as_none(self, wheel):

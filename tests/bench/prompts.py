@@ -74,7 +74,7 @@ def measure(bench: Bench) -> list[Figure]:
     bench.step("starting vLLM")
     with vllm_server.running() as server, _client(server) as client:
         choice = EngineChoice("openai_compatible", url=server.url)
-        with closing(catalog.engine(choice)) as engine:
+        with closing(catalog.load_engine(choice)) as engine:
             _one_by_one(client, server, [WARM_UP] * 3)
             for number, part in enumerate(parts, 1):
                 bench.step(f"part {number} of {len(parts)}, together")
@@ -106,7 +106,7 @@ def _shortest(path: Path, most: int) -> list[LabelledGroup]:
     def size(group: LabelledGroup) -> int:
         return len(group.issue.text) + sum(len(one.patch.diff) for one in group.patches)
 
-    return sorted(labelled_group.read(path), key=size)[:most]
+    return sorted(labelled_group.read_groups(path), key=size)[:most]
 
 
 def _client(server: Server) -> httpx.Client:
@@ -118,11 +118,11 @@ def _judged(
 ) -> tuple[float, list[Request]]:
     """Patches a second by the run that `r4p evaluate` makes, its file included, and what the engine was asked."""
     listener = Listener(engine)
-    verifier = catalog.verifier("r4p", listener, reply_tokens=REPLY_TOKENS)
-    judge = judge_catalog.ordinary("r4p", verifier, VOTES)
-    with run_file.opened(kept) as file:
+    verifier = catalog.load_verifier("r4p", listener, reply_tokens=REPLY_TOKENS)
+    judge = judge_catalog.build_judge("r4p", verifier, VOTES)
+    with run_file.open_run_file(kept) as file:
         started = time.monotonic()
-        evaluation_run.run(part, judge, file, together=together)
+        evaluation_run.judge_groups(part, judge, file, concurrency=together)
         return _patches(part) / (time.monotonic() - started), listener.heard
 
 
@@ -137,7 +137,7 @@ def _one_by_one(client: httpx.Client, server: Server, requests: Sequence[Request
     """Seconds for the same, each with a salt of its own, so that nothing is found in the cache."""
     started = time.monotonic()
     for request in requests:
-        body = chat_api.body(server.model, [request]) | {"cache_salt": f"salt {next(_salts)}"}
+        body = chat_api.build_body(server.model, [request]) | {"cache_salt": f"salt {next(_salts)}"}
         client.post("chat/completions", json=body).raise_for_status()
     return time.monotonic() - started
 
@@ -145,7 +145,7 @@ def _one_by_one(client: httpx.Client, server: Server, requests: Sequence[Request
 def _tokens(client: httpx.Client, server: Server, request: Request) -> list[int]:
     """The whole prompt as the server reads it, chat template included."""
     answer = client.post(
-        f"{server.root}/tokenize", json=chat_api.body(server.model, [request])
+        f"{server.root}/tokenize", json=chat_api.build_body(server.model, [request])
     ).raise_for_status()
     return answer.json()["tokens"]
 

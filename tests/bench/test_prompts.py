@@ -1,12 +1,12 @@
 """What the bench of prompts times is what `r4p evaluate` runs; nothing here is timed."""
 
-from model.engines.scripted import Line
+from model.engines.scripted import ScriptLine
 from model.evaluation import run_file
-from model.evaluation.labelled_group import read
+from model.evaluation.labelled_group import read_groups
 from tests.bench import prompts
-from tests.model.chat_server import MODELS, completion, serving
+from tests.model.chat_server import MODELS, completion, serve_chat
 from tests.model.evaluation.builders import lines, row
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 from tests.vllm_server import Server
 
 
@@ -17,16 +17,18 @@ def labelled(folder, count):
 
 
 def test_groups_are_judged_by_the_run_of_evaluate_and_every_request_is_kept(tmp_path):
-    part = list(read(labelled(tmp_path, 3)))
-    engine = Recording(Line(reply="I forgot.", repeat=True))  # no box: each vote is continued once
+    part = list(read_groups(labelled(tmp_path, 3)))
+    engine = RecordingEngine(
+        ScriptLine(reply="I forgot.", repeat=True)
+    )  # no box: each vote is continued once
     speed, heard = prompts._judged(engine, part, tmp_path / "kept.jsonl", together=2)
     assert speed > 0
-    judged = list(run_file.read(tmp_path / "kept.jsonl"))
+    judged = list(run_file.read_run_file(tmp_path / "kept.jsonl"))
     assert [len(one.votes) for one in judged] == [prompts.VOTES] * 3
     assert len(heard) == 3 * prompts.VOTES * 2
     assert sum(one.prefill is not None for one in heard) == 3 * prompts.VOTES
     assert {one.max_tokens for one in heard if one.prefill is None} == {prompts.REPLY_TOKENS}
-    with serving(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
         known = Server(server.url.removesuffix("/v1"), "r4p", None)
         with prompts._client(known) as client:
             prompts._one_by_one(client, known, heard)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, update
 
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
-from app.db.store.issues.evaluations import NewEvaluation, Verified, patch_id
+from app.db.store.issues.evaluations import NewEvaluation, VerificationResult, patch_id
 from app.db.store.issues.groups import PullRow
 from app.db.store.outcomes import outcome_events, outcomes
 from app.db.tables.schema import candidates as candidate_table
@@ -84,7 +84,7 @@ class Life:
         new = NewEvaluation(group, "issue", mode, 4, *TEXT, submitted)
         number = evaluations.create(self.connection, REPOSITORY, new).id
         opinions = tuple(_opinion(pull, verdict) for (pull, _), verdict in said.items())
-        verified = Verified(
+        verified = VerificationResult(
             _document(opinions, model),
             opinions,
             (),
@@ -121,7 +121,7 @@ class Life:
             details=Details(**details),
         )
         outcome_events.append(self.connection, REPOSITORY, [event])
-        touched = outcome_events.touched(self.connection, REPOSITORY, [event])
+        touched = outcome_events.find_touched_pulls(self.connection, REPOSITORY, [event])
         outcomes.rederive(self.connection, REPOSITORY, touched)
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from app.db.session import transaction
 from app.db.store.queue import jobs
 from app.db.tables.schema import jobs as job_table
-from app.jobs.job import Planned, from_payload
+from app.jobs.job import Planned, parse_job
 from worker.queue.context import Context
 
 
@@ -26,4 +26,4 @@ def waiting(database):
         rows = connection.execute(
             select(job_table).where(job_table.c.state == "ready").order_by(job_table.c.id)
         )
-        return [from_payload(row.kind, row.payload) for row in rows]
+        return [parse_job(row.kind, row.payload) for row in rows]

@@ -6,7 +6,7 @@ from sqlalchemy import insert, update
 
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
-from app.db.store.issues.evaluations import NewEvaluation, Verified, patch_id
+from app.db.store.issues.evaluations import NewEvaluation, VerificationResult, patch_id
 from app.db.store.issues.groups import PullRow
 from app.db.store.outcomes import outcome_events, outcomes
 from app.db.tables.schema import candidates as candidate_table
@@ -66,11 +66,11 @@ def _judged(connection, repository, judge, pull, *, believed):
     else:
         votes = VoteCount(2, 0) if believed else VoteCount(0, 2)
         score = votes.share
-        known = evidence.of_votes(votes, score, 0.0, 0.4 + pull % 7 / 35, judge.verifier)
+        known = evidence.build_vote_evidence(votes, score, 0.0, 0.4 + pull % 7 / 35, judge.verifier)
     said = PatchVerdict(name, verdict, votes, "It was so.", Coverage(1, 1), score=score)
     engine = {field: getattr(judge.engine, field) for field in ("name", "model")}
     engine["prompt_fingerprint"] = judge.engine.prompt_fingerprint
-    verified = Verified({"engine": engine}, (said,), (), judge.verifier, {name: known})
+    verified = VerificationResult({"engine": engine}, (said,), (), judge.verifier, {name: known})
     evaluations.save_verdict(connection, evaluation, verified)
     connection.execute(
         update(evaluation_table)

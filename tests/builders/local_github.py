@@ -18,11 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
 from app.github.api.effect_store import Effect, EffectKey, EffectState
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.github.http.auth import App, Tokens
-from app.github.http.connection import Connection
-from app.github.http.etag_store import Cached
-from app.github.http.rate_limiter import Limiter, Limits
+from app.github.http.connection import CachedAnswer, GitHub
+from app.github.http.rate_limiter import Limiter, WriteLimits
 from app.github.http.transport import Transport, utc_now
 from app.values.identifiers import InstallationId, RepositoryId, RepositoryRef
 
@@ -152,23 +151,23 @@ class MemoryLimits:
     """A LimiterStore in this process."""
 
     def __init__(self) -> None:
-        self.limits: dict[InstallationId, Limits] = {}
+        self.limits: dict[InstallationId, WriteLimits] = {}
         self._lock = threading.Lock()
 
     def change(self, installation, step):
         with self._lock:
-            self.limits[installation], decided = step(self.limits.get(installation, Limits()))
+            self.limits[installation], decided = step(self.limits.get(installation, WriteLimits()))
             return decided
 
     def load(self, installation):
-        return self.limits.get(installation, Limits())
+        return self.limits.get(installation, WriteLimits())
 
 
 class MemoryEtags:
     """An EtagStore in this process."""
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[InstallationId, str], Cached] = {}
+        self.kept: dict[tuple[InstallationId, str], CachedAnswer] = {}
 
     def get(self, installation, path):
         return self.kept.get((installation, path))
@@ -216,12 +215,12 @@ KEY = private_key()
 @contextmanager
 def connected(
     url: str, *, limits: MemoryLimits | None = None, clock=utc_now, app_id: int = 99, key: str = KEY
-) -> Iterator[Connection]:
+) -> Iterator[GitHub]:
     """A Connection to that address, with its memory in this process."""
     app = App(app_id, SecretStr(key))
-    transport = Transport(endpoints(url), timeout=2, clock=clock)
+    transport = Transport(build_endpoints(url), timeout=2, clock=clock)
     limiter = Limiter(limits or MemoryLimits(), clock=clock)
-    connection = Connection(app, transport, Tokens(app, transport), limiter, MemoryEtags())
+    connection = GitHub(app, transport, Tokens(app, transport), limiter, MemoryEtags())
     try:
         yield connection
     finally:

@@ -39,13 +39,13 @@ def closed(pull, hours=2.0, **fields):
 
 def record(connection, *events):
     outcome_events.append(connection, REPOSITORY, events, DeliveryGuid("guid"))
-    touched = outcome_events.touched(connection, REPOSITORY, events)
+    touched = outcome_events.find_touched_pulls(connection, REPOSITORY, events)
     outcomes.rederive(connection, REPOSITORY, touched)
     return touched
 
 
 def told(connection, group):
-    rows = outcomes.rows_for_group(connection, group)
+    rows = outcomes.list_rows(connection, group)
     return [(row.pull, str(row.kind), row.reason) for row in rows]
 
 
@@ -61,5 +61,5 @@ def evaluation_of(connection, pull):
 
 def placed(connection, group):
     """Which head of which pull request, and the verdict that was read."""
-    rows = outcomes.rows_for_group(connection, group)
+    rows = outcomes.list_rows(connection, group)
     return [(row.pull, row.head_sha, row.evaluation) for row in rows]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from app.outcomes import OutcomeKind
-from app.outcomes.judgement import Fate, Judge, Judgement, PullRecord, Submission
+from app.outcomes.judgement import Judge, Judgement, PullOutcome, PullRecord, Submission
 from app.values.identifiers import IssueRef, RepositoryRef
 from model.calibration.calibration import Evidence
 from model.domain import EngineInfo, Verdict
@@ -27,7 +27,7 @@ def submission(patch="p", *, days=0.0, by_author=True):
 
 def fate(kind, *, days=1.0, reason=None, **about):
     told = {"permission": "write", "evaluation": 1, "actor": "maintainer", "head": "at p"} | about
-    return Fate(kind, reason, occurred_at=START + days * DAY, **told)
+    return PullOutcome(kind, reason, occurred_at=START + days * DAY, **told)
 
 
 def record(*fates, patches=("p",), judgements=None, pull=12, **about):

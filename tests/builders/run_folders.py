@@ -7,13 +7,19 @@ from dataclasses import asdict
 
 from app.learning.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training.datasets.manifest import Manifest, Split
-from training.datasets.manifest import Step as Kept
-from training.gate.gate_decision import Outcome, decide
-from training.gate.gate_facts import Compared, Provenance
-from training.gate.gate_facts import Step as Measured
-from training.plans.plan_file import load, toml
-from training.runs.run_folder import Result, Status, Step, as_json, line
+from training.datasets.manifest import CurationStep as Kept
+from training.datasets.manifest import Manifest, SplitSummary
+from training.gate.gate_decision import GateOutcome, decide_gate
+from training.gate.gate_facts import ChampionComparison, ProvenanceCheck
+from training.gate.gate_facts import StepHealth as Measured
+from training.plans.plan_file import load_plan, to_toml
+from training.runs.run_folder import (
+    RunResult,
+    RunStatus,
+    TrainingStep,
+    format_json,
+    format_step_json,
+)
 
 MISSED = {"too long": 2}
 RATIOS = (
@@ -46,7 +52,7 @@ def step(number, of=40, **changed):
         "lr": 3e-3,
         "seconds": 3.9,
     }
-    return Step(**(told | changed))
+    return TrainingStep(**(told | changed))
 
 
 def around(value, width=0.05):
@@ -57,7 +63,7 @@ def compared(name="benchmark, test", gain=0.12, issues=64):
     """Champion and candidate, the candidate better by so much."""
     champion = {one: 0.5 + 0.03 * at for at, one in enumerate(RATIOS)}
     champion |= {"format_valid": 0.95 - gain, "brier": 0.22, "false_accepts": 0.2}
-    return Compared(
+    return ChampionComparison(
         name=name,
         issues=issues,
         groups=2 * issues,
@@ -77,7 +83,7 @@ def compared(name="benchmark, test", gain=0.12, issues=64):
 
 
 def manifest():
-    split = Split("a" * 64, 420, 61, 12, 31, {"0": 84, "1": 84, "2": 84, "3": 84, "4": 84})
+    split = SplitSummary("a" * 64, 420, 61, 12, 31, {"0": 84, "1": 84, "2": 84, "3": 84, "4": 84})
     dropped = {"no linked issue": 214, "a bot wrote it": 97, "only lock files": 12}
     return Manifest(
         seed=7,
@@ -89,7 +95,7 @@ def manifest():
 
 
 def gated(*sets, steps=40, **changed):
-    provenance = Provenance(
+    provenance = ProvenanceCheck(
         "finished",
         (Measured(0.01, 0.1, 0.01),) * steps,
         "a",
@@ -101,14 +107,14 @@ def gated(*sets, steps=40, **changed):
         frozenset(),
         frozenset(),
     )
-    return decide(provenance, (), sets, Rules(**changed))
+    return decide_gate(provenance, (), sets, Rules(**changed))
 
 
 def write(folder, *, steps=40, sets=None, plan="cpu-smoke"):
     """A run that finished, was measured and judged."""
     folder.mkdir(parents=True, exist_ok=True)
     sets = (compared(), compared("outcomes, test", 0.03)) if sets is None else sets
-    (folder / "plan.toml").write_text(toml(load(plan)))
+    (folder / "plan.toml").write_text(to_toml(load_plan(plan)))
     lines(folder, [step(at, steps) for at in range(1, steps + 1)])
     document(folder, "dataset", {"manifest": asdict(manifest())})
     finish(folder, steps)
@@ -118,20 +124,20 @@ def write(folder, *, steps=40, sets=None, plan="cpu-smoke"):
         {"schema": "r4p.evaluation/1", "compared": [asdict(one) for one in sets]},
     )
     document(folder, "gate", gated(*sets).document())
-    assert gated(*sets).outcome is Outcome.PASSED
+    assert gated(*sets).outcome is GateOutcome.PASSED
     return folder
 
 
 def lines(folder, told):
-    (folder / "metrics.jsonl").write_text("".join(map(line, told)))
+    (folder / "metrics.jsonl").write_text("".join(map(format_step_json, told)))
 
 
 def document(folder, name, content):
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def finish(folder, steps, status=Status.FINISHED, why="", left_out=MISSED):
-    result = Result(
+def finish(folder, steps, status=RunStatus.FINISHED, why="", left_out=MISSED):
+    result = RunResult(
         status,
         why,
         "cpu-smoke",
@@ -145,4 +151,4 @@ def finish(folder, steps, status=Status.FINISHED, why="", left_out=MISSED):
         left_out,
         "5f" * 32,
     )
-    (folder / "result.json").write_text(as_json(result))
+    (folder / "result.json").write_text(format_json(result))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from model.adapters import adapter_files
 from model.adapters.adapter_probe import FILE, Probe
-from model.adapters.adapter_server import Servable
+from model.adapters.adapter_server import NamedAdapter
 from tests import vllm_server
 from tests.builders import tiny_model
 
@@ -46,14 +46,16 @@ def trained(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
         tokenizer.apply_chat_template(one, add_generation_prompt=True, return_dict=False)
         for one in texts
     ]
-    measured = adapter_probe.measure(
-        model, prompts, adapter_files.sha256_of(run / "adapter"), tokens=8
+    measured = adapter_probe.measure_probe(
+        model, prompts, adapter_files.hash_adapter(run / "adapter"), tokens=8
     )
     (run / FILE).write_text(json.dumps(asdict(measured)))
     return measured
 
 
-def servable(run: Path) -> Servable:
+def servable(run: Path) -> NamedAdapter:
     """What a server needs to serve the adapter of a run."""
-    sha256 = adapter_files.sha256_of(run / "adapter")
-    return Servable(adapter_files.name_of(sha256, DAY), BASE, run / "adapter", sha256)
+    sha256 = adapter_files.hash_adapter(run / "adapter")
+    return NamedAdapter(
+        adapter_files.build_adapter_name(sha256, DAY), BASE, run / "adapter", sha256
+    )

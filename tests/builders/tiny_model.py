@@ -54,7 +54,7 @@ def _group(number: int, guarded: bool, draw: random.Random) -> TrainingGroup:
 
 def messages(group: TrainingGroup) -> list[dict[str, str]]:
     """The group as the verifier's prompt has it."""
-    shown = verifier_prompts.of_group(prompt_template.load("r4p_group"), group)
+    shown = verifier_prompts.render_group(prompt_template.load("r4p_group"), group)
     return [{"role": one.role, "content": one.content} for one in shown]
 
 

@@ -12,13 +12,13 @@ from training.datasets.manifest import Manifest
 from training.plans import plan_file
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PATH": "/usr/bin:/bin"}
-SMOKE = plan_file.load("cpu-smoke")
+SMOKE = plan_file.load_plan("cpu-smoke")
 
 
 def written_dataset(directory: Path, groups=None) -> Path:
     """A dataset of toy groups, or of these."""
     train = tiny_model.groups(64) if groups is None else groups
-    dataset.write(
+    dataset.write_dataset(
         directory, {"train": train}, Manifest(seed=0, as_of="2026-01-01T00:00:00Z", rules={})
     )
     return directory
@@ -33,7 +33,7 @@ def written_plan(path: Path, base: Path, *, optimiser=None, rollout=None, every_
         rollout=replace(SMOKE.rollout, **(rollout or {})),
         checkpoints=replace(SMOKE.checkpoints, every_steps=every_steps),
     )
-    path.write_text(plan_file.toml(plan))
+    path.write_text(plan_file.to_toml(plan))
     return path
 
 

@@ -15,8 +15,7 @@ from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.store.issues.groups import PullRow
 from app.db.store.queue.effects import PostgresEffects
-from app.db.store.queue.etags import PostgresEtags
-from app.db.store.queue.write_limits import PostgresLimiter
+from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.db.tables.schema import deliveries, installations, repositories, votes
 from app.db.tables.schema import evaluations as evaluation_table
 from app.github.api.publisher import Publisher
@@ -41,8 +40,8 @@ from worker.git.checkout import Checkouts
 from worker.git.tree_export import TreeExporter
 from worker.git.tree_store import TreeStore
 from worker.judging.collect import EvaluateIssueHandler
-from worker.judging.judge import JudgeSetup
 from worker.judging.rivals import RivalCollector
+from worker.judging.trained_models import JudgeSetup
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
 from worker.publishing.replies import Replies

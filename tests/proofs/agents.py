@@ -18,15 +18,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.settings import child_environment
+from app.settings import build_child_environment
 from model import catalog
 from model.agents import attempt_setup
 from model.agents.agent import Agent
-from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.replay import replayed
+from model.agents.replay import replay_attempt
 from model.agents.trajectories import trajectory_json
-from model.agents.trajectories.trajectory import Attempt, Limits, Step
+from model.agents.trajectories.trajectory import Attempt, AttemptLimits, Step
 from model.catalog import EngineChoice
 from model.protocols import Engine
 from tests import vllm_server
@@ -57,9 +57,9 @@ def main(
 ) -> None:
     """One attempt on each issue, all of them together; a table on stdout, a summary beside the run file."""
     run = RunFile(out, "agent", "instance")
-    limits = Limits(rounds=rounds, reply_tokens=reply_tokens, seconds=seconds)
+    limits = AttemptLimits(rounds=rounds, reply_tokens=reply_tokens, seconds=seconds)
     localisations, repairs = map(int, samples.split(","))
-    plan = Plan(localisations=localisations, repairs=repairs)
+    plan = SamplingPlan(localisations=localisations, repairs=repairs)
 
     def made(engine: Engine) -> Agent:
         if agent == MiniSE.name:
@@ -70,7 +70,7 @@ def main(
     if left:
         with vllm_server.running(model, context=context) as server:
             choice = EngineChoice("openai_compatible", url=server.url)
-            with closing(catalog.engine(choice)) as engine:
+            with closing(catalog.load_engine(choice)) as engine:
                 for row in _attempted(left, made(engine), trees / "index.sqlite", trajectories):
                     run.add(row | {"model": model})
     summary = agents_table.summary(run.rows)
@@ -94,7 +94,7 @@ def applies(patch: str, tree: Path) -> bool:
         ["git", "apply", "--check", "-"],
         cwd=tree,
         input=patch.encode(errors="surrogateescape"),
-        env=child_environment({"GIT_CEILING_DIRECTORIES": str(tree.parent)}),
+        env=build_child_environment({"GIT_CEILING_DIRECTORIES": str(tree.parent)}),
         capture_output=True,
         check=False,
     )
@@ -141,12 +141,12 @@ def _one(
 ) -> dict[str, Any]:
     instance, choice = place
     database, kept = files
-    with attempt_setup.opened(choice.tree, database) as opened:
+    with attempt_setup.open_tool_contexts(choice.tree, database) as opened:
         with opened() as desk:
             attempt = agent.propose(instance.issue, desk, seed=0, on_step=told)
         with opened() as desk:
-            again = replayed(attempt.trajectory, desk)
-    raw = trajectory_json.dumped(attempt.trajectory)
+            again = replay_attempt(attempt.trajectory, desk)
+    raw = trajectory_json.dump_trajectory(attempt.trajectory)
     if kept:
         kept.mkdir(parents=True, exist_ok=True)
         kept.joinpath(f"{agent.name}.{instance.id}.json").write_bytes(raw)
@@ -156,7 +156,7 @@ def _one(
         "repo": instance.repo,
         "release": choice.release,
         "applies": attempt.patch is not None and applies(attempt.patch, choice.tree),
-        "replays": trajectory_json.dumped(again) == raw,
+        "replays": trajectory_json.dump_trajectory(again) == raw,
         **facts(attempt),
     }
 

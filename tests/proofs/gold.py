@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from unidiff import PatchSet
 from unidiff.patch import Hunk, PatchedFile
 
-from model.codegraph.entities import Construct
+from model.codegraph.entities import EntityKind
 
 Text = Callable[[str], str | None]
 """What a tree has under a path; None where there is no such file."""
@@ -28,7 +28,7 @@ class Entity:
 
     path: str
     qualified_name: str
-    construct: Construct = field(compare=False)
+    construct: EntityKind = field(compare=False)
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class _Definition:
     """A class or function, with its dotted name; lines count from 1, its decorators are among them."""
 
     name: str
-    construct: Construct
+    construct: EntityKind
     first: int
     last: int
 
@@ -197,9 +197,9 @@ def _definitions(
             continue
         name = f"{scope}.{child.name}" if scope else child.name
         is_class = isinstance(child, ast.ClassDef)
-        of_functions = Construct.CLASS_METHOD if in_class else Construct.FUNCTION
+        of_functions = EntityKind.CLASS_METHOD if in_class else EntityKind.FUNCTION
         first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
-        kind = Construct.CLASS if is_class else of_functions
+        kind = EntityKind.CLASS if is_class else of_functions
         yield _Definition(name, kind, first, child.end_lineno or first)
         yield from _definitions(child, name, in_class=is_class)
 

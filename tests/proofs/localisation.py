@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from model.agents import attempt_setup
-from model.agents.tools.toolbox import Desk
+from model.agents.tools.toolbox import ToolContext
 from tests.proofs import gold, instances, lookups, names
 from tests.proofs.instances import Instance
 from tests.proofs.results import localisation_table
@@ -62,7 +62,7 @@ def _rows(
         if tree is None:
             yield from (_row(instance, None) for instance, _ in pairs)
             continue
-        with attempt_setup.opened(tree, database) as opened, opened() as desk:
+        with attempt_setup.open_tool_contexts(tree, database) as opened, opened() as desk:
             for instance, choice in pairs:
                 yield _row(instance, choice) | _looked_up(instance, choice, desk)
 
@@ -76,7 +76,7 @@ def _row(instance: Instance, choice: Chosen | None) -> dict[str, Any]:
     }
 
 
-def _looked_up(instance: Instance, choice: Chosen, desk: Desk) -> dict[str, Any]:
+def _looked_up(instance: Instance, choice: Chosen, desk: ToolContext) -> dict[str, Any]:
     wanted = gold.changed(instance.patch, lambda path: text(choice.tree, path))
     if not wanted:
         return {"entities": 0}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model.agents.tools import search_tool
-from model.agents.tools.toolbox import Desk
-from model.codegraph.entities import Construct
+from model.agents.tools.toolbox import ToolContext
+from model.codegraph.entities import EntityKind
 from tests.proofs.gold import Entity
 
 _HEADING = re.compile(r"^## (.+), lines \d+-\d+: (\S+)(?: \(continued\))?$", re.MULTILINE)
@@ -44,11 +44,11 @@ class Found:
     """Of the patch's files, those with some definition in an answer."""
 
 
-def answers(desk: Desk, names: Iterable[str]) -> list[Answer]:
+def answers(desk: ToolContext, names: Iterable[str]) -> list[Answer]:
     """Of every name that is the name of something; by the tool itself, which names what it found in headings."""
     found = []
     for name in names:
-        for construct in Construct:
+        for construct in EntityKind:
             if entities := desk.snapshot.find(construct, name):
                 text = search_tool.search(desk, construct.value, name).text
                 places = tuple((one.path, one.qualified_name) for one in entities)
@@ -73,7 +73,7 @@ def found(names: Sequence[str], answered: Sequence[Answer], wanted: Sequence[Ent
     )
 
 
-def unreachable(desk: Desk, wanted: Sequence[Entity]) -> list[Entity]:
+def unreachable(desk: ToolContext, wanted: Sequence[Entity]) -> list[Entity]:
     """Those that the tool does not find even by their own name and construct: its defects."""
     return [
         one

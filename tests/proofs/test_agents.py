@@ -1,11 +1,11 @@
 """The proof itself, on a script and a small tree: what it counts is what happened."""
 
-from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
 from model.domain import Issue
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, written
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 from tests.proofs import agents
 from tests.proofs.gold import Fit
 from tests.proofs.instances import Instance
@@ -26,7 +26,7 @@ def attempted(tmp_path, agent, files):
 
 
 def test_a_conversation_is_counted_and_its_patch_is_tried(tmp_path):
-    agent = MiniSE(Recording(LOOK, MEND, SUBMIT, context_tokens=32_768))
+    agent = MiniSE(RecordingEngine(LOOK, MEND, SUBMIT, context_tokens=32_768))
     row = attempted(tmp_path, agent, TREE)
     assert (row["stop"], row["rounds"], row["malformed"]) == ("submitted", 3, 0)
     assert (row["patch"], row["applies"], row["replays"]) == (True, True, True)
@@ -40,14 +40,16 @@ def test_a_pipeline_is_counted_with_what_it_dropped(tmp_path):
         agentless_replies.repaired("x", old="not there"),
     ]
     engine = agentless_replies.Cutting(*replies, context_tokens=32_768)
-    row = attempted(tmp_path, AgentlessMini(engine, plan=Plan(1, 2)), agentless_replies.TREE)
+    row = attempted(
+        tmp_path, AgentlessMini(engine, plan=SamplingPlan(1, 2)), agentless_replies.TREE
+    )
     assert (row["stop"], row["rounds"], row["malformed"]) == ("submitted", 3, 1)
     assert (row["patch"], row["applies"], row["replays"]) == (True, True, True)
     assert sum(row["dropped"].values()) == 1
 
 
 def test_an_attempt_without_a_patch_is_none_that_applies(tmp_path):
-    row = attempted(tmp_path, MiniSE(Recording(LOOK, context_tokens=32_768)), TREE)
+    row = attempted(tmp_path, MiniSE(RecordingEngine(LOOK, context_tokens=32_768)), TREE)
     assert (row["stop"], row["patch"], row["applies"]) == ("engine", False, False)
 
 

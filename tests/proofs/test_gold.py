@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from model.codegraph.entities import Construct
+from model.codegraph.entities import EntityKind
 from tests.proofs.gold import Entity, changed, nearest
 
 PATH = "pie/maths.py"
@@ -88,12 +88,12 @@ def test_one_line_around_an_edit_is_enough_where_the_others_have_changed():
 
 def test_an_entity_knows_its_name_and_what_it_stands_in():
     (thin,) = changed(patch(CODE.replace("half(1)", "half(2)")), {PATH: CODE}.get)
-    assert (thin.name, thin.construct) == ("thin", Construct.CLASS_METHOD)
+    assert (thin.name, thin.construct) == ("thin", EntityKind.CLASS_METHOD)
     assert thin.is_within(PATH, "Pie.Crust.thin")
     assert thin.is_within(PATH, "Pie")
     assert not thin.is_within(PATH, "Pi")
     assert not thin.is_within("pie/other.py", "Pie")
-    assert not Entity(PATH, "Pie", Construct.CLASS).is_within(PATH, "Pie.Crust")
+    assert not Entity(PATH, "Pie", EntityKind.CLASS).is_within(PATH, "Pie.Crust")
 
 
 def test_new_files_and_other_languages_have_no_definition_that_was_there():

@@ -1,12 +1,12 @@
 """What counts as found, asked of the real tool."""
 
-from model.codegraph.entities import Construct
+from model.codegraph.entities import EntityKind
 from tests.model.agents.builders import CODE, TREE, desk_on
 from tests.proofs.gold import Entity
 from tests.proofs.lookups import answers, found, unreachable
 
-HALF = Entity("pie/maths.py", "half", Construct.FUNCTION)
-CUT = Entity("pie/maths.py", "Pie.cut", Construct.CLASS_METHOD)
+HALF = Entity("pie/maths.py", "half", EntityKind.FUNCTION)
+CUT = Entity("pie/maths.py", "Pie.cut", EntityKind.CLASS_METHOD)
 
 
 def asked(tmp_path, *names, tree=TREE, wanted=(HALF, CUT)):
@@ -38,6 +38,6 @@ def test_nothing_is_found_where_no_name_is_one(tmp_path):
 
 
 def test_what_the_tool_has_not_is_told(tmp_path):
-    gone = Entity("pie/maths.py", "third", Construct.FUNCTION)
+    gone = Entity("pie/maths.py", "third", EntityKind.FUNCTION)
     with desk_on(tmp_path / "tree", TREE) as desk:
         assert unreachable(desk, [HALF, CUT, gone]) == [gone]

@@ -34,7 +34,7 @@ class BotRecords:
         with self.stage.database.connect() as connection:
             return list(connection.scalars(query))
 
-    def kinds(self) -> dict[str, int]:
+    def count_jobs(self) -> dict[str, int]:
         """Count the jobs of each kind, without `record_event`."""
         counts = Counter(kind for kind, _, _ in self.jobs(jobs.c.kind != "record_event"))
         return dict(counts)
@@ -56,11 +56,11 @@ class BotRecords:
         states = self.evaluations()
         return bool(states) and order.index(states[-1]) >= order.index(state)
 
-    def running(self, kind: str) -> bool:
+    def is_running(self, kind: str) -> bool:
         """Return whether a job of this kind runs."""
         return bool(self.jobs((jobs.c.kind == kind) & (jobs.c.state == "running")))
 
-    def postponed(self, kind: str) -> bool:
+    def is_postponed(self, kind: str) -> bool:
         """Return whether a job of this kind waits after a failed attempt."""
         waits = (jobs.c.state == "ready") & jobs.c.error.is_not(None)
         return bool(self.jobs((jobs.c.kind == kind) & waits))

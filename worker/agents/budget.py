@@ -42,7 +42,7 @@ class UsageLedger:
     engine: EngineInfo
     seeds: Sequence[int]
     tokens: int = 0
-    """Tokens that the budget pays for (`MeteredEngine.charged_tokens`)."""
+    """Tokens that the budget pays for (`MeteredEngine.token_cost`)."""
     is_exhausted: bool = False
     """True when a request was refused because the token limit was reached."""
     finished: tuple[Attempt, ...] = ()

@@ -67,7 +67,6 @@ class EvaluateIssueHandler:
         except NotFound:
             return
         context.check()
-        # A patch that could not be read may change the bot's configuration too.
         for candidate in rivals.candidates:
             if candidate.diff is None or FILE in candidate.diff:
                 publish_verdict.check_pull_request(

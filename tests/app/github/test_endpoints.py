@@ -37,7 +37,9 @@ def test_a_base_url_gives_every_door(url, expected):
 
 
 def test_git_is_fetched_beside_the_pages():
-    assert build_endpoints("https://git.example.com").git("o/r") == "https://git.example.com/o/r.git"
+    assert (
+        build_endpoints("https://git.example.com").git("o/r") == "https://git.example.com/o/r.git"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ import pytest
 
 from app.learning.canary import CanaryLimits, CanaryStatistics, find_canary_problem
 
-FINE = CanaryStatistics(judged=20, asked=80, valid=78, patches=80, correct=24, overturned=1, seconds=400)
+FINE = CanaryStatistics(
+    judged=20, asked=80, valid=78, patches=80, correct=24, overturned=1, seconds=400
+)
 USUAL = CanaryStatistics(
     judged=200, asked=800, valid=790, patches=800, correct=240, overturned=8, seconds=4000
 )
@@ -32,7 +34,10 @@ def test_one_that_is_not_is_taken_out(changes, said):
     ("canary", "others"),
     [
         (CanaryStatistics(), CanaryStatistics()),
-        (CanaryStatistics(judged=5, asked=20, valid=0, patches=20, correct=20, seconds=9_999), USUAL),
+        (
+            CanaryStatistics(judged=5, asked=20, valid=0, patches=20, correct=20, seconds=9_999),
+            USUAL,
+        ),
         (replace(FINE, correct=76), replace(USUAL, patches=30, correct=3)),
         (replace(FINE, overturned=8), replace(USUAL, correct=0, patches=0)),
         (replace(FINE, overturned=1, correct=25), USUAL),

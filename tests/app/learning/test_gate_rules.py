@@ -64,7 +64,11 @@ def decided(outcome, earlier=(), **more):
 
 def test_a_gate_tells_of_every_decision_its_own_last():
     first, second = (decided(outcome, None) for outcome in ("failed", "too few"))
-    assert list_decisions(decided("passed", [first, second])) == [first, second, decided("passed", None)]
+    assert list_decisions(decided("passed", [first, second])) == [
+        first,
+        second,
+        decided("passed", None),
+    ]
     assert [one["outcome"] for one in list_decisions({"outcome": "passed"})] == ["passed"]
 
 

@@ -38,7 +38,9 @@ def test_one_that_was_left_is_due_at_once():
     assert is_due(training(TrainingState.RUNNING), NOW, DAY)
 
 
-@pytest.mark.parametrize("state", [one for one in TrainingState if one is not TrainingState.RUNNING])
+@pytest.mark.parametrize(
+    "state", [one for one in TrainingState if one is not TrainingState.RUNNING]
+)
 @pytest.mark.parametrize(("hours", "due"), [(23.9, False), (24, True), (1_000, True)])
 def test_whatever_came_of_the_last_one_it_is_asked_again_a_day_later(state, hours, due):
     assert is_due(training(state, NOW - timedelta(hours=hours)), NOW, DAY) is due
@@ -81,7 +83,9 @@ def test_the_clock_waits_for_enough_that_is_new(new, least, refused):
     ("new", "least", "refused"), [(0, 0, True), (1, 0, False), (39, 40, True), (40, 40, False)]
 )
 def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
-    why = explain_skip(ENOUGH, new, least, failed=replace(training(TrainingState.FAILED), why="loss is NaN"))
+    why = explain_skip(
+        ENOUGH, new, least, failed=replace(training(TrainingState.FAILED), why="loss is NaN")
+    )
     assert why == (
         f"training 7 failed with the same plan and settings, and only {new} issues with labels are new: "
         "change the plan or the settings, or run r4p train start. The error was: loss is NaN"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.db.store.queue import jobs
 from app.dispatch import Doorbell
 from app.jobs.job import Queue
@@ -21,13 +21,13 @@ from worker.queue.runner import Runner
 
 def our_claim(url: str) -> Step:
     """The product's claim of the longest due job: lease, token, attempt."""
-    database = engine(url)
+    database = create_database_engine(url)
     return lambda: jobs.claim_next(database, Queue.EVENTS, 60.0) is not None
 
 
 def our_job(url: str) -> Step:
     """The product's whole attempt at a job that does nothing: claim, heartbeat, handler, finish."""
-    database, pace = engine(url), QueueSettings()
+    database, pace = create_database_engine(url), QueueSettings()
     runner = Runner(database, {"record_event": lambda *_: None}, Doorbell("redis://nowhere"), pace)
 
     def step() -> bool:

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from model.agents.tools.search_tool import search
-from model.agents.tools.tool_context import Desk
-from model.codegraph.entities import Construct
+from model.agents.tools.tool_context import ToolContext
+from model.codegraph.entities import EntityKind
 from model.codegraph.index import open_index
 from model.codegraph.source_tree import survey
 from model.workspace import Workspace
@@ -48,9 +48,9 @@ def _own_peak():
 
 def _lookups(snapshot, directory, count):
     """One for each of so many distinct names, drawn by chance, by the agents' tool: the first page, with the source."""
-    names = [(construct, name) for construct in Construct for name in _names(snapshot, construct)]
+    names = [(construct, name) for construct in EntityKind for name in _names(snapshot, construct)]
     with Workspace.open(directory) as workspace:
-        desk = Desk(workspace, snapshot, tree="")
+        desk = ToolContext(workspace, snapshot, tree="")
         for construct, name in random.Random(0).sample(names, min(count, len(names))):
             started = time.perf_counter()
             answer = search(desk, construct.value, name)

@@ -6,7 +6,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from app.settings import child_environment
+from app.settings import build_child_environment
 
 _SECONDS = 900
 _PIP = (sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "-q")
@@ -45,7 +45,7 @@ def unbuilt(name: str, release: str, kept: Path) -> Path:
         try:
             done = subprocess.run(
                 [*_PIP, *asked, f"{name}=={release}"],
-                env=child_environment({"TMPDIR": scratch}),
+                env=build_child_environment({"TMPDIR": scratch}),
                 capture_output=True,
                 text=True,
                 check=False,

@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.settings import child_environment
+from app.settings import build_child_environment
 
 _SECONDS = 180
 
@@ -18,7 +18,7 @@ def output(command: Sequence[str], directory: Path, changes: Mapping[str, str]) 
     done = subprocess.run(
         command,
         cwd=directory,
-        env=child_environment(changes),
+        env=build_child_environment(changes),
         capture_output=True,
         text=True,
         check=False,

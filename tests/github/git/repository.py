@@ -177,10 +177,10 @@ class GitRepository:
             "commit-tree", tree, *options, data=message.encode(), env=who.environment()
         ).strip()
 
-    def merge_trees(self, ours: str, theirs: str) -> str | None:
+    def merge_trees(self, base: str, head: str) -> str | None:
         """Merge two commits and return the tree, or None on conflict."""
         try:
-            return self.run("merge-tree", "--write-tree", ours, theirs).splitlines()[0]
+            return self.run("merge-tree", "--write-tree", base, head).splitlines()[0]
         except GitError:
             return None
 

@@ -5,7 +5,7 @@ from dataclasses import astuple
 
 import numpy as np
 
-from model.evaluation.bootstrap import REPLICATES, Estimate, estimate
+from model.evaluation.bootstrap import REPLICATES, Estimate, build_estimate
 
 
 def mean(values: Sequence[float], *, seed: int = 0) -> Estimate:
@@ -14,5 +14,5 @@ def mean(values: Sequence[float], *, seed: int = 0) -> Estimate:
         return Estimate(None, None, None)
     numbers = np.asarray(values, dtype=float)
     drawn = np.random.default_rng(seed).integers(len(numbers), size=(REPLICATES, len(numbers)))
-    exact = estimate(float(numbers.mean()), numbers[drawn].mean(axis=1), len(numbers))
+    exact = build_estimate(float(numbers.mean()), numbers[drawn].mean(axis=1), len(numbers))
     return Estimate(*(None if one is None else round(one, 3) for one in astuple(exact)))

@@ -106,7 +106,7 @@ def test_where_nothing_may_be_spent_nothing_is_written(tell):
     story.settle()
     assert story.is_silent(issue)
     asked = story.command(only, "/r4p propose")
-    assert "may spend on alternatives today is spent" in story.answer(only, asked)
+    assert "budget for alternatives is used up for today" in story.answer(only, asked)
     assert story.reactions(only, asked) == REFUSED
     assert "propose_patches" not in story.count_jobs()
 
@@ -119,7 +119,7 @@ def test_an_agent_that_may_not_pay_for_a_reply_ends_and_that_is_said(tell):
     story.settle()
     verdict = story.verdict(issue)
     assert (verdict.rows, verdict.alternatives) == ({only: "Correct"}, {})
-    assert "may spend on alternatives today is spent" in verdict.body
+    assert "budget for alternatives is used up for today" in verdict.body
 
 
 def test_a_reader_may_not_have_one_written(story):

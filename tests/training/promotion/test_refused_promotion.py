@@ -148,9 +148,7 @@ def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
     measured(run, tiny_adapters.BASE, rules=Rules(margin=1.0, least_issues=2))
     with transaction(database) as connection:
         registration.register_run(connection, run, tiny_adapters.BASE)
-    said = (
-        r"with weaker rules than the present ones \(margin 1.0 instead of 0.02, least_issues 2 instead"
-    )
+    said = r"with weaker rules than the present ones \(margin 1.0 instead of 0.02, least_issues 2 instead"
     for alias in Alias:
         with pytest.raises(NotPromoted, match=said) as refused:
             promotion.promote(database, servers, names[0], alias)

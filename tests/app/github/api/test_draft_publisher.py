@@ -43,7 +43,9 @@ class Desk:
     def new(self, **changes):
         url = build_endpoints(self.scene.standin.url).git(self.scene.repo.full_name)
         ours = self.drafts.find_installation(self.scene.repository)
-        commit = build_alternative_commit(Remote(url, self.drafts.token(ours)), "main", DIFF, "A1\n")
+        commit = build_alternative_commit(
+            Remote(url, self.drafts.token(ours)), "main", DIFF, "A1\n"
+        )
         draft = NewDraft(BRANCH, "main", commit, "Alternative A1", "Untested. For #1.")
         return replace(draft, **changes)
 

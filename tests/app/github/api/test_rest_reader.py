@@ -25,7 +25,8 @@ def test_each_role_is_a_right_and_rights_compare(scene, role):
 
 def test_a_stranger_to_github_may_nothing(scene):
     assert (
-        rest_reader.read_permission(scene.github, scene.repository, "nobody-here") is Permission.NONE
+        rest_reader.read_permission(scene.github, scene.repository, "nobody-here")
+        is Permission.NONE
     )
 
 
@@ -42,7 +43,9 @@ def test_an_installation_has_the_repositories_github_gives_it_a_token_for(scene)
     here, elsewhere = scene.repository.installation, RepositoryId(999_999)
     assert rest_reader.has_repository(scene.github, here, scene.repository.id)
     assert not rest_reader.has_repository(scene.github, here, elsewhere)
-    assert not rest_reader.has_repository(scene.github, InstallationId(999_999), scene.repository.id)
+    assert not rest_reader.has_repository(
+        scene.github, InstallationId(999_999), scene.repository.id
+    )
 
 
 def test_whether_a_repository_is_covered_is_asked_anew_each_time(server, github):

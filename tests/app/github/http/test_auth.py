@@ -82,7 +82,9 @@ def test_a_forgotten_token_is_fetched_anew(tokens):
 
 def test_many_who_ask_at_once_share_one_token(server, tokens):
     seen = []
-    threads = [threading.Thread(target=lambda: seen.append(tokens.get_token(READ))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: seen.append(tokens.get_token(READ))) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
