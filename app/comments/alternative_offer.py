@@ -10,7 +10,7 @@ from app.comments.phrases import (
     format_percent,
     join_names,
 )
-from app.comments.views import AlternativeView, VerdictView
+from app.comments.views import AlternativesStatus, AlternativeView, VerdictView
 from app.policy.alternative_policy import choose_best, format_alternative_id
 from app.values.quoting import fence_code, is_copyable, quote_phrase
 from model.domain import Verdict
@@ -112,3 +112,21 @@ def _fold(alternative: AlternativeView) -> str:
         "</details>",
     ]
     return "\n\n".join(blocks)
+
+
+def list_status(status: AlternativesStatus) -> str:
+    """List the alternatives, the running attempts, their cost and the last failure."""
+    names = (
+        join_names(map(format_alternative_id, status.alternatives))
+        if status.alternatives
+        else "none"
+    )
+    running = f", {status.running} in progress" if status.running else ""
+    spent, budget = status.spent, status.budget
+    lines = [
+        f"Alternatives by the bot: {names}{running}.",
+        f"Used today: {spent.tokens:,} of {budget.tokens:,} tokens, {spent.seconds:,.0f} of {budget.seconds:,} s.",
+    ]
+    if status.last_failure is not None:
+        lines.append(f"The last attempt failed: {REFUSALS[status.last_failure]}.")
+    return "\n".join(f"- {line}" for line in lines)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from app.comments.alternative_offer import describe_author
+from app.comments.alternative_offer import describe_author, list_status
 from app.comments.markers import format_refusal_marker, format_reply_marker
 from app.comments.notices import LINKS_NOTE, write_config_note
 from app.comments.phrases import (
@@ -22,7 +22,7 @@ from app.comments.phrases import (
     quote_line,
 )
 from app.comments.verdict_comment import write_headline
-from app.comments.views import AlternativesStatus, GroupProgress, GroupView, StatusView, VerdictView
+from app.comments.views import GroupProgress, GroupView, StatusView, VerdictView
 from app.jobs.waits import Waits
 from app.policy.alternative_policy import RefusalReason, format_alternative_id
 from app.policy.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
@@ -93,7 +93,7 @@ def write_status_reply(source: CommandSource, issue: IssueNumber, status: Status
         f"**#{issue}:** {_STAGES[status.stage]}{detail}{where}",
         _describe_wait(status.waits) if status.waits else "",
         _list_members(status.members),
-        _list_alternatives(status.alternatives) if status.alternatives else "",
+        list_status(status.alternatives) if status.alternatives else "",
         _list_left_out(status.left_out),
         "" if status.all_links_read else LINKS_NOTE,
         write_config_note(status.config_problem) if status.config_problem else "",
@@ -239,39 +239,17 @@ def _describe_wait(waits: Waits) -> str:
     return f"Waiting since {since}, {times} so far: {WAITS[waits.who]}."
 
 
-def _list_alternatives(status: AlternativesStatus) -> str:
-    """List the alternatives, the running attempts, their cost and the last failure."""
-    names = (
-        join_names(map(format_alternative_id, status.alternatives))
-        if status.alternatives
-        else "none"
-    )
-    running = f", {status.running} in progress" if status.running else ""
-    spent, budget = status.spent, status.budget
-    lines = [
-        f"Alternatives by the bot: {names}{running}.",
-        f"Used today: {spent.tokens:,} of {budget.tokens:,} tokens, {spent.seconds:,.0f} of {budget.seconds:,} s.",
-    ]
-    if status.last_failure is not None:
-        lines.append(f"The last attempt failed: {REFUSALS[status.last_failure]}.")
-    return "\n".join(f"- {line}" for line in lines)
-
-
 def _list_members(members: Sequence[Member]) -> str:
     if not members:
         return "No pull request is linked to this issue."
-    lines = [
-        f"- #{member.number} ({LINKS[member.strength]})" for member in members[:_LISTED_AT_MOST]
-    ]
+    lines = [f"- #{m.number} ({LINKS[m.strength]})" for m in members[:_LISTED_AT_MOST]]
     return "\n".join(["Compared here:", *lines, *_count_rest(members)])
 
 
 def _list_left_out(left_out: Sequence[LeftOutPull]) -> str:
     if not left_out:
         return ""
-    lines = [
-        f"- #{pull.number}: {quote_line(pull.reason, 300)}" for pull in left_out[:_LISTED_AT_MOST]
-    ]
+    lines = [f"- #{p.number}: {quote_line(p.reason, 300)}" for p in left_out[:_LISTED_AT_MOST]]
     return "\n".join(["Left out:", *lines, *_count_rest(left_out)])
 
 

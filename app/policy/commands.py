@@ -21,7 +21,6 @@ _READ_LIMIT = 4_096  # characters, because strangers could waste time with long 
 _LINE_LIMIT = 500
 _MAX_PULLS = 20
 _PULL = re.compile(r"(?:GH-|#)([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
-
 _ALTERNATIVE = re.compile(r"A([1-9][0-9]{0,2})", re.IGNORECASE | re.ASCII)
 
 
@@ -61,76 +60,60 @@ class CommandHelp:
 
     usage: str
     description: str
-    needs: Permission
     example: str
-    where: str
+    needs: Permission = Permission.WRITE
+    where: str = "issue or pull request"
 
-
-_ANYWHERE = "issue or pull request"
 
 REGISTRY: Mapping[Verb, CommandHelp] = {
     Verb.VERIFY: CommandHelp(
         usage="verify",
         description="Judge the open pull requests for this issue now.",
-        needs=Permission.WRITE,
         example="/r4p verify",
-        where=_ANYWHERE,
     ),
     Verb.STATUS: CommandHelp(
         usage="status",
         description="Show which pull requests the bot compares and how far the work is.",
         needs=Permission.NONE,
         example="/r4p status",
-        where=_ANYWHERE,
     ),
     Verb.EXPLAIN: CommandHelp(
         usage="explain [#N|A1]",
         description="Show the reasons for the verdict, for one patch or for all.",
         needs=Permission.NONE,
         example="/r4p explain #12",
-        where=_ANYWHERE,
     ),
     Verb.AGREE: CommandHelp(
         usage="agree [#N|A1]",
         description="Record that the verdict is right.",
-        needs=Permission.WRITE,
         example="/r4p agree #12",
-        where=_ANYWHERE,
     ),
     Verb.DISAGREE: CommandHelp(
         usage="disagree [#N|A1] <why>",
         description="Record that the verdict is wrong, and why.",
-        needs=Permission.WRITE,
         example="/r4p disagree #12 it breaks on an empty list",
-        where=_ANYWHERE,
     ),
     Verb.GROUP: CommandHelp(
         usage="group [add|remove #N …]",
         description="Show, add or remove the pull requests that the bot compares.",
-        needs=Permission.WRITE,
         example="/r4p group add #12 #15",
         where="issue",
     ),
     Verb.PROPOSE: CommandHelp(
         usage="propose",
         description="Let an agent of the bot write a patch and judge it beside the pull requests.",
-        needs=Permission.WRITE,
         example="/r4p propose",
-        where=_ANYWHERE,
     ),
     Verb.OPEN: CommandHelp(
         usage="open A1",
         description="Open a patch of the bot as a draft pull request, if the settings allow it.",
-        needs=Permission.WRITE,
         example="/r4p open A1",
-        where=_ANYWHERE,
     ),
     Verb.HELP: CommandHelp(
         usage="help",
         description="List these commands.",
         needs=Permission.NONE,
         example="/r4p help",
-        where=_ANYWHERE,
     ),
 }
 
@@ -193,8 +176,7 @@ def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...
     start = _start(mention)
     commands: list[Command | Unknown] = []
     for line in list_paragraph_lines(_read(body)):
-        match = start.match(line)
-        if match is None:
+        if (match := start.match(line)) is None:
             continue
         written = line.strip()[:_LINE_LIMIT]
         if len(commands) == MAX_COMMANDS:
