@@ -1,11 +1,11 @@
-"""How an attempt may end other than by being done.
+"""How an attempt may end other than by success.
 
-Postponed      somebody else was not ready; the attempt is not counted
-GiveUp         another attempt would end the same way: dead at once
-model.errors.Superseded    newer work made this pointless; quiet
-app.db.store.queue.jobs.Fenced   the job belongs to another worker; quiet
+Postponed               something was not ready; the attempt does not count
+GiveUp                  a retry cannot help: dead at once
+model.errors.Cancelled  newer work made the job pointless; quiet
+Fenced (store.queue)    the job belongs to another worker; quiet
 
-Anything else is counted, logged with its trace and tried again, up to the limit of attempts.
+Any other exception counts, is logged with its trace and retried, up to the limit of attempts.
 """
 
 

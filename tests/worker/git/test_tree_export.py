@@ -152,18 +152,18 @@ def test_a_size_that_is_only_claimed_costs_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"no tar", b"\xff" * 2_000, tar_of(member("x", data=b"y" * 5_000))[:2_000]],
+    [b"", b"not a tar", b"\xff" * 2_000, tar_of(member("x", data=b"y" * 5_000))[:2_000]],
     ids=["empty", "text", "noise", "cut off"],
 )
 def test_what_is_no_tar_is_said(tmp_path, data):
-    with pytest.raises(GitError, match="no tar"):
+    with pytest.raises(GitError, match="not a tar"):
         unpack(io.BytesIO(data), tmp_path, ExportLimits())
 
 
 def test_headers_upon_headers_end_as_an_error(tmp_path):
     long, _ = member("./@LongLink", b"L", data=b"x" * 512)
     chain = (long.tobuf(tarfile.GNU_FORMAT) + b"x" * 512) * 5_000
-    with pytest.raises(GitError, match="no tar"):
+    with pytest.raises(GitError, match="not a tar"):
         unpack(io.BytesIO(chain), tmp_path, ExportLimits())
 
 

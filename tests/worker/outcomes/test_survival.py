@@ -127,7 +127,7 @@ def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
 
 def test_names_that_are_none_are_refused(checkouts):
     pull = MergedPull(PullNumber(5), CommitSha("x"), CommitSha("HEAD:y"), CommitSha("z"))
-    with pytest.raises(GitError, match="full name"):
+    with pytest.raises(GitError, match="full commit id"):
         measure_survival(checkouts, REPOSITORY, None, pull, "main")
     with pytest.raises(GitError, match="branch name"):
         measure_survival(checkouts, REPOSITORY, None, pull, "a..b")
