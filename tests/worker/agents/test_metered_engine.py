@@ -141,7 +141,7 @@ class Eager:
     def __init__(self):
         self.heard, self.said, self.asking = [], [], None
 
-    def say(self, raw):
+    def send(self, raw):
         self.heard.append(raw)
         if len(self.heard) < 3:
             try:

@@ -49,7 +49,7 @@ def test_a_tree_comes_as_it_was_committed(upstream, git, exports):
         assert (export.files, export.bytes, export.left_out) == (4, 22, ())
         assert modes == {"run": True, "a.py": False}
         with Workspace.open(export.directory) as workspace:
-            assert workspace.paths() == ("a.py", "deep/er/b.txt", "run", "ü b")
+            assert workspace.list_paths() == ("a.py", "deep/er/b.txt", "run", "ü b")
 
 
 def test_the_trees_own_attributes_change_nothing(upstream, git, exports):
@@ -218,8 +218,8 @@ CRASHES = """
 import os, sys, time
 from pathlib import Path
 from tests.builders.tars import files_in, member, tar_of
-from worker.git.tree_export import Exports
-with Exports(Path(sys.argv[1])).room() as room:
+from worker.git.tree_export import TreeExporter
+with TreeExporter(Path(sys.argv[1])).create_folder() as room:
     (room / "left").write_text("x")
     print(room, flush=True)
     time.sleep(600)
