@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.architecture.test_house import MODULES, named
+from tests.architecture.source import MODULES, relative
 
 AGENT = "-I, in a sandbox"
 READER = "-I, beside an empty environment"
@@ -18,12 +18,12 @@ RUNS_MODULES = {
 }
 """Files that write `-m` themselves, and how each keeps the folder out."""
 NAMES_PYTHON = {
-    "app/settings/environment.py": "python(), which asks below",
+    "app/settings/environment.py": "get_interpreter(), which the next table counts",
     "model/codegraph/reader_pool.py": READER,
     "model/interpreter.py": ITSELF,
 }
 ASKS_FOR_PYTHON = {"app/operator/processes.py": 2, "app/sandbox.py": 3}
-"""Files that call `python()`, and how often: for the interpreter's path, or with -I."""
+"""Files that call `get_interpreter()`, and how often: for the interpreter's path, or with -I."""
 
 
 def uses(path):
@@ -35,15 +35,15 @@ def is_python_named(node):
 
 
 def is_python_asked_for(node):
-    return isinstance(node, ast.Call) and ast.unparse(node) == "python()"
+    return isinstance(node, ast.Call) and ast.unparse(node) == "get_interpreter()"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
+@pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_a_module_is_run_by_one_function(path):
     nodes = uses(path)
     writes = any(isinstance(node, ast.Constant) and node.value == "-m" for node in nodes)
-    assert writes == (named(path) in RUNS_MODULES), "use model.interpreter.module_command"
+    assert writes == (relative(path) in RUNS_MODULES), "use model.interpreter.module_command"
     names = any(map(is_python_named, nodes))
-    assert names == (named(path) in NAMES_PYTHON), "use model.interpreter.module_command"
+    assert names == (relative(path) in NAMES_PYTHON), "use model.interpreter.module_command"
     calls = sum(map(is_python_asked_for, nodes))
-    assert calls == ASKS_FOR_PYTHON.get(named(path), 0), "use model.interpreter.module_command"
+    assert calls == ASKS_FOR_PYTHON.get(relative(path), 0), "use model.interpreter.module_command"
