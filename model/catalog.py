@@ -104,7 +104,7 @@ GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
 def load_consensus(edited_lines: int = 0) -> Verifier:
     """Build the verifier that needs no language model. This call loads numpy and the shipped consensus model.
 
-    The verifier does not judge patches that edit fewer than `count_edited_lines` lines.
+    The verifier does not judge patches that edit fewer than `edited_lines` lines.
     """
     from model.verifiers import consensus as verifiers
 
@@ -132,7 +132,7 @@ def parse_verifier_name(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class VotingChoice:
-    """Options of voting. A verifier that does not vote uses `count_edited_lines` only."""
+    """The voting options for a verifier. A verifier that does not vote uses `edited_lines` only."""
 
     stop_early: bool = False
     """Skip votes that can no longer change a verdict."""

@@ -76,7 +76,7 @@ class VoteCount:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One reply of the engine about one part of the group. The whole reply is kept for explanations and training."""
+    """One reply of the engine about one seating. The whole reply is kept for explanations and training."""
 
     seed: int
     seats: tuple[PatchId | None, ...]

@@ -10,11 +10,14 @@ class EngineError(ModelError):
 
 
 class EngineDown(EngineError):
-    """The engine cannot be reached, or cannot serve the request. Retry later."""
+    """The engine cannot be reached, or cannot serve any request. A retry can help, except for BadEngine."""
 
 
 class BadEngine(EngineDown):
-    """The settings of an engine cannot work. The message names the setting and the fix; a retry does not help."""
+    """The engine can never work with its settings, so a retry does not help.
+
+    The message names the setting and the fix.
+    """
 
 
 class NoTools(EngineError):
@@ -26,7 +29,7 @@ class EngineTimeout(EngineError):
 
 
 class UnreadableAnswer(ModelError):
-    """The reply names no readable set of patches."""
+    """A reply of the engine names no readable set of patches."""
 
 
 class MalformedEdit(ModelError):
@@ -50,7 +53,7 @@ class BadGroups(ModelError):
 
 
 class BadRun(ModelError):
-    """A run file cannot be read or written. The message names the file."""
+    """A run file with judged groups cannot be read or written. The message names the file."""
 
 
 class UnknownVerifier(ModelError):
@@ -66,7 +69,10 @@ class BadAdapter(ModelError):
 
 
 class BadArtefact(ModelError):
-    """A trained file has a format that this version does not read. The message says how to write the file again."""
+    """A file of trained parameters has a format that this version does not read.
+
+    The message says how to write the file again.
+    """
 
 
 class BadTrajectory(ModelError):
@@ -82,15 +88,15 @@ class UnknownAgent(ModelError):
 
 
 class WorkspaceError(ModelError):
-    """A tree of code refuses an operation. The message names the path and the fix."""
+    """An operation on the files of a workspace is refused. The message names the path and the fix."""
 
 
 class PathRefused(WorkspaceError):
-    """The path leaves the tree, names git's own files, or leads through or to something that is not a plain file."""
+    """A path leaves the tree, names git's own files, or leads through or to something that is not a plain file."""
 
 
 class NoSuchFile(WorkspaceError):
-    """No file exists at this path. The operation changed nothing."""
+    """A workspace has no file at this path. The operation changed nothing."""
 
 
 class TooBig(WorkspaceError):
@@ -118,8 +124,8 @@ class NoReader(NoCodeGraph):
 
 
 class WeightsUnavailable(ModelError):
-    """No source has a file with the pinned hash. The message lists the sources."""
+    """No source has a model's weights file with the pinned hash. The message lists the sources."""
 
 
 class Cancelled(ModelError):
-    """Newer work replaced this work, so it stops without a result."""
+    """A verifier stopped without a result, because newer work replaced this work."""

@@ -62,7 +62,7 @@ def to_json(
     verifier: str | None = None,
     calibration: Calibration | None = None,
 ) -> dict[str, Json]:
-    """Convert a verdict to the document, as plain JSON values. Seconds are rounded to milliseconds.
+    """Convert the verdict on a group to an `r4p.verdict/1` document. Seconds are rounded to milliseconds.
 
     `verifier` is the name of the judge's verifier. `calibration` describes the calibrator of the probabilities.
     """
@@ -136,7 +136,10 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
 
 
 def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
-    """Read the patches of a document that `to_json` wrote. Raises KeyError or ValueError for another document."""
+    """Read the verdict on each patch from an `r4p.verdict/1` document.
+
+    Raises KeyError or ValueError for another document.
+    """
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r} is not {SCHEMA}")
     return tuple(

@@ -28,7 +28,10 @@ _NUMBER_TYPES = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<
 
 
 def hash_adapter(directory: Path) -> str:
-    """Return the SHA-256 of both files' bytes, in order. Raises BadAdapter."""
+    """Return the SHA-256 of a LoRA adapter: the bytes of its config and its weights, in the order of FILES.
+
+    Raises BadAdapter.
+    """
     digest = hashlib.sha256()
     for name in FILES:
         digest.update(_read_bytes(directory / name))
@@ -36,7 +39,7 @@ def hash_adapter(directory: Path) -> str:
 
 
 def sort_config(directory: Path) -> None:
-    """Sort the lists of the adapter's config, so that equal settings give equal bytes.
+    """Sort the lists in a LoRA adapter's config file, so that equal settings give equal bytes.
 
     PEFT writes the names of modules in an order that differs from process to process.
     """
@@ -66,7 +69,7 @@ def build_run_adapter_name(run: Path, sha256: str) -> str:
 
 
 def read_probe(path: Path) -> Probe:
-    """Read the probe that the trainer measured. Raises BadAdapter."""
+    """Read the file of reference log-probabilities that the trainer measured with an adapter. Raises BadAdapter."""
     try:
         return adapter_probe.parse_probe(_read_bytes(path).decode())
     except (ValueError, TypeError) as error:
@@ -84,7 +87,7 @@ def find_objections(directory: Path) -> tuple[str, ...]:
 
 
 def find_config_objections(config: Mapping[str, Any]) -> Iterator[str]:
-    """List the settings of PEFT that vLLM refuses or ignores."""
+    """List the settings in an adapter's PEFT config that vLLM refuses or ignores."""
     if config.get("peft_type") != "LORA":
         yield f"peft_type is {config.get('peft_type')!r}; LORA can be served"
     if config.get("bias", "none") != "none":

@@ -45,7 +45,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The trainer's measurement of its adapter."""
+    """The trainer's log-probabilities of a few passages, with and without its adapter, to compare a server with."""
 
     adapter: str
     """SHA-256 of the adapter's two files."""
@@ -55,7 +55,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class ServedLogprobs:
-    """A server's log-probabilities of the same continuations, one row per passage."""
+    """A server's log-probabilities of the continuations in a `Probe`, one row per passage."""
 
     base: tuple[tuple[float, ...], ...]
     base_again: tuple[tuple[float, ...], ...]
@@ -65,7 +65,7 @@ class ServedLogprobs:
 
 @dataclass(frozen=True, slots=True)
 class ProbeComparison:
-    """The differences between server and trainer."""
+    """How a server's log-probabilities differ from those that the trainer measured with the same adapter."""
 
     tokens: int
     mean_distance: float
@@ -81,7 +81,7 @@ class ProbeComparison:
 
 
 def parse_probe(text: str) -> Probe:
-    """Read a probe from the JSON of its `asdict`. Raises ValueError or TypeError that name the problem."""
+    """Read an adapter's `Probe` from the JSON of its `asdict`. Raises ValueError or TypeError that name the problem."""
     probe = typed_json.read(Probe, json.loads(text))
     if probe.schema != SCHEMA:
         raise ValueError(f"its schema is {probe.schema}; this version reads {SCHEMA}")
@@ -89,7 +89,10 @@ def parse_probe(text: str) -> Probe:
 
 
 def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
-    """Compare a server's answers with the probe. Raises ValueError when the server answered other tokens."""
+    """Compare a server's log-probabilities with the trainer's.
+
+    Raises ValueError when the server answered other tokens.
+    """
     before = _flatten(passage.base for passage in probe.passages)
     after = _flatten(passage.adapted for passage in probe.passages)
     plain, again, adapted = map(_flatten, (served.base, served.base_again, served.adapted))

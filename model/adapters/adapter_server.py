@@ -31,7 +31,7 @@ _ERRORS = dict.fromkeys((400, 409, 422), EngineError) | {500: _ServerFault}
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One server at its own address. A load balancer's address would reach only one of several servers."""
+    """One vLLM server at its own address. A load balancer's address would reach only one of several servers."""
 
     url: str
     api_key: str | None = field(default=None, repr=False)
@@ -126,8 +126,9 @@ def unload_adapter(replica: Replica, name: str) -> None:
 
 
 def unload_unused(replica: Replica, unused: Iterable[NamedAdapter]) -> tuple[str, ...]:
-    """Unload those adapters that the server loaded from their folders, and return their names. Raises like
-    `unload_adapter`.
+    """Unload unused adapters from one vLLM server, and return the names of those that it had.
+
+    An adapter that the server loaded from another folder stays. Raises like `unload_adapter`.
     """
     cards = _fetch_models(replica)
     names = [

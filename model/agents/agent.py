@@ -26,9 +26,9 @@ class Agent(Protocol):
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = ...,
     ) -> Attempt:
-        """Make one attempt on a private view of the tree.
+        """Make one attempt to write a patch for an issue, on a private view of the tree.
 
-        A failing engine ends the attempt with a stop reason; it raises nothing. `on_step` receives each finished
-        step. An exception from `on_step` ends the attempt.
+        A failing engine ends the attempt with a stop reason; it raises nothing. `on_step` receives each
+        finished step. An exception from `on_step` ends the attempt.
         """
         ...

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from model.errors import UnknownAgent
 from model.protocols import Engine
 
-if TYPE_CHECKING:  # the tools come along, with every parser
+if TYPE_CHECKING:  # the import also loads the tools and every parser
     from model.agents.agent import Agent
     from model.agents.trajectories.trajectory import AttemptLimits
 

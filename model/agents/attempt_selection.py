@@ -9,7 +9,7 @@ from model.voting.selection import fingerprint_edit
 
 @dataclass(frozen=True, slots=True)
 class AttemptSelection:
-    """The chosen attempt, counted from 0 (None: no attempt has a patch), and the reason in words."""
+    """The choice among several attempts: the index from 0 (None: no attempt has a patch), and the reason in words."""
 
     index: int | None
     why: str

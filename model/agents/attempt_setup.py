@@ -47,7 +47,7 @@ def open_tool_contexts(
 
 
 def compute_tree_digest(blobs: Mapping[str, str]) -> str:
-    """Compute the digest of a tree: SHA-256 over its paths and git blob hashes, as 64 hex digits.
+    """Compute the digest of a source tree: SHA-256 over its paths and git blob hashes, as 64 hex digits.
 
     A file that no parser reads has an empty hash, so only its path counts.
     """
@@ -62,7 +62,7 @@ def _hash_files(root: Path, read: Callable[[str], bytes]) -> dict[str, str]:
     """
     surveyed = survey(root, may_be_bare=False).blobs
     named = {path: blob for path, blob in surveyed.items() if explain_refusal(path) is None}
-    if not (root / ".git").exists():  # then the survey read the disk itself, just now
+    if not (root / ".git").exists():  # then `blobs` was read from the disk just now
         return named
     hashes = {}
     for path, committed in named.items():

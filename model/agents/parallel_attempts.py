@@ -18,7 +18,10 @@ MAX_PARALLEL = 8
 
 @dataclass(frozen=True, slots=True)
 class AttemptCallbacks:
-    """Functions that several threads call with progress. An exception from them ends all attempts."""
+    """Functions that receive the progress of parallel attempts, from several threads.
+
+    An exception ends all attempts.
+    """
 
     on_step: Callable[[int, Step], None] = lambda _at, _step: None
     """Receives the attempt's index, counted from 0, and the finished step."""
@@ -37,9 +40,10 @@ def run_attempts(
     guidance: Guidance | None = None,
     callbacks: AttemptCallbacks = _NOBODY,
 ) -> tuple[Attempt, ...]:
-    """Run one attempt per seed, each in a tool context of its own, and return them in the order of the seeds.
+    """Run an agent's attempts at an issue in parallel, one per seed, and return them in the order of the seeds.
 
-    There is at least one seed. KeyboardInterrupt does not wait for replies that are still being sampled.
+    There is at least one seed, and each attempt has its own tool context. KeyboardInterrupt does not wait for
+    replies that are still being sampled.
     """
     over = threading.Event()
 
@@ -72,5 +76,5 @@ def run_attempts(
         over.set()
         pool.shutdown(wait=waits, cancel_futures=True)
     for future in done:
-        future.result()  # raises what the first one raised, not what it made of the others
+        future.result()  # raises the first failure, not the failures that it caused in other threads
     return tuple(future.result() for future in futures)

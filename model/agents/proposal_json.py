@@ -16,7 +16,10 @@ SCHEMA = "r4p.proposal/1"
 
 
 def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dict[str, Json]:
-    """Convert attempts to the document's JSON values. All attempts (at least one) share an agent and an engine."""
+    """Convert an agent's attempts at an issue to the JSON values of an `r4p.proposal/1` document.
+
+    All attempts (at least one) share an agent and an engine.
+    """
     patches = [attempt.patch for attempt in attempts]
     selection = choose_attempt(patches)
     first = attempts[0].trajectory

@@ -14,7 +14,7 @@ from model.protocols import Completion, Request
 
 
 class ReplayEngine:
-    """Engine that repeats the replies, token counts and failure of a recorded conversation."""
+    """Engine that repeats the replies, token counts and failure of a recorded Mini-SE conversation."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         steps = trajectory.steps
@@ -50,7 +50,7 @@ class ReplayEngine:
 
 
 class SampleReplayEngine:
-    """Engine that repeats the replies, token counts and failures of a recorded pipeline."""
+    """Engine that repeats the replies, token counts and failures of a recorded attempt of Agentless Mini."""
 
     def __init__(self, trajectory: Trajectory, counts: Iterable[int]) -> None:
         self.name, self.model = trajectory.engine.name, trajectory.engine.model

@@ -32,7 +32,7 @@ _EDGE = 0.01
 
 
 class CalibrationMethod(StrEnum):
-    """How the logit becomes a probability."""
+    """How a calibrator turns the logit of its regression into a probability."""
 
     PLATT = "platt"
     ISOTONIC = "isotonic"
@@ -66,7 +66,10 @@ MONOTONE = ("votes", "consensus")
 
 
 def build_features(evidence: Evidence) -> dict[str, float]:
-    """Compute every feature; a missing belief gives 0, and few votes pull the vote share towards one half."""
+    """Compute a calibrator's features from the evidence about a patch.
+
+    A missing belief gives 0, and few votes pull the vote share towards one half.
+    """
     return {
         "votes": _logit(_shrink(evidence.score, evidence.valid)),
         "valid": evidence.valid_share or 0.0,
@@ -91,7 +94,10 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """A fitted calibrator. Raises ValueError for values that could reverse an order."""
+    """A fitted model that turns the evidence about a patch into the probability that the patch is correct.
+
+    Raises ValueError for parameters with which more support could lower the probability.
+    """
 
     fitted_at: str
     """ISO 8601, UTC."""

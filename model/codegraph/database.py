@@ -47,7 +47,7 @@ BlobKey = tuple[str, str]
 
 
 class IndexedBlob(NamedTuple):
-    """What the index stores about one blob."""
+    """What the code graph's index stores about one file content (a git blob), beside its definitions."""
 
     id: int
     size: int
@@ -59,7 +59,10 @@ class IndexedBlob(NamedTuple):
 
 
 class Database:
-    """An open index file. Threads may share it. Every method raises NoIndex."""
+    """An open SQLite file that stores the definitions of source files by the hash of their content.
+
+    Threads may share it. Every method raises NoIndex.
+    """
 
     def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
         self._file = file
@@ -86,7 +89,10 @@ class Database:
                 return _select_blobs(connection, hashes)
 
     def store(self, readings: Iterable[tuple[BlobKey, FileDefinitions]]) -> None:
-        """Store blobs with their definitions in one transaction. Blobs that are stored already are skipped."""
+        """Store file contents with their definitions in one transaction.
+
+        Contents that are stored already are skipped.
+        """
         today = _get_today()
         with self._use_connection() as connection, _begin_transaction(connection):
             for key, reading in readings:
@@ -134,9 +140,9 @@ class Database:
             ).fetchall()
 
     def list_names(self, blobs: Iterable[int]) -> list[tuple[str, str]]:
-        """Return every pair of construct and name in these blobs, sorted."""
+        """Return every pair of kind and name of the definitions in these blobs, sorted."""
         with self._use_connection() as connection:
-            # most of an index of many trees is not asked for: one pass over the table, and nothing of it is handed up
+            # the table also holds other trees: SQLite scans it once, and their rows never reach Python
             pairs: list[tuple[str, str]] = connection.execute(
                 "select distinct construct, name from entities not indexed"
                 " where blob in (select value from json_each(?))",
@@ -154,7 +160,7 @@ class Database:
 
 
 def open_database(file: Path) -> Database:
-    """Open the index in a file, and create it when it is missing. Raises NoIndex."""
+    """Open the code graph's index in a file, and create it when it is missing. Raises NoIndex."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(
@@ -179,7 +185,7 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     if _has_schema(connection):
         return
     with _begin_transaction(connection):
-        if _has_schema(connection):  # by another process, just now
+        if _has_schema(connection):  # another process has created it just now
             return
         (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
         if tables:
@@ -207,7 +213,7 @@ def _select_blobs(connection: sqlite3.Connection, hashes: str) -> dict[BlobKey, 
 
 @contextmanager
 def _begin_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    with connection:  # commits, or takes back what was begun
+    with connection:  # commits, or rolls back after an exception
         connection.execute("begin immediate")
         yield
 

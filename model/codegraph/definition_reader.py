@@ -22,7 +22,7 @@ _SIGNATURE: Final = 400
 
 
 class DefinitionRow(NamedTuple):
-    """A definition as the index stores it."""
+    """A class, function or method as the code graph's index stores it."""
 
     construct: str
     scope: str
@@ -35,7 +35,7 @@ class DefinitionRow(NamedTuple):
 
 
 class FileDefinitions(NamedTuple):
-    """The definitions of a file, whether its syntax is broken, and why it was left out."""
+    """The definitions found in a source file, whether its syntax is broken, and why it was left out."""
 
     rows: list[DefinitionRow]
     broken: bool = False
@@ -71,7 +71,7 @@ _CLASS, _METHOD, _FUNCTION = (
 
 
 def explain_unreadable(content: bytes) -> str | None:
-    """Return why a file is not read; None when it can be read."""
+    """Return why a source file is not parsed; None when it can be parsed."""
     if len(content) > FILE_BYTES:
         return describe_size(len(content))
     if b"\0" in content:
@@ -80,12 +80,12 @@ def explain_unreadable(content: bytes) -> str | None:
 
 
 def describe_size(size: int) -> str:
-    """Describe a file that is too large."""
+    """Write for a message that a source file is too large."""
     return f"{size:,} bytes, more than {FILE_BYTES:,}"
 
 
 def read_definitions(language: str, content: bytes) -> FileDefinitions:
-    """Read the definitions of a file whose grammar is installed."""
+    """Parse a source file and return its definitions. The grammar of its language must be installed."""
     if reason := explain_unreadable(content):
         return FileDefinitions([], reason=reason, size=len(content))
     root = create_parser(language).parse(content).root_node
@@ -94,7 +94,7 @@ def read_definitions(language: str, content: bytes) -> FileDefinitions:
 
 
 def is_broken(language: str, root: Node, content: bytes) -> bool:
-    """Return whether the syntax is broken. For Python, its own parser confirms an error of tree-sitter."""
+    """Return whether a parsed file has broken syntax. For Python, its own parser confirms an error of tree-sitter."""
     return root.has_error and not (language == "python" and is_valid_python(content))
 
 

@@ -19,7 +19,10 @@ _KINDS: Final = {
 
 
 class DefinitionSpan(NamedTuple):
-    """One match of the query. The tuple sorts by place, then outer before inner, then the more specific match."""
+    """The span of one definition, as the search in a parsed file finds it.
+
+    The tuple sorts by place, then outer before inner, then the more specific match.
+    """
 
     start: int
     negated_end: int
@@ -36,7 +39,7 @@ class DefinitionSpan(NamedTuple):
 
 
 def find_spans(language: str, root: Node, content: bytes) -> list[DefinitionSpan]:
-    """Find all definition spans of a parsed file, in order."""
+    """Find the spans of all definitions in a parsed source file, in order."""
     if language == "python":
         return sorted(_find_python_spans(root, content))
     matches = QueryCursor(load_query(language)).matches(root)
@@ -52,7 +55,7 @@ def _find_python_spans(root: Node, content: bytes) -> Iterator[DefinitionSpan]:
         node = token.parent if token and token.type in {"class", "def"} else None
         name = node.child_by_field_name("name") if node else None
         if node is None or name is None or node.type not in _PYTHON_KINDS:
-            continue  # in a comment, a string, or what can't be parsed
+            continue  # the keyword stands in a comment, a string or unparsable code
         if (around := node.parent) and around.type == "decorated_definition":
             yield _place_span(around, number, "outer", "", "")
         yield _place_span(node, number, _PYTHON_KINDS[node.type], _decode(name, content), "")

@@ -14,7 +14,10 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One definition. Its range starts at its decorators; lines count from 1 and both ends are included."""
+    """A class, function or method of a source tree.
+
+    Its range starts at its decorators; lines count from 1 and both ends are included.
+    """
 
     construct: EntityKind
     name: str
@@ -32,7 +35,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that was left out, and the reason."""
+    """A source file that the code graph left out, and the reason."""
 
     path: str
     reason: str
@@ -40,7 +43,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """Statistics of one indexing."""
+    """Counts, time and problems of indexing one source tree."""
 
     files: int
     """Files in a supported language, including those left out."""

@@ -41,7 +41,7 @@ class _ReportBuilder:
 
 
 class Index:
-    """An open index. Threads may share it; each process opens its own."""
+    """An open index of source trees, which builds snapshots. Threads may share it; each process opens its own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -127,7 +127,7 @@ class Index:
 
 
 def open_index(database: Path) -> Index:
-    """Open the index in a file, and create it when it is missing. Raises NoIndex."""
+    """Open the index of source trees in a file, and create it when it is missing. Raises NoIndex."""
     return Index(open_database(database))
 
 

@@ -11,12 +11,15 @@ from tree_sitter import Language, Parser, Query
 from model.codegraph import tag_queries
 
 _RULES: Final = 3
-"""Raise it when queries, ranges, signatures or the meaning of "broken" change. Then all files are read again."""
+"""Version of the rules by which definitions are found.
+
+Raise it when queries, ranges, signatures or the meaning of "broken" change. Then all files are read again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A language with its grammar package and its query for definitions."""
+    """A programming language with its tree-sitter grammar package and its query for definitions."""
 
     language: str
     package: str
@@ -30,6 +33,7 @@ class Grammar:
 
 
 _PYTHON = Grammar("python", "tree-sitter-python", tags="")
+"""Without a query: `definition_spans` finds Python's definitions by their keywords."""
 _JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tag_queries.JAVASCRIPT)
 _TYPESCRIPT = "tree-sitter-typescript"
 _CPP = Grammar("cpp", "tree-sitter-cpp", tag_queries.CPP)
@@ -62,7 +66,10 @@ def detect_language(path: str) -> str | None:
 
 @cache
 def get_edition(language: str) -> str | None:
-    """Return what a result depends on beside the content; None when the grammar is not installed."""
+    """Return the version of the parsing of a language; None when its grammar is not installed.
+
+    The definitions found in a file depend on its content and on this version, so the index stores them under both.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     grammar = _BY_NAME[language]
@@ -74,23 +81,23 @@ def get_edition(language: str) -> str | None:
 
 
 def list_languages() -> list[str]:
-    """Return all supported languages."""
+    """Return all programming languages that the code graph can parse."""
     return sorted(_BY_NAME)
 
 
 def describe_missing_grammar(language: str) -> str:
-    """Describe which package to install for a missing grammar."""
+    """Describe for a message which package to install for the grammar of a language."""
     return f"no grammar for {language}: pip install {_BY_NAME[language].package}"
 
 
 def create_parser(language: str) -> Parser:
-    """Create a parser for one thread. Raises ImportError when the grammar is not installed."""
+    """Create a tree-sitter parser for one thread. Raises ImportError when the language's grammar is not installed."""
     return Parser(_load_language(language))
 
 
 @cache
 def load_query(language: str) -> Query:
-    """Load the language's query for definitions. Raises ImportError."""
+    """Load the tree-sitter query that finds a language's definitions. Raises ImportError."""
     return Query(_load_language(language), _BY_NAME[language].tags)
 
 

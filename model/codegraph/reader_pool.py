@@ -47,14 +47,14 @@ _SMALL_TOGETHER: Final = 4 * _SMALL
 
 
 class ReadRequest(NamedTuple):
-    """A file to read."""
+    """A source file to parse: its language and its path."""
 
     language: str
     path: str
 
 
 class UnreadableFile(Exception):
-    """The content of a file is not available; the message says why."""
+    """The content of a source file is not available; the message says why."""
 
 
 LoadContent = Callable[[str], bytes]
@@ -64,7 +64,10 @@ LoadContent = Callable[[str], bytes]
 def read_all(
     wanted: Sequence[ReadRequest], load: LoadContent, seconds: float
 ) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
-    """Yield every file with its definitions, or with the reason why it was left out. Raises NoReader."""
+    """Yield each requested source file with its definitions, or with the reason why it was left out.
+
+    Raises NoReader.
+    """
     left = list(wanted)
     if len(wanted) <= _FEW:
         left = []
@@ -112,7 +115,7 @@ class _Process:
             pass_fds=[child_socket.fileno()],
             env={},
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # whoever interrupts us at a terminal does not interrupt it
+            start_new_session=True,  # Ctrl-C in our terminal does not reach it
         )
         child_socket.close()
 

@@ -23,10 +23,10 @@ _MEMORY = 1024**3
 
 
 def main(descriptor: int) -> None:
-    """Read batches until the parent closes the socket."""
+    """Parse batches of source files from a socket until the parent closes it."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    gc.disable()  # nothing that is made here refers to itself
+    gc.disable()  # no object here refers to itself, so counting references frees everything
     with Connection(descriptor) as asker, suppress(EOFError, ConnectionError, MemoryError):
         asker.send_bytes(READY)
         while True:

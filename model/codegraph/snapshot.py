@@ -14,7 +14,7 @@ _LIKENESS: Final = 60
 
 
 class Snapshot:
-    """One tree of an open index, valid for `database.KEPT_DAYS` days. Threads may share it."""
+    """One source tree in an open index, valid for `database.KEPT_DAYS` days. Threads may share it."""
 
     def __init__(
         self, database: Database, blobs: Mapping[int, Sequence[str]], paths: tuple[str, ...]
@@ -24,7 +24,7 @@ class Snapshot:
         self._paths = paths
 
     def find(self, construct: EntityKind, name: str) -> tuple[Entity, ...]:
-        """Return all entities of that simple name, by path and line. Raises NoIndex."""
+        """Return all definitions of that kind and simple name, by path and line. Raises NoIndex."""
         rows = self._database.find_entities(construct.value, name, self._blobs)
         entities = [
             Entity(construct, own, f"{scope}.{own}" if scope else own, path, *place)

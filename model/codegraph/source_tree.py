@@ -31,7 +31,7 @@ _UNREADABLE_NAME: Final = "its name is not UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
-    """The regular files of a tree."""
+    """The regular files of a directory or of a commit, with their git blob hashes."""
 
     blobs: dict[str, str]
     """Path to git blob hash; the hash is empty for files that no parser reads."""
@@ -95,7 +95,7 @@ def _list_parents(path: str) -> Iterator[str]:
 
 
 def hash_blob(content: bytes) -> str:
-    """Compute git's blob hash of a content."""
+    """Compute git's blob hash of a file's content."""
     header = f"blob {len(content)}\0".encode()
     return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
 

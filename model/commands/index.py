@@ -59,7 +59,7 @@ def index(
 
 
 def locate_index(directory: Path) -> Path:
-    """Return the index file of a directory."""
+    """Return where `r4p index` keeps the code graph of a directory by default."""
     name = hashlib.sha256(bytes(directory.resolve())).hexdigest()[:16]
     return Path.home() / ".cache" / "r4p" / "index" / f"{name}.sqlite"
 

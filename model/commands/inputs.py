@@ -16,7 +16,7 @@ STDIN = Path("-")
 
 
 class BadInput(Exception):
-    """An input file is unusable. The message names the file and the fix."""
+    """An input file of `r4p verify` is unusable. The message names the file and the fix."""
 
 
 def read_issue(path: Path) -> Issue:

@@ -6,7 +6,7 @@ from model.errors import BadEngine
 
 
 def read_key(path: Path) -> str:
-    """Return the key without its line end. Raises BadEngine, whose message never contains the key."""
+    """Read a model server's API key from a file, without its line end. Raises BadEngine, never with the key in it."""
     try:
         key = path.read_text(encoding="ascii").strip()
     except OSError as error:

@@ -15,14 +15,17 @@ from model.engines.weights import ModelFile, lock_directory
 
 
 def locate_copy(model: ModelFile, cache: Path) -> Path:
-    """Return the copy's directory, which may not exist yet. Its name contains the hash of the source file."""
+    """Return the directory of a model's bf16 copy, which may not exist yet.
+
+    Its name contains the source file's hash.
+    """
     return cache / f"{model.name}-{model.sha256[:12]}-bf16"
 
 
 def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
-    """Return the directory of the bf16 copy with its tokenizer. Creating it takes about half a minute.
+    """Return the directory of a model's bf16 copy with its tokenizer, and create it when it is missing.
 
-    A rename makes the directory appear complete or not at all.
+    Creating it takes about half a minute. A rename makes the directory appear complete or not at all.
     """
     target = locate_copy(model, cache)
     with lock_directory(cache):
@@ -32,7 +35,7 @@ def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
             transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             copy = Path(scratch) / "copy"
             tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-            # the bar of a library that can't be told not to draw one
+            # hides a progress bar that has no option to turn it off
             with redirect_stderr(StringIO()):
                 weights = transformers.AutoModelForCausalLM.from_pretrained(
                     gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16

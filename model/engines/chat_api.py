@@ -23,7 +23,10 @@ def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
 
 
 def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
-    """Build the JSON body for requests that differ only in the seed. `token_ids`: the server supports them."""
+    """Build the JSON body of one chat completions request, for requests that differ only in the seed.
+
+    `token_ids`: the server supports them.
+    """
     request = samples[0]
     messages = [_encode_message(item) for item in request.messages]
     body: dict[str, Any] = {
@@ -49,7 +52,7 @@ def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True
 
 
 def parse_completions(document: Any) -> list[Completion]:
-    """Decode one completion per choice of a chat answer.
+    """Decode the answer of the chat completions API: one completion per choice.
 
     The API counts tokens per answer, not per choice. The first completion carries the prompt, and the sampled
     tokens are divided evenly, so the sums equal the bill. Raises ValueError, KeyError, TypeError or AttributeError

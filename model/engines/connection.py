@@ -11,7 +11,10 @@ _IDLE_SECONDS: Final = 2.0
 
 
 def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
-    """Create a client for the API's base URL. `seconds` limits an answer, CONNECT_SECONDS a connection."""
+    """Create an HTTP client for a model server's base URL.
+
+    `seconds` limits an answer, CONNECT_SECONDS a connection.
+    """
     return httpx.Client(
         base_url=url.rstrip("/") + "/",
         headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
@@ -22,7 +25,10 @@ def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client
 
 
 def get_server_root(client: httpx.Client) -> str:
-    """Return the base URL without `/v1`. vLLM serves paths there that OpenAI lacks, such as `/tokenize`."""
+    """Return a model server's base URL without `/v1`.
+
+    vLLM serves paths there that OpenAI lacks, such as `/tokenize`.
+    """
     return str(client.base_url).rstrip("/").removesuffix("/v1")
 
 

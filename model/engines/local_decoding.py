@@ -18,7 +18,7 @@ TOP_P = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CachedPrefix:
-    """The cached keys and values of one prefix with its tokens. Nobody writes into it."""
+    """The attention keys and values of a prompt prefix, with its tokens. Nobody writes into them."""
 
     tokens: list[int]
     cache: Any
@@ -70,13 +70,16 @@ def register_grouped_attention() -> str:
 
 
 def count_common_prefix(rows: Sequence[Sequence[Hashable]]) -> int:
-    """Count the leading tokens that all rows share. At least one token stays per row, since its logits are needed."""
+    """Count the leading tokens that all prompts of a batch share.
+
+    At least one token stays per prompt, since its logits are needed.
+    """
     limit = min(map(len, rows)) - 1  # a fully cached row would get no logits
     return min(limit, *(count_equal_prefix(rows[0], row) for row in rows))
 
 
 def count_equal_prefix(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """Count the leading tokens that two rows share."""
+    """Count the leading tokens that two prompts share."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(left), len(right)))
 

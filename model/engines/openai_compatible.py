@@ -29,7 +29,7 @@ _REFUSED_STATUSES = (400, 422)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server's address with its limits."""
+    """A model server's address, model and API key, with the limits for its requests."""
 
     url: str
     """Base URL of the API, as in `http://127.0.0.1:8000/v1`."""

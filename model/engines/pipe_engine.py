@@ -18,7 +18,7 @@ _FAILURES: Final = {kind.__name__: kind for kind in (BadEngine, EngineDown, NoTo
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """Name, model and context length of an engine."""
+    """Name, model and context length of an engine at the other end of a pipe."""
 
     name: str
     model: str
@@ -27,7 +27,7 @@ class EngineFacts:
 
 @dataclass(frozen=True, slots=True)
 class TokenCountQuestion:
-    """Asks how many tokens a text has."""
+    """Message that asks the engine's owner how many tokens a text has."""
 
     id: int
     text: str
@@ -35,7 +35,7 @@ class TokenCountQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CompletionQuestion:
-    """Asks for completions of these requests."""
+    """Message that asks the engine's owner for completions of these requests."""
 
     id: int
     requests: tuple[Request, ...]
@@ -43,7 +43,7 @@ class CompletionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An EngineError as it travels."""
+    """An EngineError in the form in which it travels through the pipe."""
 
     kind: str
     said: str
@@ -51,7 +51,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The result of one request: a completion or a failure."""
+    """The engine's result of one request, as it travels through the pipe: a completion or a failure."""
 
     completion: Completion | None = None
     failure: Failure | None = None
@@ -59,7 +59,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PipeAnswer:
-    """The answer to the question with this id. `down` holds the error that the engine raised."""
+    """The owner's answer to the question with this id. `down` holds the error that the engine raised."""
 
     id: int
     tokens: int = 0
@@ -71,7 +71,7 @@ Question = TokenCountQuestion | CompletionQuestion
 
 
 class PipeEngine:
-    """Engine that forwards every call through `ask`. It is thread-safe when `ask` is."""
+    """Engine that forwards every call to the owner of a real engine by `ask`. It is thread-safe when `ask` is."""
 
     def __init__(self, facts: EngineFacts, ask: Callable[[Question], PipeAnswer]) -> None:
         self.name, self.model = facts.name, facts.model
@@ -103,7 +103,7 @@ def describe_engine(engine: Engine) -> EngineFacts:
 
 
 def answer_question(engine: Engine, question: Question) -> PipeAnswer:
-    """Ask the real engine and return its answer."""
+    """Answer a question from the pipe with the real engine."""
     if isinstance(question, TokenCountQuestion):
         return PipeAnswer(question.id, engine.count_tokens(question.text))
     try:
@@ -114,7 +114,7 @@ def answer_question(engine: Engine, question: Question) -> PipeAnswer:
 
 
 def encode_failure(error: EngineError) -> Failure:
-    """Convert an error to its transport form."""
+    """Convert an engine's error to the form in which it travels through the pipe."""
     kinds = (name for name, kind in _FAILURES.items() if isinstance(error, kind))
     return Failure(next(kinds, EngineError.__name__), str(error))
 

@@ -19,7 +19,10 @@ _PATCH = re.compile(r"<patch-(\d+)>\n(.*?)\n</patch-\1>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ScriptLine:
-    """One line of a script. It answers the first request that it matches, once or, with `repeat`, always."""
+    """One scripted answer of a `ScriptedEngine`.
+
+    It answers the first request that it matches, once or, with `repeat`, always.
+    """
 
     when: str = ""
     """Text that the prompt or the prefill must contain."""
@@ -45,7 +48,10 @@ _EXPECTED = (
 
 
 class ScriptedEngine:
-    """Engine that answers each request by the first line that matches. Raises EngineDown when none does."""
+    """Engine that answers each request by the first line of its script that matches.
+
+    Raises EngineDown when none does.
+    """
 
     name = "scripted"
     model = "script"
@@ -102,7 +108,10 @@ class ScriptedEngine:
 
 
 def load_script(path: Path) -> ScriptedEngine:
-    """Load a script of JSON lines with the fields of `ScriptLine`. Raises BadEngine, which names a bad line."""
+    """Load a scripted engine from a file of JSON lines with the fields of `ScriptLine`.
+
+    Raises BadEngine for a bad line.
+    """
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:

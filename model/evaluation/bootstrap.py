@@ -1,8 +1,7 @@
 """Compute 95 % intervals by a cluster bootstrap over issues (pure).
 
-Patches of one issue are not independent, so whole issues are resampled and never single patches. The same
-seed draws
-the same issues. A share of exactly 0 or 1 is 0 or 1 in every draw, so its interval is Wilson's instead.
+Patches of one issue are not independent, so whole issues are resampled and never single patches. The same seed
+draws the same issues. A share of exactly 0 or 1 is 0 or 1 in every draw, so its interval is Wilson's instead.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,13 +42,13 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IssueRows:
-    """Row numbers of patches and of groups, per issue."""
+    """For each issue, the row numbers of its patches and groups in the columns of judgements."""
 
     patches: tuple[Indices, ...]
     groups: tuple[Indices, ...]
 
     def draws(self, seed: int, replicates: int = REPLICATES) -> Iterator[tuple[Indices, Indices]]:
-        """Yield rows of patches and groups for as many issues as there are, drawn with replacement."""
+        """Yield the rows of patches and groups of as many issues as there are, drawn with replacement."""
         # one generator for all metrics, so that their draws are the same
         randomness = np.random.default_rng(seed)
         count = len(self.groups)
@@ -62,7 +61,10 @@ class IssueRows:
 
 
 def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
-    """Collect the rows of each issue, from the issue and the number of patches of each group in order."""
+    """Number the rows of each issue's patches and groups.
+
+    `groups` has the issue and the number of patches of each group, in order.
+    """
     patches: dict[str, list[int]] = {}
     numbers: dict[str, list[int]] = {}
     row = 0
@@ -77,7 +79,7 @@ def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
 
 
 def index_issues(judged: Sequence[JudgedGroup]) -> IssueRows:
-    """Collect the rows of each issue, in the order of `build_columns(judged)`."""
+    """Number the rows of each issue in the columns that `build_columns(judged)` builds."""
     return collect_rows((group.instance_id, len(group.patches)) for group in judged)
 
 
@@ -148,7 +150,7 @@ def estimate_differences(
 def build_estimate(
     value: float, drawn: Floats, issues: int, trials: float | None = None
 ) -> Estimate:
-    """Combine a value with the interval of its bootstrap draws.
+    """Build the estimate of a metric from its value and its bootstrap draws.
 
     NaN draws are ignored. `issues` is the number of issues; for `trials` see `compute_interval`.
     """

@@ -23,7 +23,7 @@ _BASELINE_METRICS = {
 
 
 def build_document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]:
-    """Build the document of groups that one judge has judged.
+    """Build the `r4p.evaluate/1` document of metrics, for groups that one judge has judged.
 
     `judged` holds at least one group. Values are rounded to 6 places.
     """
@@ -75,10 +75,10 @@ def _are_calibrated(patches: Sequence[JudgedPatch]) -> bool:
 
 
 def build_reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
-    """Build the reliability diagram: bins with equally many patches.
+    """Build the data of a reliability diagram of judged patches: bins with equally many patches.
 
-    Each bin has its number of patches, mean belief and share of correct patches. Patches without a belief are
-    left out.
+    Each bin has its number of patches, mean belief and share of correct patches. Patches without a belief are left
+    out.
     """
     columns = build_columns(judged)
     return [

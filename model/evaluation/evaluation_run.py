@@ -11,10 +11,10 @@ from model.evaluation.run_file import RunFile
 
 
 def sample_groups(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[LabelledGroup]:
-    """Take at most `limit` distinct groups, in an order given by their content.
+    """Take at most `limit` distinct labelled groups, in an order given by their content.
 
-    The same file gives the same groups, and a smaller limit gives a prefix of a larger one. A run can
-    therefore be extended.
+    The same file gives the same groups, and a smaller limit gives a prefix of a larger one. A run can therefore be
+    extended.
     """
     drawn = sorted({group.id: group for group in groups}.items())
     return [group for _, group in drawn[:limit]]

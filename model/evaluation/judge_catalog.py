@@ -29,7 +29,7 @@ LEAVE_ONE_OUT_SUFFIX = "-leave-one-out"
 MIN_LINES_SUFFIX = "-min-lines-"
 """Suffix of the run name when short patches are not judged; the number of lines follows."""
 STRICT_SUFFIX = "-strict"
-"""Suffix of the strict twin of consensus, whose fit saw no issue of the same repository."""
+"""Suffix of the strict judge of consensus, whose fit saw no issue of the same repository."""
 CALIBRATED_SUFFIX = "-calibrated-"
 """Suffix of the run name when a calibrator is applied; its digest follows."""
 _WAYS = re.compile(
@@ -58,7 +58,7 @@ def strip_suffixes(verifier: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """One verifier with one engine and one number of votes. Runs are compared by judge."""
+    """One verifier with one engine and one number of votes. Runs of an evaluation are compared by judge."""
 
     verifier: str
     engine: EngineInfo
@@ -99,10 +99,10 @@ def open_judges(
 ) -> Iterator[tuple[Judge, ...]]:
     """Open the judges of a verifier, and close the engine afterwards.
 
-    Consensus gives two judges: the ordinary one and its strict twin. With `independent`, consensus counts
-    identical edits as agreement. With `calibrator`, verdicts carry probabilities. Raises EngineDown,
-    TemplateError, UnknownVerifier, and BadChoice when leave-one-out has nobody to leave out or the calibrator
-    belongs to another judge.
+    Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository.
+    With `independent`, consensus counts identical edits as agreement. With `calibrator`, verdicts carry
+    probabilities. Raises EngineDown, TemplateError, UnknownVerifier, and IncompatibleOptions when leave-one-out has
+    nobody to leave out or the calibrator belongs to another judge.
     """
     with _open_plain_judges(name, choice, votes, voting, independent=independent) as asked:
         if calibrator is None:
@@ -160,7 +160,7 @@ def calibrate_judge(
     """Wrap a judge so that its verdicts carry probabilities.
 
     The calibrator also receives the belief of consensus, from a fit that never saw the issue. Raises
-    BadChoice when the calibrator was fitted for another judge.
+    IncompatibleOptions when the calibrator was fitted for another judge.
     """
     calibrator.check_engine(get_production_engine(judge.engine))
     strict = judge.verifier.endswith(STRICT_SUFFIX)

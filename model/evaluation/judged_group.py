@@ -17,7 +17,10 @@ from model.voting.selection import fingerprint_edit
 
 @dataclass(frozen=True, slots=True)
 class JudgementKey:
-    """The identity of a judgement. A judgement with a known key is not made again."""
+    """What identifies a judgement: group, verifier, engine and votes.
+
+    A judgement with a known key is not made again.
+    """
 
     group: str
     """The `id` of the LabelledGroup."""
@@ -132,12 +135,15 @@ def build_judged_group(
 
 
 def dump_line(group: JudgedGroup) -> bytes:
-    """Serialise a judged group as one line of JSON, without the line break."""
+    """Write a judged group as one line of a run file, without the line break."""
     return _LINES.dump_json(group)
 
 
 def parse_line(line: bytes) -> JudgedGroup:
-    """Parse a line that `dump_line` wrote. Raises ValueError for anything else."""
+    """Parse a judged group from a line of a run file.
+
+    Raises ValueError for anything that `dump_line` does not write.
+    """
     try:
         return _LINES.validate_json(line)
     except ValidationError as error:

@@ -46,7 +46,7 @@ class JudgementColumns:
     """Votes that became readable only after the reply was continued."""
 
     def take(self, patches: Indices, groups: Indices) -> Self:
-        """Select rows by index. A row may be selected several times."""
+        """Select rows of patches and of groups by index. A row may be selected several times."""
         per_patch = (self.belief, self.has_belief, self.label, self.claim)
         per_group = (self.exact, self.best, self.base, self.any_correct)
         votes = (self.asked, self.valid, self.forced)

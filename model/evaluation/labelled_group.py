@@ -2,8 +2,8 @@
 
 Each line is an object with `instance_id`, `repo`, `problem_statement` and `patches`. A patch has `patch` and
 `resolved`, and optionally `source`, `also_from` (other sources of the same text) and `trajectory`. An issue
-may have `language` and `licence` (SPDX). Other keys are ignored. Groups to judge and pools of all known
-patches share this format.
+may have `language` and `licence` (SPDX). Other keys are ignored. A line holds either the
+rivals to judge together or all known patches of the issue.
 """
 
 import gzip
@@ -24,7 +24,7 @@ from model.prompts.untrusted import HINT_TAG
 
 @dataclass(frozen=True, slots=True)
 class LabelledPatch:
-    """A patch and its label."""
+    """A patch with its label: whether the tests of its issue pass with it."""
 
     patch: Patch
     resolved: bool
@@ -36,7 +36,7 @@ class LabelledPatch:
 
 @dataclass(frozen=True, slots=True)
 class LabelledGroup:
-    """An issue with tested patches: rivals to judge together, or a pool of all known patches."""
+    """An issue with tested patches: rivals to judge together, or all known patches of the issue."""
 
     instance_id: str
     """Identifier of the issue. Several groups may share it."""

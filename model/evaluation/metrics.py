@@ -155,7 +155,7 @@ def split_into_bins(beliefs: Floats) -> list[Indices]:
 
 
 def bin_reliability(columns: JudgementColumns) -> list[Indices]:
-    """List the rows of each bin, for patches with a belief."""
+    """List the rows of each bin of a reliability diagram, for patches with a belief."""
     believed = np.flatnonzero(columns.has_belief == 1)
     return [believed[rows] for rows in split_into_bins(columns.belief[believed])]
 

@@ -48,7 +48,10 @@ class _Lines:
 
 @dataclass(frozen=True)
 class PatchEdit:
-    """The code of one patch. Text outside the hunks of a unified diff is ignored."""
+    """The changed code of one patch, as rivals are compared by it.
+
+    Text outside the hunks of a unified diff is ignored.
+    """
 
     files: tuple[str, ...]
     code_files: frozenset[str]

@@ -42,7 +42,7 @@ class Template:
 
 
 def load(name: str | Path) -> Template:
-    """Load a template by its name in this folder (`r4p_group`) or by the path of a file.
+    """Load a prompt template by its name in this folder (`r4p_group`) or by the path of a file.
 
     Raises TemplateError that names the file, and the line where it is known.
     """

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class InjectionKind(StrEnum):
-    """The kinds of text that are made harmless."""
+    """The kinds of prompt injection that escaping makes harmless."""
 
     DELIMITER = "delimiter"
     """A tag of our prompt, as in `</patch-1>`. Its `<` is escaped."""

@@ -66,7 +66,7 @@ class BoostedTrees:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupClassifier:
-    """A classifier from features to probabilities, for one kind of group."""
+    """A classifier from the features of a patch to the probability that it is correct, for one kind of group."""
 
     mean: Floats
     scale: Floats
@@ -86,7 +86,7 @@ CLAIM_NOTHING = Thresholds(None, None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedModel:
-    """The classifiers and thresholds that were fitted on one set of issues."""
+    """The classifiers and thresholds of the consensus model that were fitted on one set of issues."""
 
     name: str
     copies: GroupClassifier
@@ -133,7 +133,10 @@ class HoldoutBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConsensusModel:
-    """Every fit, the blocks that the fits leave out, and the manifest of the training."""
+    """The content of a consensus model file.
+
+    It holds every fit, the blocks of issues that the fits leave out, and the manifest of the training.
+    """
 
     fits: Mapping[str, FittedModel]
     """Fits by the name of the held-out block, or EVERYTHING."""
@@ -155,7 +158,7 @@ class ConsensusModel:
 
 
 def build_matrix(features: Sequence[Features]) -> Floats:
-    """Build a matrix of one row per patch and one column per feature."""
+    """Build a feature matrix with one row per patch and one column per feature."""
     return np.array([list(row.values()) for row in features], dtype=np.float64)
 
 
@@ -179,12 +182,12 @@ def standardise(rows: Floats, mean: Floats, scale: Floats) -> Floats:
 
 @cache
 def load_shipped() -> ConsensusModel:
-    """Load the model file of this package."""
+    """Load the consensus model that this package ships."""
     return from_bytes((files("model.rivals") / "consensus.json.xz").read_bytes())
 
 
 def to_bytes(artefact: ConsensusModel) -> bytes:
-    """Pack a model as compressed JSON. Equal models give equal bytes."""
+    """Pack a consensus model as compressed JSON. Equal models give equal bytes."""
     document = {
         "format": FORMAT,
         "manifest": dict(artefact.manifest),
@@ -203,7 +206,7 @@ def to_bytes(artefact: ConsensusModel) -> bytes:
 
 
 def from_bytes(packed: bytes) -> ConsensusModel:
-    """Read a model that `to_bytes` wrote. Raises BadArtefact for another format."""
+    """Read a consensus model that `to_bytes` wrote. Raises BadArtefact for another format."""
     document = json.loads(lzma.decompress(packed))
     if document.get("format") != FORMAT:
         raise BadArtefact(

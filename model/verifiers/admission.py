@@ -66,11 +66,11 @@ def admit(
     count_tokens: Callable[[str], int],
     rules: AdmissionRules = DEFAULT_RULES,
 ) -> tuple[AdmissionResult, ...]:
-    """Admit or refuse each patch, in order. `room` is the number of tokens for all patches of one prompt.
+    """Decide for each patch, in order, whether it fits into the prompt and can be judged.
 
-    The longest patches get a prompt of their own until any `rules.seats` of the rest fit together. So a patch that is
-    too long changes nothing for its rivals, and no patch is pushed out by a longer one. A patch that needs more than
-    `room` is refused.
+    `room` is the number of tokens for all patches of one prompt. The longest patches get a prompt of their own
+    until any `rules.seats` of the rest fit together. So a patch that is too long changes nothing for its rivals,
+    and no patch is pushed out by a longer one. A patch that needs more than `room` is refused.
     """
     sizes: dict[PatchId, int] = {}
     cases = [_read_patch(patch, rules) for patch in patches]
@@ -89,7 +89,7 @@ def admit(
 
 
 def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
-    """Return the largest size at which any `seats` patches up to this size fit in the room together."""
+    """Return the largest patch size, in tokens, at which any `seats` such patches fit into `room` together."""
     share, remaining = room, sorted(sizes)
     # The largest `seats` sizes are the worst case of any prompt.
     while sum(remaining[-seats:]) > room:

@@ -109,7 +109,7 @@ class PromptBuilder:
 def select_own_votes(
     votes: Sequence[Vote], plan: set[tuple[int, tuple[PatchId | None, ...]]]
 ) -> list[Vote]:
-    """Select the earlier votes whose seed and seats belong to this plan."""
+    """Select the earlier votes that belong to this run: their seed and seats are in its `plan` of votes."""
     return [vote for vote in votes if (vote.seed, vote.seats) in plan]
 
 

@@ -39,7 +39,7 @@ class VoteRequest:
 
 
 class VoteSampler:
-    """The engine calls of one verdict, with their tokens and seconds."""
+    """Sampler of the votes for one verdict. It counts the tokens and seconds of its engine calls."""
 
     def __init__(self, engine: Engine, sampling: Sampling, keep_going: Callable[[], bool]) -> None:
         self._engine = engine
@@ -49,7 +49,10 @@ class VoteSampler:
         self.seconds = 0.0
 
     def cast(self, pending: Sequence[VoteRequest]) -> list[Vote]:
-        """Return one vote per request, in order. A reply without a box is continued once from an opened box."""
+        """Send seatings to the engine, and return one vote per request, in order.
+
+        A reply without a box is continued once from an opened box.
+        """
         first = self.complete([wanted.request for wanted in pending])
         boxless = {
             number: replace(

@@ -226,7 +226,7 @@ class VotingVerifier:
 
 
 def build_refused_verdict(case: RefusedPatch) -> PatchVerdict:
-    """Build the verdict of a refused patch."""
+    """Build the verdict *not judged* of a patch that was not admitted to the prompt."""
     return PatchVerdict(case.id, Verdict.NOT_JUDGED, VoteCount(), case.reason, case.coverage)
 
 

@@ -26,7 +26,7 @@ Likeness = Callable[[PatchId, PatchId], float]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A patch with what the seating needs to know."""
+    """A patch that waits for a seat in a prompt."""
 
     id: PatchId
     fingerprint: str

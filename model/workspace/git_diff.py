@@ -60,7 +60,10 @@ class FileChange:
 
 
 def build_diff(changes: Sequence[FileChange], seconds: float) -> str:
-    """Build one diff of all changes, in order. Raises WorkspaceError when git is missing, fails or takes too long."""
+    """Build one unified diff of the changes to several files, in order.
+
+    Raises WorkspaceError when git is missing, fails or takes too long.
+    """
     if not changes:
         return ""
     with TemporaryDirectory(prefix="r4p-diff-") as home:

@@ -67,7 +67,10 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
 def check_path(path: str) -> str:
-    """Return the path without a leading `./`. Raises PathRefused with the reason and the fix."""
+    """Check that a path may name a file of a tree, and return it without a leading `./`.
+
+    Raises PathRefused with the reason and the fix.
+    """
     plain = path.removeprefix("./")
     if reason := explain_refusal(plain):
         raise PathRefused(f"path {quote_path(path)} is refused: {reason}")

@@ -32,7 +32,10 @@ class _OpenHow(ctypes.Structure):
 
 @contextmanager
 def open_below(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
-    """Open a path below `root`. Raises OSError: ELOOP, ENOTDIR or EXDEV when the path leads out of it."""
+    """Open a path below the directory handle `root`, without following any link.
+
+    Raises OSError: ELOOP, ENOTDIR or EXDEV when the path leads out of it.
+    """
     if any(part in {"", ".", ".."} for part in path.split("/")) and path != ".":
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
     way = _open_by_kernel if has_openat2() else _open_stepwise
@@ -75,7 +78,7 @@ def _check_regular(handle: int, path: str) -> os.stat_result:
 
 
 def describe_kind(mode: int) -> str:
-    """Describe what a file mode is, for a message."""
+    """Name for a message the kind of a file that is not regular, by its mode."""
     kinds = (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISLNK, "a symbolic link"),

@@ -44,7 +44,7 @@ _SPARE_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class SamplingPlan:
-    """How many samples Agentless Mini takes."""
+    """How many localisations and repairs Agentless Mini samples in one attempt."""
 
     localisations: int = 4
     repairs: int = 16
@@ -107,10 +107,10 @@ class AgentlessMini:
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Attempt:
-        """Make one attempt and leave the workspace unchanged.
+        """Make one attempt to write a patch for an issue, and leave the workspace unchanged.
 
-        When time runs out, the candidates so far are voted on. When the engine fails, the attempt stops without a
-        patch.
+        When time runs out, the candidates so far are voted on. When the engine fails, the attempt stops without
+        a patch.
         """
         attempt_input = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)

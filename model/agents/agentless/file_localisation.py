@@ -38,7 +38,7 @@ Paths = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class TreeOutline:
-    """A tree's source files, one folder a line, in a limited number of tokens."""
+    """A list of a tree's source files for the prompt, one folder a line, in a limited number of tokens."""
 
     text: str
     listed_files: int
@@ -48,7 +48,7 @@ class TreeOutline:
 
 @dataclass(frozen=True, slots=True)
 class LocatedPaths:
-    """The files that one answer names."""
+    """The suspicious files that one reply of the model names."""
 
     paths: Paths
     unknown: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class _Line:
 def build_outline(
     paths: Iterable[str], issue: str, max_tokens: int, count_tokens: Callable[[str], int]
 ) -> TreeOutline:
-    """List the tree's source files in at most `room` tokens.
+    """List a tree's source files for the prompt, in at most `max_tokens` tokens.
 
     When they do not fit, whole lines are left out in this order: folders of tests and documents, then folders that
     share few or common words with the issue, then deep folders. The last line counts the omitted files by top
@@ -94,7 +94,7 @@ def build_outline(
 
 
 def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> LocatedPaths:
-    """Read the files that an answer names from its last fenced block, or from all lines without a block.
+    """Read the suspicious files that a reply names: from its last fenced block, or from all lines without a block.
 
     A line may have a bullet and backticks. Nothing else is repaired: a path that is not in the tree is dropped.
     """

@@ -15,7 +15,7 @@ _LONGEST_TOKEN = 40
 
 @dataclass(frozen=True, slots=True)
 class FullFiles:
-    """The files that a prompt shows, and those that it leaves out."""
+    """The files that a prompt shows as a whole, and the files that did not fit."""
 
     texts: Mapping[str, str]
     """Path to text, with lone surrogates for bytes that are not UTF-8. Prompts escape it by `escape_file`."""
@@ -26,7 +26,7 @@ class FullFiles:
 def load_fitting_files(
     workspace: Workspace, paths: Iterable[str], free_tokens: int, count_tokens: Callable[[str], int]
 ) -> FullFiles:
-    """Load the files in order, each that fits into the tokens that the earlier files left."""
+    """Load files for a prompt in order, each that fits into the tokens that the earlier files left."""
     texts: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for path in paths:

@@ -22,7 +22,7 @@ _MOST_SAMPLES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sample(Generic[T]):
-    """One reply to sample: its stage, its prompt and the function that reads it."""
+    """A reply to sample from the model: its stage in the pipeline, its prompt and the function that reads it."""
 
     stage: str
     prompt: tuple[Message, ...]
@@ -31,7 +31,10 @@ class Sample(Generic[T]):
 
 @dataclass(slots=True)
 class Sampler:
-    """The engine calls of one attempt, with time limits and a record."""
+    """Sampler of the replies of one attempt.
+
+    It calls the engine within a time limit and records each reply as a step.
+    """
 
     engine: Engine
     limits: AttemptLimits
@@ -53,15 +56,15 @@ class Sampler:
         return round(self.clock() - self._began, 3)
 
     def count_tokens(self, text: str) -> int:
-        """Count a text's tokens by the engine, and record the count."""
+        """Count a text's tokens by the engine, and record the count for a replay."""
         self.token_counts.append(self.engine.count_tokens(text))
         return self.token_counts[-1]
 
     def collect_values(self, samples: Sequence[Sample[T]]) -> list[T]:
-        """Sample every prompt and return the values of the usable replies, at least one.
+        """Sample one reply per prompt, and return the values read from the usable replies, at least one.
 
-        When time runs out, the values so far are returned. Without any value, AttemptEnded names the reason: the
-        engine when every request failed, time when it ran out, otherwise malformed replies.
+        When time runs out, the values so far are returned. Without any value, AttemptEnded names the reason:
+        the engine when every request failed, time when it ran out, otherwise malformed replies.
         """
         values: list[T] = []
         failures: list[str] = []
@@ -140,7 +143,7 @@ class Sampler:
 
 
 def describe_drop(kind: str, why: str) -> dict[str, str]:
-    """Return the recorded outcome of a dropped reply."""
+    """Return the outcome to record for a reply that is not used: the kind of problem, and why."""
     return {"dropped": kind, "why": why}
 
 

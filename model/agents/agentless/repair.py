@@ -13,7 +13,7 @@ from model.workspace import Workspace
 
 
 class RepairCache:
-    """Builds the diffs of one attempt. Equal file contents are diffed once."""
+    """Builder of diffs from the replies of one attempt. Equal file contents are diffed once."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -22,9 +22,9 @@ class RepairCache:
     def apply_reply(
         self, reply: str, files: Mapping[str, str]
     ) -> tuple[str | None, dict[str, Any]]:
-        """Return the diff of a reply's edits with the recorded outcome; the diff is None when the reply is dropped.
+        """Apply the SEARCH/REPLACE edits of a reply, and return their diff with the outcome to record.
 
-        `files` holds the files as the prompt showed them.
+        The diff is None when the reply is dropped. `files` holds the files as the prompt showed them.
         """
         try:
             edits = parse(reply)

@@ -32,7 +32,7 @@ _LIKE_MARKER = re.compile(rf"^(?=(?:{_SEARCH}|{_DIVIDER}|{_REPLACE})$).|\r", re.
 
 
 class EditError(StrEnum):
-    """Why a reply gives no patch."""
+    """Why the SEARCH/REPLACE edits of a reply give no patch."""
 
     NO_EDIT = "no_edit"
     NO_PATH = "no_path"
@@ -72,13 +72,13 @@ class _Span:
 
 
 def escape_file(text: str) -> str:
-    """Return a file as the prompt shows it: Unix line ends, with marker lines and control tokens escaped."""
+    """Escape a file for the prompt: Unix line ends, with marker lines and control tokens escaped."""
     lines = "\n".join(body for body, _ in _split_lines(text))
     return _escape(lines) + ("\n" if text.endswith("\n") else "")
 
 
 def render(edits: Iterable[SearchReplaceEdit]) -> str:
-    """Write edits as a reply writes them. `parse` reads them back."""
+    """Write SEARCH/REPLACE edits in the format of a reply. `parse` reads them back."""
     blocks = []
     for edit in edits:
         search = [_escape("\n".join(edit.search))] if edit.search else []
@@ -88,7 +88,7 @@ def render(edits: Iterable[SearchReplaceEdit]) -> str:
 
 
 def parse(reply: str) -> tuple[SearchReplaceEdit, ...]:
-    """Parse all edits of a reply, at least one. Raises MalformedEdit when any edit is unreadable."""
+    """Parse all SEARCH/REPLACE edits of a reply, at least one. Raises MalformedEdit when any edit is unreadable."""
     edits: list[SearchReplaceEdit] = []
     path = ""
     lines = iter(_extract_answer(reply).split("\n"))
@@ -113,7 +113,7 @@ def parse(reply: str) -> tuple[SearchReplaceEdit, ...]:
 
 
 def apply(edits: Sequence[SearchReplaceEdit], files: Mapping[str, str]) -> dict[str, str]:
-    """Apply all edits and return the files that changed. Raises MalformedEdit when any edit does not apply.
+    """Apply SEARCH/REPLACE edits and return the files that changed. Raises MalformedEdit when any edit does not apply.
 
     New lines take the line end of the first line that they replace. A file without a final line end stays so,
     unless its new last line is blank.

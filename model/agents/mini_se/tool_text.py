@@ -50,12 +50,12 @@ def rewrite_request(request: Request) -> Request:
 
 
 def describe_tools(tools: Sequence[Tool]) -> str:
-    """Describe the tools (at least one) and how to call them."""
+    """Describe tools (at least one) to a model in words, and how to call them."""
     return _HOW % _write_example(tools[0]) + "".join(map(_describe_tool, tools))
 
 
 def parse_calls(text: str, first: int = 0) -> tuple[ToolCall, ...]:
-    """Parse the calls of a reply in order, with ids that start at `first`. Thoughts are ignored."""
+    """Parse the tool calls in a reply's text, in order, with ids that start at `first`. Thoughts are ignored."""
     answer = think_tags.strip_thought(text) or ""
     return tuple(
         ToolCall(f"call-{first + index}", name, arguments)

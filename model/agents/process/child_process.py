@@ -56,7 +56,7 @@ def limit_resources(processes: int) -> None:
 
 
 class ParentPipe:
-    """Both directions of the pipe to the parent. Threads may share it."""
+    """The pipe between an agent's process and its parent, in both directions. Threads may share it."""
 
     def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
         self._incoming, self._outgoing = incoming, outgoing
@@ -64,7 +64,7 @@ class ParentPipe:
         self._waiting: dict[int, SimpleQueue[PipeAnswer]] = {}
 
     def send(self, message: AgentMessage) -> None:
-        """Send a message now."""
+        """Send a message to the parent now."""
         raw = encode_message(message)
         with self._lock:
             self._outgoing.write(raw)
@@ -79,7 +79,7 @@ class ParentPipe:
         return task
 
     def ask(self, question: Question) -> PipeAnswer:
-        """Send a question and wait for its answer, without a time limit."""
+        """Send a question about the engine to the parent and wait for its answer, without a time limit."""
         answer: SimpleQueue[PipeAnswer] = SimpleQueue()
         self._waiting[question.id] = answer
         self.send(question)
@@ -97,7 +97,7 @@ class ParentPipe:
 
 
 def run_task(task: AgentTask, pipe: ParentPipe) -> None:
-    """Run all attempts of a task, and report each step and each attempt to the parent."""
+    """Run all attempts of an agent's task, and report each step and each attempt to the parent."""
     tempfile.tempdir = task.scratch
     limits = replace(AttemptLimits(), seconds=min(AttemptLimits().seconds, task.seconds))
     agent = agent_catalog.build_agent(task.agent, PipeEngine(task.engine, pipe.ask), limits)

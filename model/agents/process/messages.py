@@ -18,12 +18,12 @@ from model.engines.pipe_engine import (
 
 
 class BadMessage(ValueError):
-    """A line is not a valid message; the text says why."""
+    """A line from an agent's process or from its parent is not a valid message; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """The first message to an agent's process: what to do."""
+    """The first message to an agent's process: the agent, its engine, the issue, the tree and one seed per attempt."""
 
     tree: str
     scratch: str
@@ -38,12 +38,12 @@ class AgentTask:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The process has started."""
+    """Message that an agent's process has started."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
-    """A step of the attempt with this index is finished."""
+    """Message that a step of the attempt with this index is finished."""
 
     attempt: int
     step: Step
@@ -51,7 +51,7 @@ class StepFinished:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFinished:
-    """An attempt is finished."""
+    """Message that an attempt is finished, with its record."""
 
     trajectory: Trajectory
     seconds: float
@@ -59,7 +59,7 @@ class AttemptFinished:
 
 @dataclass(frozen=True, slots=True)
 class ProcessFailed:
-    """The process failed and will send no more attempts."""
+    """Message that an agent's process failed and will send no more attempts."""
 
     why: str
 
@@ -74,18 +74,18 @@ _TO_AGENT: Final = {kind.__name__: kind for kind in get_args(ParentMessage)}
 
 
 def encode_message(message: AgentMessage | ParentMessage) -> bytes:
-    """Encode a message as one line of ASCII JSON."""
+    """Encode a message between an agent's process and its parent as one line of ASCII JSON."""
     return json.dumps([type(message).__name__, asdict(message)]).encode() + b"\n"
 
 
 def parse_agent_message(raw: bytes) -> AgentMessage:
-    """Parse a line from an agent's process, which may be hostile. Raises BadMessage."""
+    """Parse a message from an agent's process, which may be hostile. Raises BadMessage."""
     message: AgentMessage = _parse(raw, _FROM_AGENT)
     return message
 
 
 def parse_parent_message(raw: bytes) -> ParentMessage:
-    """Parse a line from the parent. Raises BadMessage."""
+    """Parse a message from the parent of an agent's process. Raises BadMessage."""
     message: ParentMessage = _parse(raw, _TO_AGENT)
     return message
 

@@ -85,12 +85,12 @@ _MACHINES: Final = {
 
 
 def is_supported_machine() -> bool:
-    """Return whether this machine's call numbers are in the table."""
+    """Return whether the system-call filter knows this machine's call numbers."""
     return _get_machine() is not None
 
 
 def install_filter() -> bool:
-    """Forbid the calls to this thread and its children, permanently. Returns False on an unknown machine.
+    """Forbid dangerous system calls to this thread and its children, permanently. Returns False on an unknown machine.
 
     Raises OSError when the kernel does not support such filters.
     """

@@ -35,7 +35,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class ClosestMatch:
-    """The closest place of a file."""
+    """The place of a file that is most like a text that the file does not contain."""
 
     excerpt: Excerpt
     difference: str | None
@@ -55,7 +55,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def cut_excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
-    """Cut lines `first` to `last`, limited to the file, to 40 lines and to 4,000 characters."""
+    """Cut lines `first` to `last` of a file for an observation, at most 40 lines and 4,000 characters."""
     first = max(first, 1)
     last = max(first, min(last, len(lines), first + _MOST_LINES - 1))
     shown = "\n".join(lines[first - 1 : last])

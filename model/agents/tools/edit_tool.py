@@ -50,7 +50,10 @@ class _Impossible(Exception):
 
 
 def edit(context: ToolContext, path: str, old_str: str, new_str: str) -> Observation:
-    """Make the edit, or explain why not and what would work. Lone surrogates stand for bytes that are not UTF-8."""
+    """Replace one passage of a file for an agent, or explain why not and what would work.
+
+    Lone surrogates stand for bytes that are not UTF-8.
+    """
     try:
         before = _read_content(context, path, old_str)
         after, start = _replace(before, old_str, new_str, path)

@@ -11,7 +11,7 @@ _LINE_CHARACTERS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A text under a heading. A page that continues the text repeats the heading."""
+    """A text under a heading, to be shown on one or more pages. A page that continues it repeats the heading."""
 
     heading: str
     text: str

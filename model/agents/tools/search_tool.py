@@ -49,7 +49,7 @@ TOOL: Final = Tool(
 
 
 def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> Observation:
-    """Show all definitions of that simple name, or suggest similar names."""
+    """Show an agent all definitions of a function, class or method by its simple name, or suggest similar names."""
     kind = EntityKind(construct)
     entities = _find_named(context, kind, entity)
     if not entities:

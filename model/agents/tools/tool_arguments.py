@@ -12,11 +12,11 @@ _MOST_SHOWN: Final = 80
 
 
 class BadCall(Exception):
-    """A call that no tool can run. The message tells the model what to write."""
+    """A model's tool call has wrong arguments or names no tool. The message tells the model what to write."""
 
 
 def parse_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
-    """Parse a call's arguments, check their types and revert escapes. Raises BadCall."""
+    """Parse the arguments of a tool call, check their types and revert escapes. Raises BadCall."""
     tool = next((candidate for candidate in tools if candidate.name == call.name), None)
     if tool is None:
         names = ", ".join(candidate.name for candidate in tools)

@@ -8,7 +8,7 @@ from model.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """One tree to work on: its files with the edits so far, and the code graph of the original files."""
+    """What an agent's tools work on: a tree's files with the edits so far, and the code graph of the original files."""
 
     workspace: Workspace
     snapshot: Snapshot
@@ -32,6 +32,6 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The agent is done. `diff` is not empty."""
+    """The result of an agent's last tool call. `diff`, which is not empty, is its patch."""
 
     diff: str

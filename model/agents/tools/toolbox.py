@@ -26,7 +26,10 @@ TOOLS: Final[tuple[Tool, ...]] = (search_tool.TOOL, edit_tool.TOOL, SUBMISSION)
 
 
 def submit(context: ToolContext) -> Observation | Submission:
-    """Return the diff of all edits, or refuse an empty one. Raises WorkspaceError when git fails."""
+    """Return the diff of all edits as the agent's patch, or refuse when nothing was edited.
+
+    Raises WorkspaceError when git fails.
+    """
     if diff := context.workspace.diff():
         return Submission(diff)
     return Observation(

@@ -26,7 +26,7 @@ class AttemptEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AttemptInput:
-    """What an attempt is about, and which agent makes it."""
+    """The inputs of one attempt: issue, tree, seed and hint, with the agent and its engine."""
 
     agent: str
     engine: EngineInfo
@@ -39,7 +39,7 @@ class AttemptInput:
 
 @dataclass(frozen=True, slots=True)
 class AttemptProgress:
-    """What happened during an attempt."""
+    """What one attempt received and did until its end: limits, tools, opening messages, steps and seconds."""
 
     limits: AttemptLimits
     steps: tuple[Step, ...]
@@ -53,7 +53,7 @@ class AttemptProgress:
 def build_attempt(
     attempt_input: AttemptInput, progress: AttemptProgress, end: AttemptEnded
 ) -> Attempt:
-    """Build the attempt from its input, its progress and its end."""
+    """Build the record of a finished attempt from its input, its progress and its end."""
     trajectory = Trajectory(
         agent=attempt_input.agent,
         engine=attempt_input.engine,

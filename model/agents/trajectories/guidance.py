@@ -34,7 +34,7 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*\n")
 
 
 class HintSource(StrEnum):
-    """Where a hint comes from."""
+    """Where the hint for a second attempt comes from."""
 
     MAINTAINER = "maintainer"
     """A person with write access, in a command or a review."""
@@ -80,15 +80,13 @@ def build_guidance(
     paths: Collection[str] = (),
     parent: str = "",
 ) -> Guidance | None:
-    """Build the hint from feedback text; None when the text is empty.
+    """Build the hint for a second attempt from feedback text; None when the text is empty.
 
     A maintainer's list becomes the plan. Locations are the files in `paths` that the text names. A long text keeps
     its first third and its last two thirds: an error stands last.
     """
     feedback_text = _COLOUR.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    if (
-        source is HintSource.MAINTAINER
-    ):  # who reads the comment on its page doesn't see its HTML comments
+    if source is HintSource.MAINTAINER:  # GitHub hides HTML comments from the readers of a comment
         feedback_text = strip_html_comments(feedback_text).replace(COMMENT_MARK, "")
     feedback_text = feedback_text.strip()
     if not feedback_text:
@@ -110,7 +108,10 @@ def build_guidance(
 
 
 def render_hint(guidance: Guidance) -> str:
-    """Render the hint's block. The prompt puts a blank line before it, and `remove_hint` removes both."""
+    """Render the hint for a second attempt as a block of the prompt.
+
+    The prompt puts a blank line before it, and `remove_hint` removes both.
+    """
     parts = [_PREAMBLE]
     if guidance.feedback:
         parts.append(f"{_SAID[guidance.source]}\n{guidance.feedback}")
@@ -130,7 +131,7 @@ def get_hint_text(guidance: Guidance) -> str:
 
 
 def remove_hint(text: str) -> str:
-    """Remove the hint's block from a prompt."""
+    """Remove the hint for a second attempt from a prompt."""
     return _BLOCK.sub("", text)
 
 

@@ -51,7 +51,7 @@ class AttemptLimits:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One reply of the model with the results of its tool calls."""
+    """One step of an attempt: a reply of the model with the results of its tool calls."""
 
     reply: Message
     answers: tuple[Message, ...]
@@ -76,13 +76,13 @@ class Step:
 
 
 def build_conversation(opening: Iterable[Message], steps: Iterable[Step]) -> tuple[Message, ...]:
-    """Join the opening and all steps into one list of messages."""
+    """Join an attempt's opening messages and all its steps into one list of messages."""
     return (*opening, *(message for step in steps for message in (step.reply, *step.answers)))
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One attempt from its opening to its stop."""
+    """The record of one attempt of an agent, from its first messages to its stop."""
 
     agent: str
     engine: EngineInfo
@@ -195,7 +195,7 @@ class Attempt:
 
     @property
     def rounds(self) -> int:
-        """Number of replies."""
+        """Number of the model's replies."""
         return len(self.trajectory.steps)
 
     @property

@@ -21,12 +21,15 @@ def dump_trajectory(trajectory: Trajectory) -> bytes:
 
 
 def compute_identity(trajectory: Trajectory) -> str:
-    """Return the SHA-256 of the stored form, as 64 hex digits. A guided attempt names its parent by it."""
+    """Return the identity of a trajectory: the SHA-256 of its stored form, as 64 hex digits.
+
+    A guided attempt names its parent by it.
+    """
     return hashlib.sha256(dump_trajectory(trajectory)).hexdigest()
 
 
 def load_trajectory(raw: bytes) -> Trajectory:
-    """Decode what `dump_trajectory` wrote. Raises BadTrajectory."""
+    """Decode a trajectory that `dump_trajectory` wrote. Raises BadTrajectory."""
     try:
         document = json.loads(raw)
         if document.pop("format", None) != FORMAT:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 
 class AttackKind(StrEnum):
-    """The weakness that an attack uses."""
+    """The kind of a prompt injection, by the weakness that it uses."""
 
     DELIMITERS = "delimiters"
     BOXES = "boxes"
@@ -45,7 +45,7 @@ STRUCTURAL = frozenset(
 
 
 class Place(StrEnum):
-    """The place of an attack's text."""
+    """Where an attack puts its text: in the diff, around it or in the issue."""
 
     COMMENT = "comment"
     """A comment above the last change."""
@@ -68,7 +68,7 @@ class Place(StrEnum):
 
 
 class Goal(StrEnum):
-    """The verdict that the attacker wants."""
+    """The change of a verdict that the attacker wants."""
 
     RAISE = "raise"
     """A wrong patch is judged correct."""
@@ -78,7 +78,7 @@ class Goal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AttackTemplate:
-    """One attack, with placeholders for code and path."""
+    """The text of one attack, with placeholders for the target's code and path."""
 
     kind: AttackKind
     name: str
@@ -113,7 +113,7 @@ def neutralise_text(play: AttackTemplate, text: str, variant: int = 0) -> str:
 
 
 def strip_structure(play: AttackTemplate) -> str:
-    """Replace tags, markers and boxes of a template by dashes of the same length."""
+    """Replace tags, markers and boxes in an attack's text by dashes of the same length."""
     return _FORGED.sub(lambda forged: "-" * len(forged[0]), play.text)
 
 

@@ -27,7 +27,7 @@ RUN_FILE_SUFFIX = ".attack.jsonl"
 
 
 def load_attack_cases(path: Path | None, limit: int | None) -> list[AttackCase]:
-    """Build the cases of the groups in a file, or of the shipped groups. Raises BadGroups."""
+    """Build the attack cases for the labelled groups in a file, or for the shipped groups. Raises BadGroups."""
     with as_file(files("model.evaluation.attacks") / CORPUS) as own:
         cases = build_cases(
             evaluation_run.sample_groups(labelled_group.read_groups(path or own)), limit
@@ -49,7 +49,7 @@ def check_run_file(run_file: Path | None) -> None:
 
 
 def list_groups(cases: Sequence[AttackCase]) -> list[LabelledGroup]:
-    """List all groups to judge, each once, in the order of the cases."""
+    """List all groups that attack cases need judged, each once, in the order of the cases."""
     return list({group.id: group for case in cases for group in case.groups}.values())
 
 
@@ -60,7 +60,7 @@ def write_result(
     *,
     json_output: bool,
 ) -> None:
-    """Print the document as JSON or as a table, and store it beside the run file."""
+    """Print the result of the attacks as JSON or as a table, and store it beside the run file."""
     result = build_attack_document(pair_trials(cases, {group.key.group: group for group in judged}))
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if run_file:

@@ -28,7 +28,7 @@ _SMALL = 0.095
 
 @dataclass(frozen=True, slots=True)
 class AttackRates:
-    """The rates of one kind that the table shows."""
+    """The rates of one kind of attack, as the table shows them."""
 
     cases: int
     open: int
@@ -48,7 +48,7 @@ class AttackRates:
 
 @dataclass(frozen=True, slots=True)
 class AttackDocument:
-    """The part of the document that the table and its caption use."""
+    """The fields of an `r4p.attack/1` document that the table and its caption use."""
 
     schema: Literal["r4p.attack/1"]
     verifier: str
@@ -59,11 +59,14 @@ class AttackDocument:
 
 
 DOCUMENT_ADAPTER = TypeAdapter(AttackDocument)
-"""Parses a document."""
+"""Parses an `r4p.attack/1` document."""
 
 
 def build_rows(kinds: Mapping[str, AttackRates]) -> tuple[tuple[str, ...], ...]:
-    """Build one row per kind, in the order of COLUMN_NAMES. All structural kinds together come first."""
+    """Build one table row per kind of attack, in the order of COLUMN_NAMES.
+
+    All structural kinds together come first.
+    """
     ordered = sorted(kinds, key=lambda name: name != _STRUCTURAL)
     return tuple(_build_row(name, kinds[name]) for name in ordered)
 

@@ -11,7 +11,7 @@ GREY = -1
 
 
 class Scale(Enum):
-    """The scale of an axis of values."""
+    """The scale of the axis that shows a plot's values."""
 
     SHARE = "share"
     """The whole range 0 to 1, so that figures beside each other can be compared."""
@@ -27,7 +27,7 @@ class Scale(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlotPoint:
-    """A point with its interval."""
+    """A point of a plot: an estimate with its interval, in one colour."""
 
     colour: int
     estimate: Estimate
@@ -35,7 +35,7 @@ class PlotPoint:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """A labelled row of points, one per series."""
+    """A labelled row of a plot, with one point per series."""
 
     label: str
     marks: tuple[PlotPoint, ...]
@@ -51,7 +51,7 @@ class ReferenceLine:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Rows over one axis of values."""
+    """One panel of a dot plot: labelled rows over one axis of values."""
 
     title: str
     rows: tuple[PlotRow, ...]
@@ -60,7 +60,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class DotPlot:
-    """Panels below each other."""
+    """A plot of estimates as points with intervals, in panels below each other."""
 
     panels: tuple[Panel, ...]
     legend: tuple[tuple[int, str], ...] = ()
@@ -70,7 +70,7 @@ class DotPlot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Estimates over the x axis. A grey curve is a reference."""
+    """One curve of a plot: estimates over the x axis. A grey curve is a reference."""
 
     label: str
     colour: int
@@ -79,7 +79,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Several curves in one panel."""
+    """A plot of several curves in one panel."""
 
     x_label: str
     y_label: str
@@ -95,7 +95,7 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with title, caption and alternative text."""
+    """A figure of the report: a drawing with title, caption and alternative text."""
 
     name: str
     """File name without suffix."""
@@ -119,7 +119,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One question and its answers. `missing` explains what the input cannot answer."""
+    """A section of the report: one question and its answers. `missing` explains what the input cannot answer."""
 
     key: str
     title: str
@@ -131,7 +131,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A page with its sections."""
+    """The content of an evaluation report: one page with its sections."""
 
     title: str
     text: tuple[str, ...]

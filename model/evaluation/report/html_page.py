@@ -30,7 +30,7 @@ class Picture:
 
 
 def render_page(report: Report, pictures: Mapping[str, Picture]) -> str:
-    """Render the page. `pictures` has the picture of every figure by its name."""
+    """Render a report as an HTML page. `pictures` has the picture of every figure by its name."""
     style = _read("report.css")
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _load_template().render(
@@ -63,7 +63,7 @@ def _load_template() -> jinja2.Template:
 
 
 def write_report(report: Report, folder: Path) -> int:
-    """Draw and write a report. Returns the number of figures. Raises OSError."""
+    """Draw a report's figures and write its HTML page to a folder. Returns the number of figures. Raises OSError."""
     pictures = {
         figure.name: Picture(draw_png(figure.drawing, LIGHT), draw_png(figure.drawing, DARK))
         for section in report.sections

@@ -17,7 +17,7 @@ from model.evaluation.report.sections.attacks import AttackRun
 
 @dataclass(frozen=True, slots=True)
 class ReportInput:
-    """The content of a report's folder."""
+    """What a report is built from: run files, attack documents, and notes about problems."""
 
     runs: tuple[tuple[str, list[JudgedGroup]], ...]
     """Name and judged groups of each run file."""
@@ -27,7 +27,7 @@ class ReportInput:
 
 
 def read_report_input(folder: Path) -> ReportInput:
-    """Read all run files of a folder.
+    """Read all run files and attack documents of a folder, to build a report from them.
 
     Raises BadRun when the folder has no run without attacks, or a file is unreadable.
     """

@@ -13,7 +13,7 @@ from model.evaluation.judgement_columns import Floats, Indices
 
 
 def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
-    """Estimate sum of tops over sum of bottoms for each column.
+    """Estimate several rates with their intervals: per column, the sum of `tops` over the sum of `bottoms`.
 
     `tops` and `bottoms` have one row per item; `issue` has the issue number (0, 1, …) of each row.
     """

@@ -18,7 +18,7 @@ class AttackRun:
 
 
 def build_attacks_section(runs: Sequence[AttackRun]) -> Section:
-    """Build the section on flips by kind of attack."""
+    """Build the report section on flips by kind of attack."""
     return Section(
         "attacks",
         "Attacks",

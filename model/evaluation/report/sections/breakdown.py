@@ -79,12 +79,12 @@ _SIMILARITY = _Scale(
 
 
 def build_lines_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on accuracy by number of edited lines."""
+    """Build the report section on accuracy by number of edited lines."""
     return _build_size_section(sets, _LINES)
 
 
 def build_similarity_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on accuracy by similarity within the group."""
+    """Build the report section on accuracy by similarity within the group."""
     return _build_size_section(sets, _SIMILARITY)
 
 
@@ -105,7 +105,7 @@ def _build_size_section(sets: Sequence[GroupSet], scale: _Scale) -> Section:
 
 
 def build_repository_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on accuracy by repository."""
+    """Build the report section on accuracy by repository."""
     split = [_split_by_repository(group_set) for group_set in sets]
     return Section(
         "repositories",

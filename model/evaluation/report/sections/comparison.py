@@ -60,7 +60,7 @@ class _Pair:
 
 
 def build_differences_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on differences between every two verifiers."""
+    """Build the report section on differences between every two verifiers."""
     pairs = [(group_set, _list_pairs(group_set.series)) for group_set in sets]
     return Section(
         "differences",
@@ -91,7 +91,7 @@ def build_differences_section(sets: Sequence[GroupSet]) -> Section:
 
 
 def build_group_wise_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on the paper's ablation: group-wise against pointwise."""
+    """Build the report section on the paper's ablation: group-wise against pointwise."""
     pairs = [(group_set, _list_same_model_pairs(group_set.series)) for group_set in sets]
     return Section(
         "group-wise",

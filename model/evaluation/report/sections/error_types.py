@@ -43,7 +43,7 @@ _TITLES = {
 
 
 def build_errors_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on false positives and false negatives."""
+    """Build the report section on false positives and false negatives."""
     rates_by_set = [
         (group_set, {series.label: _estimate_rates(series) for series in group_set.series})
         for group_set in sets

@@ -29,7 +29,7 @@ _SHOWN = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
 
 
 def build_runs_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section that lists the runs."""
+    """Build the report section that lists the runs."""
     rows = [
         (group_set.name, *_build_row(series)) for group_set in sets for series in group_set.series
     ]
@@ -66,7 +66,7 @@ def _explain_partial(series: Series, group_set: GroupSet) -> str:
 
 
 def build_headline_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on accuracy, F1 and exact match."""
+    """Build the report section on accuracy, F1 and exact match."""
     return Section(
         "accuracy",
         "Accuracy, F1 and exact match",
@@ -84,7 +84,7 @@ def build_headline_section(sets: Sequence[GroupSet]) -> Section:
 
 
 def build_metrics_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section with every metric of `r4p evaluate`."""
+    """Build the report section with every metric of `r4p evaluate`."""
     return Section(
         "metrics",
         "All metrics",
@@ -116,7 +116,7 @@ def build_metrics_section(sets: Sequence[GroupSet]) -> Section:
 
 
 def read_estimate(document: Mapping[str, Json], metric: str) -> Estimate:
-    """Read one metric of a document."""
+    """Read the estimate of one metric from an `r4p.evaluate/1` document."""
     values = cast("Mapping[str, float | None]", document[metric])
     return Estimate(values["value"], values["low"], values["high"])
 

@@ -24,7 +24,7 @@ from model.evaluation.report.series import GroupSet, Series, format_reasons
 
 
 def build_reliability_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section with the reliability diagram."""
+    """Build the report section with the reliability diagram."""
     bins_by_set = [
         (group_set, [(series, _build_bins(series)) for series in group_set.series])
         for group_set in sets

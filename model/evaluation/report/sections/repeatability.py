@@ -35,7 +35,7 @@ class _Deviation:
 
 
 def build_deviation_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on votes against the majority of their patch."""
+    """Build the report section on votes against the majority of their patch."""
     by_set = [(group_set, list(map(_measure_deviation, group_set.series))) for group_set in sets]
     kept = [
         (group_set, [deviation for deviation in deviations if deviation])

@@ -50,7 +50,7 @@ class _SeatStatistics:
 
 
 def build_seats_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on order sensitivity."""
+    """Build the report section on order sensitivity."""
     by_set = [(group_set, list(map(_measure_seats, group_set.series))) for group_set in sets]
     kept = [(group_set, [seats for seats in all_seats if seats]) for group_set, all_seats in by_set]
     return Section(

@@ -40,7 +40,7 @@ class _Curve:
 
 
 def build_selection_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section with the Best@K curves."""
+    """Build the report section with the Best@K curves."""
     curves_by_set = [
         (group_set, [_build_curve(series) for series in group_set.series]) for group_set in sets
     ]

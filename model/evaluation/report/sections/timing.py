@@ -22,7 +22,7 @@ from model.evaluation.report.series import GroupSet, Series
 
 
 def build_timing_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the section on seconds per patch."""
+    """Build the report section on seconds per patch."""
     return Section(
         "time",
         "Time per patch",
