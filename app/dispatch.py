@@ -42,7 +42,7 @@ _DOWN: Final = (OperationalError, KombuError, RedisError, OSError)
 
 
 class Doorbell:
-    """Rings for jobs by task name over a small pool of connections. Threads may share it."""
+    """Sends Celery messages that tell workers which job may be due. Threads may share it and its few connections."""
 
     def __init__(self, redis_url: str) -> None:
         self._celery = Celery("r4p", broker=redis_url, set_as_current=False)
@@ -63,7 +63,10 @@ class Doorbell:
         )
 
     def ring(self, queue: Queue, job: JobId) -> bool:
-        """Say that a job may be due. False: the broker did not take the ring within about a second."""
+        """Tell the workers of a queue that a job may be due.
+
+        False: the broker did not take the message within about a second.
+        """
         try:
             self._celery.send_task(
                 RUN_TASK,
@@ -97,7 +100,7 @@ class Doorbell:
 
 
 class BackgroundDoorbell:
-    """Rings from a thread of its own, so that no web request waits for the broker.
+    """Rings the doorbell for jobs from a thread of its own, so that no web request waits for the broker.
 
     It rings only a few times for a burst of jobs. While the broker is down, it drops the rings.
     """
@@ -110,7 +113,7 @@ class BackgroundDoorbell:
         self._thread = threading.Thread(target=self._work, name="doorbell", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread that rings."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -24,7 +24,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a ser
 
 
 class Metrics:
-    """Counts deliveries and failed rings. Threads may share it.
+    """Counts webhook deliveries and failed doorbell rings for Prometheus. Threads may share it.
 
     Every series with known labels begins at zero, so that a rate sees the first count too.
     """

@@ -19,7 +19,7 @@ _REASON_LIMIT = 300
 
 
 def summarize_alternatives(view: VerdictView) -> str:
-    """Say in a headline how many alternatives are correct."""
+    """Say in the headline of a verdict comment how many alternatives are correct."""
     verdicts = [alternative.verdict.verdict for alternative in view.alternatives]
     if len(verdicts) == 1:
         return f"1 alternative by the bot: {VERDICTS[verdicts[0]].lower()}"
@@ -39,7 +39,7 @@ def describe_author(alternative: AlternativeView) -> str:
 
 
 def list_notes(view: VerdictView) -> Iterator[str]:
-    """Yield what a reader should know about the alternatives before using the table."""
+    """Yield the notes about alternatives that a reader of a verdict comment needs before using its table."""
     if view.alternatives:
         yield _provenance(view)
     for alternative in view.alternatives:
@@ -115,7 +115,7 @@ def _fold(alternative: AlternativeView) -> str:
 
 
 def list_status(status: AlternativesStatus) -> str:
-    """List the alternatives, the running attempts, their cost and the last failure."""
+    """List an issue's alternatives, attempts, cost and last failure, for the reply to `/r4p status`."""
     names = (
         join_names(map(format_alternative_id, status.alternatives))
         if status.alternatives

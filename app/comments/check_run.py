@@ -28,7 +28,7 @@ _TITLE_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class ButtonText:
-    """A button in GitHub's form: label and identifier up to 20 characters, description up to 40."""
+    """A button on a check run: label and identifier have up to 20 characters, the description up to 40."""
 
     identifier: Button
     label: str
@@ -45,7 +45,7 @@ BUTTONS = (
 
 @dataclass(frozen=True, slots=True)
 class CheckText:
-    """Content of the bot's check run on one head."""
+    """Content of the bot's check run on the head commit of one pull request."""
 
     name: str
     head: CommitSha

@@ -43,13 +43,17 @@ class DraftView:
 
 
 def write_draft_title(issue: IssueNumber, alternative: PatchId) -> str:
-    """Write the title, which is also the commit message. It holds no stranger's text and no closing keyword."""
+    """Write the title of a draft pull request, which is also its commit message.
+
+    It holds no stranger's text and no closing keyword.
+    """
     return f"Alternative {alternative} for issue #{issue}"
 
 
 def write_draft_body(view: DraftView) -> str:
-    """Write the description. It mentions the issue without a closing keyword, because the alternative is already a
-    rival.
+    """Write the description of a draft pull request.
+
+    It mentions the issue without a closing keyword, because the alternative is already a rival.
     """
     verdict = (
         "The bot has not judged it"
@@ -76,7 +80,7 @@ def write_draft_body(view: DraftView) -> str:
 def write_draft_opened_reply(
     asked_in: CommandSource, draft: int, alternative: PatchId, pull: PullNumber
 ) -> str:
-    """Reply that the draft pull request is open."""
+    """Reply to `/r4p open` that the draft pull request is open."""
     text = f"{alternative} is open as a draft pull request: #{pull}. Nobody has tested it."
     return f"{format_draft_marker(draft, asked_in)}\n\n{text}\n"
 
@@ -84,7 +88,7 @@ def write_draft_opened_reply(
 def write_draft_failed_reply(
     asked_in: CommandSource, draft: int, alternative: PatchId, why: DraftRefusal
 ) -> str:
-    """Reply that opening the draft failed later."""
+    """Reply to an accepted `/r4p open` that opening the draft pull request failed later."""
     return f"{format_draft_marker(draft, asked_in)}\n\n{_explain_no_draft(alternative, why)}\n"
 
 
@@ -96,12 +100,12 @@ def write_draft_refused_reply(
 
 
 def write_draft_exists_reply(answers: CommandSource, alternative: PatchId, pull: PullNumber) -> str:
-    """Reply that the alternative already has a draft. An alternative never gets a second one."""
+    """Reply to `/r4p open` that the alternative already has a draft pull request. It never gets a second one."""
     return f"{format_reply_marker(answers)}\n\n{alternative} already has a draft pull request: #{pull}.\n"
 
 
 def write_own_draft_reply(answers: CommandSource, pull: PullNumber) -> str:
-    """Reply to `/r4p group add` of the bot's own draft."""
+    """Reply to `/r4p group add` that a named pull request is the bot's own draft."""
     text = f"#{pull} is the bot's own draft of an alternative. The bot already compares that alternative."
     return f"{format_reply_marker(answers)}\n\n{text}\n"
 

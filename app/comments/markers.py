@@ -9,27 +9,27 @@ _INERT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&@#"}
 
 
 def format_group_marker(group: int) -> str:
-    """Return the marker of the verdict comment of a group. Anyone can write it, so it proves no authorship."""
+    """Return the hidden marker of a group's verdict comment. Anyone can write it, so it proves no authorship."""
     return f"<!-- r4p:group={group} -->"
 
 
 def format_reply_marker(answers: CommandSource) -> str:
-    """Return the marker of a reply to a command."""
+    """Return the hidden marker of the bot's reply to a command."""
     return f"<!-- r4p:reply={answers} -->"
 
 
 def format_refusal_marker(asked_in: CommandSource) -> str:
-    """Return the marker of the later reply that the bot could judge nothing."""
+    """Return the hidden marker of a later reply to a command: the bot could judge nothing."""
     return f"<!-- r4p:not-judged={asked_in} -->"
 
 
 def format_draft_marker(draft: int, asked_in: CommandSource) -> str:
-    """Return the marker of the reply about a draft pull request."""
+    """Return the hidden marker of the reply about a draft pull request."""
     return f"<!-- r4p:draft={draft}-{asked_in} -->"
 
 
 def format_verdict_json(document: Json) -> str:
-    """Return the document in an HTML comment. Nothing in it can close the comment, mention or refer."""
+    """Return a verdict as JSON in an HTML comment. Nothing in it can close the comment, mention or refer."""
     written = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     # Numbers never hold two dashes, so all of these are inside JSON strings, where escapes are legal.
     safe = written.translate(_INERT).replace("--", "\\u002d\\u002d").replace("://", ":\\/\\/")

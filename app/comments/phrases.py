@@ -1,4 +1,4 @@
-"""Words that several texts share (pure)."""
+"""Phrases that several texts of the bot share: votes, probabilities, coverage and reasons (pure)."""
 
 from collections.abc import Iterable
 
@@ -64,7 +64,7 @@ FINDINGS = {
 
 
 def format_agreement(verdict: PatchVerdict) -> str:
-    """Format how many readable votes agree with the verdict. A split vote shows both sides."""
+    """Format how many readable votes agree with a patch's verdict. A split vote shows both sides."""
     votes = verdict.votes
     if not votes.valid:
         return "–"
@@ -85,7 +85,10 @@ def format_percent(value: float | None) -> str:
 
 
 def format_probability(verdict: PatchVerdict, history: int | None) -> str:
-    """Describe the probability that the patch is correct. `history` is the history of the whole verdict."""
+    """Describe the probability that a patch is correct.
+
+    `history` is the number of earlier issues behind the probabilities; None: too few.
+    """
     if verdict.probability is None:
         return f"{'not enough history' if history is None else 'no opinion'} for a probability"
     return f"probability correct: {format_percent(verdict.probability)}"
@@ -111,7 +114,7 @@ def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
 
 
 def explain_not_judged(verdict: PatchVerdict) -> str:
-    """Return only the reason, for a sentence that already says that the patch was not judged."""
+    """Return why a patch was not judged, for a sentence that already says that it was not."""
     return verdict.reason.removeprefix(f"{VERDICTS[Verdict.NOT_JUDGED]}: ")
 
 

@@ -49,7 +49,7 @@ _STAGES = {
 
 
 def write_help_reply(source: CommandSource) -> str:
-    """List every command."""
+    """Reply to `/r4p help` with a list of every command."""
     lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{PREFIX} {_cell(entry.usage)}` | {entry.description} | {_who(entry.needs)} | {entry.where} |"
@@ -68,12 +68,12 @@ def write_understood_reply(source: CommandSource, verbs: Iterable[Verb]) -> str:
 
 
 def write_unknown_reply(source: CommandSource, mistakes: Sequence[Unknown]) -> str:
-    """Name the lines that are no command, with corrections."""
+    """Reply to lines that begin like a command but are none, with corrections."""
     return _reply(source, *(_mistake(mistake) for mistake in mistakes), _help_line())
 
 
 def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) -> str:
-    """Name the missing permission."""
+    """Reply that the sender of a command lacks a permission, and name the permission."""
     needed = REGISTRY[verb].needs
     return _reply(
         source,
@@ -85,7 +85,7 @@ def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) ->
 
 
 def write_status_reply(source: CommandSource, issue: IssueNumber, status: StatusView) -> str:
-    """List the pull requests that the bot compares, and say how far the work is."""
+    """Reply to `/r4p status`: list the pull requests that the bot compares, and say how far the work is."""
     detail = f" {_sentence(status.detail)}" if status.detail else ""
     where = f" [The verdict]({status.comment})" if status.comment else ""
     return _reply(
@@ -101,7 +101,7 @@ def write_status_reply(source: CommandSource, issue: IssueNumber, status: Status
 
 
 def write_explanation_reply(source: CommandSource, view: VerdictView, about: PatchId | None) -> str:
-    """Give the full reasons for one patch or for all."""
+    """Reply to `/r4p explain` with the full reasons for the verdict on one patch or on all."""
     patches = list(_list_patches(view))
     selected = [patch for patch in patches if about in {None, patch.name}]
     if about is not None and not selected:
@@ -120,7 +120,7 @@ def write_explanation_reply(source: CommandSource, view: VerdictView, about: Pat
 
 
 def write_no_verdict_reply(source: CommandSource) -> str:
-    """Reply that there is no verdict yet."""
+    """Reply to a command about a verdict that the issue has none yet."""
     return _reply(
         source,
         "There is no verdict here yet.",
@@ -129,7 +129,7 @@ def write_no_verdict_reply(source: CommandSource) -> str:
 
 
 def write_group_reply(source: CommandSource, group: GroupView) -> str:
-    """Show the group after a `group` command."""
+    """Reply to `/r4p group`: name the added or removed pull requests, and list all that the bot compares."""
     actions = {GroupEdit.ADD: "Added", GroupEdit.REMOVE: "Removed"}
     names = join_names(f"#{number}" for number in group.named) if group.named else ""
     edit = f"{actions[group.edit]}: {names}." if group.edit in actions else ""
@@ -139,7 +139,7 @@ def write_group_reply(source: CommandSource, group: GroupView) -> str:
 def write_waiting_reply(
     asked_in: CommandSource, wait: WaitForMore, *, all_links_read: bool = True
 ) -> str:
-    """Explain why `verify` does not start."""
+    """Reply to `/r4p verify` why the bot does not judge the issue yet."""
     return _blocks(
         format_refusal_marker(asked_in),
         f"Not judged: {_sentence(wait.reason)}",
@@ -165,7 +165,7 @@ def write_proposal_refused_reply(source: CommandSource, reason: RefusalReason) -
 
 
 def write_no_alternative_reply(asked_in: CommandSource, reason: RefusalReason) -> str:
-    """Reply that the agent wrote no alternative, when no verdict can say so."""
+    """Reply to a request for an alternative that the agent wrote none, when no verdict comment can say so."""
     return _blocks(format_refusal_marker(asked_in), f"No alternative: {REFUSALS[reason]}.")
 
 
@@ -183,13 +183,13 @@ def write_no_retry_reply(source: CommandSource, reason: RefusalReason) -> str:
 def write_no_such_patch_reply(
     source: CommandSource, view: VerdictView, about: PatchId | None
 ) -> str:
-    """Reply to an opinion about a patch that the bot did not judge here."""
+    """Reply to a command about a patch that the bot did not compare here, and name the compared patches."""
     names = join_names(patch.name for patch in _list_patches(view))
     return _reply(source, f"{about} is not among the patches compared here: {names}.")
 
 
 def write_failed_reply(source: CommandSource, what: str, fix: str | None = None) -> str:
-    """Reply that a command failed. Both texts are the bot's own, not from strangers."""
+    """Reply that a `/r4p` command failed. Both texts are the bot's own, not from strangers."""
     return _reply(source, f"The command failed: {_sentence(what)}", _sentence(fix) if fix else "")
 
 

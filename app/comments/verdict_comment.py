@@ -66,7 +66,7 @@ _ROOMS = (
 
 
 def write_verdict_comment(view: VerdictView) -> str:
-    """Write the comment as Markdown with at most LONGEST_BODY characters. Equal views give equal text."""
+    """Write a group's verdict comment in Markdown with at most LONGEST_BODY characters. Equal views give equal text."""
     *roomy, smallest = _ROOMS
     for room in roomy:
         body = _write_body(view, room)

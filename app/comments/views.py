@@ -1,4 +1,4 @@
-"""Frozen values from which the bot writes its texts. The worker fills them (pure)."""
+"""Frozen values from which the bot writes its comments and check runs. The worker fills them (pure)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ from model.domain import EngineInfo, PatchVerdict, Tokens, Verdict
 
 
 class Finding(StrEnum):
-    """Something in a text that the bot made harmless before the model read it."""
+    """Kind of suspicious content in an issue or a patch that the bot made harmless before the model read it."""
 
     DELIMITER = "delimiter"
     SPECIAL_TOKEN = "special_token"  # noqa: S105 - no secret, a kind of text
@@ -28,7 +28,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """A pull request with its verdict."""
+    """A pull request with its verdict, for one row of the verdict comment's table."""
 
     pull: PullNumber
     head: CommitSha
@@ -42,7 +42,7 @@ class VerdictRow:
 
 @dataclass(frozen=True, slots=True)
 class AlternativeView:
-    """An alternative with its verdict."""
+    """An alternative with its verdict, for the verdict comment."""
 
     number: AlternativeNumber
     """Its number; GitHub shows `A1`."""
@@ -62,7 +62,10 @@ class AlternativeView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One evaluation, ready for publication. `rows` are in the order of pull request numbers."""
+    """Values for the verdict comment and the check runs of one evaluation.
+
+    `rows` are in the order of pull request numbers.
+    """
 
     group: int
     mode: Mode
@@ -114,7 +117,7 @@ class VerdictView:
 
 
 class GroupProgress(StrEnum):
-    """Progress of the work on a group."""
+    """How far the bot's work on a group is, for the reply to `/r4p status`."""
 
     NOTHING = "nothing"
     WAITING = "waiting"
@@ -126,7 +129,7 @@ class GroupProgress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AlternativesStatus:
-    """Status of alternatives, where some exist or the settings want some."""
+    """Alternatives, attempts and costs for the reply to `/r4p status`, where some exist or the settings want some."""
 
     alternatives: tuple[AlternativeNumber, ...]
     """Alternatives of this issue."""
@@ -141,7 +144,7 @@ class AlternativesStatus:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """Status of a group."""
+    """Values for the reply to `/r4p status`: the compared pull requests, and how far the work on the group is."""
 
     members: tuple[Member, ...]
     stage: GroupProgress
@@ -162,7 +165,7 @@ class StatusView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A group after a `group` command."""
+    """Values for the reply to `/r4p group`: the edit, the pull requests that it named, and the group after it."""
 
     edit: GroupEdit
     named: tuple[PullNumber, ...]

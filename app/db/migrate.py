@@ -12,12 +12,18 @@ from app.db.session import open_engine
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Migrate up. Several processes may call this at once: one works, the others wait."""
+    """Migrate a database up to a schema revision.
+
+    Several processes may call this at once: one works, the others wait.
+    """
     _run(database_url, lambda config: command.upgrade(config, revision))
 
 
 def downgrade(database_url: str, revision: str) -> None:
-    """Migrate down and lose the data of dropped tables; `base` is the empty database."""
+    """Migrate a database down to an older revision and lose the data of dropped tables.
+
+    The revision `base` is the empty database.
+    """
     _run(database_url, lambda config: command.downgrade(config, revision))
 
 

@@ -14,7 +14,7 @@ DOWN: Final = 5
 
 
 def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
-    """Create a pooled engine for a `postgresql://` URL; it connects at its first use."""
+    """Create a pooled SQLAlchemy engine for a `postgresql://` URL; it connects at its first use."""
     return create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
@@ -26,10 +26,9 @@ def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
 
 @contextmanager
 def open_engine(database_url: str) -> Iterator[Engine]:
-    """Open an engine for one command and close its connections afterwards.
+    """Open a SQLAlchemy engine for one `r4p` command and close its connections afterwards.
 
-    Raises SystemExit with one line on standard error when the database is unusable or has another
-    revision.
+    Raises SystemExit with one line on standard error when the database is unusable or has another revision.
     """
     database = create_database_engine(database_url, pool_size=1)
     try:

@@ -15,7 +15,7 @@ _FULL_NAME = re.compile(r"[A-Za-z0-9][\w-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A payload with its delivery id, its action and the id of our own App."""
+    """A webhook's payload with its delivery id, its action and the id of our own App."""
 
     delivery: DeliveryGuid
     payload: Payload
@@ -37,7 +37,7 @@ class Source:
 
 
 def read_actor(parent: Payload, name: str) -> Actor:
-    """Read an account. Where the payload holds null, return GitHub's ghost account."""
+    """Read a GitHub account from a webhook payload. Where the payload holds null, return GitHub's ghost account."""
     account = parent.find_object(name)
     if account is None:
         return GHOST
@@ -47,7 +47,7 @@ def read_actor(parent: Payload, name: str) -> Actor:
 
 
 def read_repository(repository: Payload) -> InstalledRepository:
-    """Read a repository whose name is safe in a URL or a path. Raises UnreadableError."""
+    """Read a repository from a webhook payload; its name is safe in a URL or a path. Raises UnreadableError."""
     full_name = repository.get_text("full_name", NAME_LIMIT)
     if not _FULL_NAME.fullmatch(full_name):
         raise UnreadableError("a repository's full_name is malformed: it should be owner/name")

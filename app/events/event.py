@@ -32,7 +32,7 @@ GHOST = Actor(10137, "ghost", is_bot=False)
 
 @dataclass(frozen=True, slots=True)
 class RepositoryEvent:
-    """Fields that all events about a repository share."""
+    """Fields that all webhook events about a repository share."""
 
     delivery: DeliveryGuid
     repository: RepositoryRef
@@ -44,7 +44,7 @@ class RepositoryEvent:
 
 
 class PullAction(StrEnum):
-    """Actions on a pull request."""
+    """Webhook actions on a pull request that the bot handles."""
 
     OPENED = "opened"
     EDITED = "edited"
@@ -87,7 +87,7 @@ class PullRequestEvent(RepositoryEvent):
 
 
 class IssueAction(StrEnum):
-    """Actions on an issue."""
+    """Webhook actions on an issue that the bot handles."""
 
     OPENED = "opened"
     EDITED = "edited"
@@ -130,7 +130,7 @@ class CommentEvent(RepositoryEvent):
 
 
 class ReviewAction(StrEnum):
-    """Actions on a review."""
+    """Webhook actions on a review that the bot handles."""
 
     SUBMITTED = "submitted"
     DISMISSED = "dismissed"
@@ -166,7 +166,7 @@ class ReviewEvent(RepositoryEvent):
 
 
 class CheckAction(StrEnum):
-    """Actions on a check."""
+    """Webhook actions on a check run or check suite that the bot handles."""
 
     COMPLETED = "completed"
     REREQUESTED = "rerequested"
@@ -227,7 +227,7 @@ class InstalledRepository:
 
 
 class InstallationAction(StrEnum):
-    """Actions on an installation."""
+    """Webhook actions on an installation of the App that the bot handles."""
 
     CREATED = "created"
     DELETED = "deleted"
@@ -262,7 +262,7 @@ class InstallationRepositoriesEvent:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A delivery that the bot ignores, with the reason."""
+    """A webhook delivery that the bot ignores, with the reason."""
 
     reason: str
 

@@ -21,11 +21,11 @@ _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false
 
 
 class UnreadableError(ValueError):
-    """The payload differs from GitHub's documentation. The message names the field."""
+    """A webhook payload differs from GitHub's documentation. The message names the field."""
 
 
 def clean_text(text: str, limit: int) -> str:
-    """Return the text without NUL and lone surrogates, cut to `limit` characters, so that PostgreSQL can store it."""
+    """Return a text without NUL and lone surrogates, cut to `limit` characters, so that PostgreSQL can store it."""
     kept = text[:limit]
     if kept.isascii() and "\0" not in kept:
         return kept
@@ -33,7 +33,7 @@ def clean_text(text: str, limit: int) -> str:
 
 
 def read_payload(body: bytes) -> "Payload":
-    """Parse a body into its JSON object. Raises UnreadableError for anything else."""
+    """Parse a webhook's body into its JSON object. Raises UnreadableError for anything else."""
     try:
         value = json.loads(body.decode("utf-8"))
     except RecursionError:
@@ -47,7 +47,7 @@ def read_payload(body: bytes) -> "Payload":
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """One JSON object of the payload with its path.
+    """One JSON object of a webhook payload, with its path in the payload.
 
     A reader raises UnreadableError when a field is missing or of another kind. Readers named `find_…` return None for
     null and for a missing field.
@@ -68,14 +68,14 @@ class Payload:
         return Payload(value, f"{self._path}{name}.")
 
     def list_objects(self, name: str) -> Iterator["Payload"]:
-        """Yield the objects of a list. A missing list is empty."""
+        """Yield the objects in the list of this field. A missing list is empty."""
         for place, value in enumerate(self._get_list(name)):
             if not isinstance(value, dict):
                 self._refuse(f"{name}[{place}]", dict)
             yield Payload(value, f"{self._path}{name}[{place}].")
 
     def list_texts(self, name: str, limit: int) -> Iterator[str]:
-        """Yield the texts of a list. A missing list is empty."""
+        """Yield the texts in the list of this field. A missing list is empty."""
         for place, value in enumerate(self._get_list(name)):
             if not isinstance(value, str):
                 self._refuse(f"{name}[{place}]", str)
@@ -92,14 +92,14 @@ class Payload:
         return self._refuse(name, str)
 
     def get_number(self, name: str) -> int:
-        """Return a whole number from 0 to the largest value of a 64-bit column."""
+        """Return this field's whole number from 0 to the largest value of a 64-bit column."""
         value = self._fields.get(name)
         if type(value) is not int or not 0 <= value <= _INT64_MAX:
             return self._refuse(name, int)
         return value
 
     def get_flag(self, name: str) -> bool:
-        """Return true or false. Null and missing mean false, as in older GitHub Enterprise releases."""
+        """Return this field's true or false. Null and missing mean false, as in older GitHub Enterprise releases."""
         value = self._fields.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
@@ -117,7 +117,7 @@ class Payload:
         return CommitSha(value)
 
     def find_time(self, name: str) -> datetime | None:
-        """Return a point in time in UTC. An unreadable time is None too, because no decision depends on it."""
+        """Return this field's time in UTC. An unreadable time is None too, because no decision depends on it."""
         value = self._fields.get(name)
         try:
             moment = datetime.fromisoformat(value) if isinstance(value, str) else None

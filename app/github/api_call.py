@@ -1,4 +1,4 @@
-"""Define a request to GitHub and its response as values (pure)."""
+"""Define a request to GitHub's API and its response as values (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 class Method(StrEnum):
-    """The HTTP methods in use; nothing here deletes."""
+    """The HTTP methods that the bot sends to GitHub; nothing here deletes."""
 
     GET = "GET"
     POST = "POST"
@@ -19,7 +19,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request without its credentials."""
+    """An HTTP request to GitHub's API, without its credentials."""
 
     method: Method
     path: str
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """GitHub's response of any status."""
+    """An HTTP response of GitHub's API, with any status."""
 
     status: int
     headers: Mapping[str, str]

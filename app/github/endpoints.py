@@ -9,7 +9,7 @@ API_VERSION: Final = "2022-11-28"
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Base URLs without a trailing slash."""
+    """Base URLs of one GitHub server, without a trailing slash."""
 
     web: str
     """Pages, and git repositories as `{web}/{owner}/{name}.git`."""

@@ -3,7 +3,7 @@
 GitHubError
 ├── Retryable              try again, not before `retry_at` when it is set
 │   ├── RateLimited        GitHub asks us to wait; nothing was changed
-│   │   └── OutOfTurn      our own limiter does
+│   │   └── WritePaceExceeded  our own limiter asks us to wait
 │   ├── GitHubDown         5xx, timeout, reset, an answer that can't be read; nothing was changed
 │   └── Ambiguous          a write left and its answer was lost: look before sending again
 └── Permanent              another attempt would end the same way
@@ -35,7 +35,7 @@ class GitHubError(Exception):
 
 
 class Retryable(GitHubError):
-    """The call may succeed later."""
+    """A call to GitHub failed and may succeed later."""
 
     retry_at: datetime | None = None
     """Earliest time of a retry; None leaves it to the queue's back-off."""
@@ -64,7 +64,7 @@ class Ambiguous(Retryable):
 
 
 class Permanent(GitHubError):
-    """A retry cannot help."""
+    """A call to GitHub failed, and a retry cannot help."""
 
 
 class Unauthorized(Permanent):
@@ -82,15 +82,15 @@ class Forbidden(Permanent):
 
 
 class NotFound(Permanent):
-    """The thing is gone, moved, or hidden from this installation."""
+    """The requested object is gone, moved, or hidden from this installation."""
 
 
 class Unprocessable(Permanent):
-    """GitHub refuses the request as it is."""
+    """GitHub understands the request and refuses it as it is."""
 
 
 def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
-    """Build the error for a response other than 2xx and 304."""
+    """Build the error for a response of GitHub with a status other than 2xx and 304."""
     text = f"{call}: {answer.status} {get_message(answer)}"
     until = _find_limit_end(answer, now)
     if until is not None:
@@ -108,13 +108,13 @@ def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
 
 
 def from_transport(call: Call, error: requests.RequestException) -> GitHubError:
-    """Build the error for a call without a complete response."""
+    """Build the error for a call to GitHub without a complete response."""
     text = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
     return GitHubDown(text) if _has_never_left(error) else build_lost_answer_error(call, text)
 
 
 def build_lost_answer_error(call: Call, text: str) -> GitHubError:
-    """Build the error for a lost or unreadable answer: harmless for a read, ambiguous for a write."""
+    """Build the error for a lost or unreadable answer of GitHub: harmless for a read, ambiguous for a write."""
     return Ambiguous(text) if call.writes else GitHubDown(text)
 
 
@@ -132,7 +132,7 @@ def from_graphql(call: Call, kind: str, text: str, answer: Response, now: dateti
 
 
 def get_message(answer: Response) -> str:
-    """Return GitHub's message on one short line, or the start of a body that is no JSON."""
+    """Return the message in GitHub's response on one short line, or the start of a body that is no JSON."""
     try:
         content = json.loads(answer.body)
     except (ValueError, RecursionError):

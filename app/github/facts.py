@@ -29,7 +29,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class PullFacts:
-    """A pull request at the time of reading."""
+    """What GitHub says about a pull request at the time of reading."""
 
     id: int
     number: PullNumber
@@ -58,7 +58,7 @@ class PullFacts:
 
 @dataclass(frozen=True, slots=True)
 class LinkFacts:
-    """All the ways in which a pull request links to the issue; several can be true."""
+    """All the ways in which a pull request links to an issue; several can be true."""
 
     closes: bool = False
     """GitHub lists the pull request as closing the issue, by keyword or by hand."""
@@ -71,7 +71,7 @@ class LinkFacts:
 
 @dataclass(frozen=True, slots=True)
 class LinkedPull:
-    """A pull request and its links to the issue."""
+    """A pull request and its links to an issue."""
 
     pull: PullFacts
     link: LinkFacts
@@ -79,7 +79,7 @@ class LinkedPull:
 
 @dataclass(frozen=True, slots=True)
 class ConfigBlob:
-    """`.github/r4p.yml` on the default branch."""
+    """The settings file `.github/r4p.yml` as GitHub holds it at one commit."""
 
     oid: str
     byte_size: int
@@ -89,7 +89,7 @@ class ConfigBlob:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFacts:
-    """A repository at the time of reading."""
+    """What GitHub says about a repository at the time of reading, with its settings file."""
 
     id: RepositoryId
     full_name: str
@@ -134,7 +134,7 @@ class HeadFacts:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """An issue and some pull requests, read again in one call."""
+    """The state of an issue and the heads of some of its pull requests, read again in one call."""
 
     issue: IssueState | None
     """None when the issue is gone."""

@@ -28,7 +28,7 @@ _secrets: OrderedDict[str, None] = OrderedDict()
 
 
 def remember(secret: str) -> None:
-    """Mask this value from now on, unless it is short enough to be an ordinary word.
+    """Mask a secret in all later logs and messages, unless it is short enough to be an ordinary word.
 
     The newest 1,000 values are kept; a token is worthless after an hour.
     """

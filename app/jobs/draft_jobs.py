@@ -23,7 +23,7 @@ class OpenDraft(Job):
 
 @dataclass(frozen=True, slots=True)
 class TellDraft(Job):
-    """Reply to the maintainer with the result of the draft."""
+    """Tell the maintainer who asked for a draft pull request whether it could be opened."""
 
     queue = Queue.GITHUB
     kind = "tell_draft"

@@ -46,7 +46,7 @@ class Queue(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Base of all jobs. The installation lets a purge find the job's data."""
+    """Base of all jobs, the tasks in the queue of record. The installation lets a purge find the job's data."""
 
     queue: ClassVar[Queue]
     kind: ClassVar[str]
@@ -81,7 +81,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class RecordEvent(Job):
-    """Turn a stored delivery into outcome events and follow-up jobs."""
+    """Turn a stored webhook delivery into outcome events and follow-up jobs."""
 
     queue = Queue.EVENTS
     kind = "record_event"
@@ -198,7 +198,7 @@ class RefreshConfig(Job):
 
 @dataclass(frozen=True, slots=True)
 class Reconcile(Job):
-    """Look for open pull requests whose webhooks never arrived."""
+    """Look in a repository for open pull requests whose webhooks never arrived."""
 
     queue = Queue.GITHUB
     kind = "reconcile"
@@ -222,7 +222,7 @@ class PurgeData(Job):
 
 @dataclass(frozen=True, slots=True)
 class ForgetCheckout(Job):
-    """Delete the git objects of a forgotten repository. Only a worker of this queue has them."""
+    """Delete the git objects of a purged repository. Only a worker of this queue has them."""
 
     queue = Queue.GITHUB
     kind = "forget_checkout"
@@ -240,7 +240,7 @@ class TidyCheckouts(Job):
 
 @dataclass(frozen=True, slots=True)
 class Redeliver(Job):
-    """Ask GitHub to send again the webhooks that never arrived."""
+    """Ask GitHub to redeliver the webhooks that never arrived."""
 
     queue = Queue.GITHUB
     kind = "redeliver"

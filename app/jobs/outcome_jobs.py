@@ -8,7 +8,7 @@ from app.values.identifiers import DeliveryGuid, IssueNumber, PullNumber, Reposi
 
 @dataclass(frozen=True, slots=True)
 class ResolvePermission(Job):
-    """Ask GitHub for the permission of an outcome's actor, as soon after the event as possible."""
+    """Ask GitHub for the permission of the person behind an outcome, as soon after the event as possible."""
 
     queue = Queue.GITHUB
     kind = "resolve_permission"

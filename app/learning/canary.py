@@ -11,7 +11,7 @@ from model.evaluation.wilson import compute_wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class CanaryStatistics:
-    """What a model did since the canary began."""
+    """Counts of a model's evaluations, votes and verdicts since the canary began."""
 
     judged: int = 0
     """Number of evaluations."""

@@ -1,4 +1,4 @@
-"""Rules of the gate, their comparison with older rules, and the list of a model's decisions (pure)."""
+"""Rules of the gate, their comparison with older rules, and the list of decisions about a model (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules of the gate. They are fixed before a run is measured."""
+    """Conditions of the gate for the promotion of a trained model. They are fixed before a run is measured."""
 
     margin: float = 0.02
     """Share, 0 to 1, by which the candidate may be worse and still counts as no worse."""
@@ -36,7 +36,7 @@ _LOWER_ASKS_MORE = frozenset({"margin", "most_unanswered", "most_clipped"})
 
 
 def find_weaker_rules(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
-    """List the rules of a decision that are weaker than the present rules, each in words.
+    """List the gate rules of an earlier decision that are weaker than the present rules, each in words.
 
     `decided_by` holds the rules of a gate.json. A rule that is missing there counts as weaker.
     """
@@ -49,14 +49,14 @@ def find_weaker_rules(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
 
 
 def list_decisions(gate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List every decision in a gate.json, oldest first."""
+    """List every decision of the gate about a model in its gate.json, oldest first."""
     return [*(gate.get("earlier") or ()), {name: gate.get(name) for name in _OF_A_DECISION}]
 
 
 def add_earlier_decisions(gate: Mapping[str, Any], kept: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a gate with the earlier decisions about the same model, because somebody may have deleted the file.
+    """Return a gate.json with the earlier decisions about the same model added.
 
-    `kept` is the gate that the database holds.
+    `kept` is the gate.json that the database holds. Somebody may have deleted the file, and its decisions with it.
     """
     decisions = list_decisions(gate)
     missing = [decision for decision in list_decisions(kept) if decision not in decisions]

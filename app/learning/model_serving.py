@@ -29,7 +29,7 @@ class Alias(StrEnum):
 
 
 class ModelState(StrEnum):
-    """Stage of a trained model."""
+    """Stage of a trained model, from candidate to champion, retired or rejected."""
 
     CANDIDATE = "candidate"
     REJECTED = "rejected"
@@ -41,7 +41,7 @@ class ModelState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A trained model as a server needs it."""
+    """The adapter of a trained model, as a model server needs it."""
 
     name: str
     """`r4p-<YYYYMMDD>-<hash8>`. The name always means the same bytes, because vLLM keeps cached prefixes by name."""
@@ -88,12 +88,15 @@ def choose_judge(issue: str, line_up: LineUp) -> Adapter | None:
 
 
 def hash_issue(issue: str) -> float:
-    """Map an issue's name to a number from 0 up to 1, without 1."""
+    """Map an issue's name (`owner/repo#number`) to a number from 0 up to 1, without 1."""
     return int.from_bytes(hashlib.sha256(issue.encode()).digest()[:8]) / 2**64
 
 
 def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
-    """Return why a model cannot get an alias, or None if it can. A canary can become canary again with another share."""
+    """Return why a model cannot get an alias, or None if it can.
+
+    A canary can become canary again with another share.
+    """
     if state == to.value and to is not Alias.CANARY:
         return f"{name} is the {to} already"
     if state is ModelState.REJECTED:
@@ -106,7 +109,7 @@ def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
 
 
 def is_unused(state: ModelState, since: datetime, now: datetime, *, comes_back: bool) -> bool:
-    """Report whether servers may unload an adapter whose model has been in a state since then.
+    """Report whether servers may unload an adapter whose model has been in its state since a time.
 
     `comes_back`: a rollback of the champion would bring the model back, so it stays loaded.
     """

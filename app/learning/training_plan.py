@@ -28,7 +28,7 @@ class TrainingStage(StrEnum):
 
 
 class TrainingState(StrEnum):
-    """Results of a training."""
+    """State of a training: running, or its result."""
 
     RUNNING = "running"
     FINISHED = "finished"
@@ -41,7 +41,7 @@ class TrainingState(StrEnum):
 
 
 class LauncherKind(StrEnum):
-    """Programs that start the computing stages."""
+    """Programs that can start the run and the evaluation of a training."""
 
     SUBPROCESS = "subprocess"
     SLURM = "slurm"
@@ -51,7 +51,7 @@ class LauncherKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """Numbers of labelled issues and patches in a dataset."""
+    """Numbers of labelled issues and patches in a training's dataset."""
 
     issues: int = 0
     """Issues with labelled patches, with the issues for measuring."""
@@ -64,7 +64,7 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class DatasetIssue:
-    """An issue in a dataset."""
+    """An issue in a training's dataset, with the source of its labels and its split."""
 
     key: str
     source: str
@@ -74,7 +74,7 @@ class DatasetIssue:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """One stored training."""
+    """One training of a model as stored: its state, stage, folder and progress."""
 
     id: int
     state: TrainingState
@@ -113,7 +113,10 @@ class Training:
 
 
 def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
-    """Report whether to check again for a training: none began within `every`, or the last one has not ended."""
+    """Report whether it is time to start or resume a training.
+
+    It is time if none began within `every`, or if the last one has not ended.
+    """
     if last is None or last.state is TrainingState.RUNNING:
         return True
     return last.created_at is None or now - last.created_at >= every
@@ -142,9 +145,9 @@ def explain_skip(
 ) -> str | None:
     """Return why these labels are too few for a training, or None if they are enough.
 
-    `new` counts new issues. An automatic training needs `least_new` new issues and `least_test` issues to measure on. A person's
-    request passes 0 for both, so only labels that can teach nothing stop it. `failed` is the last training, if it failed with the
-    same plan and settings. Then at least one new issue is necessary.
+    `new` counts new issues. An automatic training needs `least_new` new issues and `least_test` issues to measure on. A
+    person's request passes 0 for both, so only labels that can teach nothing stop it. `failed` is the last training, if
+    it failed with the same plan and settings. Then at least one new issue is necessary.
     """
     if labels.issues == 0 or labels.correct + labels.incorrect == 0:
         return (

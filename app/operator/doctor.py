@@ -33,7 +33,7 @@ _EMBEDDED_NEEDS = ("torch", "transformers", "accelerate", "gguf")
 
 
 class Mark(StrEnum):
-    """Start of a line."""
+    """Result of one check of `r4p doctor`, at the start of its line."""
 
     OK = "ok"
     LESS = "less"
@@ -43,7 +43,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One finding."""
+    """One line of `r4p doctor`: the result, its subject, and the present state or the fix."""
 
     mark: Mark
     about: str
@@ -52,7 +52,7 @@ class Line:
 
 
 def run() -> int:
-    """Print every finding. Returns 0 if verdicts are possible, else UNFIT."""
+    """Run `r4p doctor` and print every finding. Returns 0 if verdicts are possible, else UNFIT."""
     settings = load(EngineSettings)
     lines = list(list_findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)

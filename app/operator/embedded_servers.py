@@ -36,11 +36,11 @@ _POSTGRES_SETTINGS: Final = (
 
 
 class EmbeddedError(Exception):
-    """A server cannot run here. The message names the server, the reason and its log."""
+    """An embedded PostgreSQL or Valkey cannot run here. The message names the server, the reason and its log."""
 
 
 class Server(Protocol):
-    """A program that runs as an embedded server."""
+    """A program that runs as an embedded server: PostgreSQL or Valkey."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +53,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A database cluster in `home` that listens in `sockets`."""
+    """An embedded PostgreSQL, with its database cluster in `home`, that listens in `sockets`."""
 
     home: Path
     sockets: Path
@@ -98,7 +98,7 @@ class Postgres:
 
 @dataclass(frozen=True, slots=True)
 class Valkey:
-    """A broker without stored data that listens in `sockets`."""
+    """An embedded Valkey, the Celery broker, without stored data, that listens in `sockets`."""
 
     home: Path
     sockets: Path
@@ -130,7 +130,7 @@ class Valkey:
 
 @contextmanager
 def run_server(server: Server) -> Iterator[int]:
-    """Run a server until the context ends, and yield its process id. Raises EmbeddedError."""
+    """Run an embedded server until the context ends, and yield its process id. Raises EmbeddedError."""
     pidfile = server.home.with_suffix(".pid")
     log = server.home.with_suffix(".log")
     _end_leftover(pidfile)
@@ -232,12 +232,12 @@ def _wait(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def get_size(log: Path) -> int:
-    """Return the log's size in bytes; 0 without a log."""
+    """Return the size of a log file in bytes; 0 without a file."""
     return log.stat().st_size if log.exists() else 0
 
 
 def read_last_lines(log: Path, since: int, count: int) -> str:
-    """Read the last lines after the first `since` bytes."""
+    """Read the last `count` lines of a log file after its first `since` bytes."""
     with log.open("rb") as file:
         file.seek(since)
         lines = file.read().decode(errors="replace").splitlines()

@@ -121,7 +121,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def strip_settings() -> dict[str, str]:
-    """Return our environment without our settings, because they hold secrets."""
+    """Return our environment without the bot's settings (`R4P_…`), because they hold secrets."""
     return {
         name: value
         for name, value in build_child_environment({}).items()

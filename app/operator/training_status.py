@@ -50,7 +50,7 @@ def start() -> int:
 
 
 def format_progress(training: Training) -> str:
-    """Format the progress of a run in a few words."""
+    """Format the progress of a training in a few words."""
     progress = training.progress
     if not progress:
         return ""

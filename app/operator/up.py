@@ -33,7 +33,7 @@ class BotDown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Address of the web process. Port 0 means any free port."""
+    """Address on which the web process listens. Port 0 means any free port."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -165,7 +165,7 @@ class Bot:
 
 
 def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
-    """Return the processes for these settings. The writer needs a writer App, the trainer needs a plan."""
+    """Return the bot's processes for these settings. The writer needs a writer App, the trainer needs a plan."""
     environment = build_child_environment(changes)
     wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
     more = [process for process, setting in wanted.items() if environment.get(setting)]
@@ -173,7 +173,7 @@ def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Proces
 
 
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
-    """Run the bot until a signal. Returns the exit code."""
+    """Run the whole bot for `r4p up` until a signal. Returns the exit code."""
     queues = [name for process in choose_processes(listen, {}) for name in process.queues]
     check_queues(queues, (GitHubSettings, WebhookSettings))
     try:

@@ -12,7 +12,10 @@ from model.domain import EngineInfo, Issue, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The judge that gave a verdict. Each calibrator belongs to one judge."""
+    """The combination of verifier, engine, model and prompt that gave a verdict.
+
+    Each calibrator belongs to one judge.
+    """
 
     verifier: str
     """Name in the catalogue."""
@@ -34,7 +37,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class PullOutcome:
-    """One derived outcome."""
+    """One derived outcome of a pull request, such as a merge, a revert or surviving lines."""
 
     kind: OutcomeKind
     reason: str | None
@@ -70,7 +73,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """Verdicts of a trained model that nobody saw."""
+    """Verdicts of a shadow model, which the bot recorded and never published."""
 
     made_at: datetime
     """Time of its registration. The model may have learnt from everything before."""
@@ -83,7 +86,7 @@ PatchKey = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class LabelCheck:
-    """The truth about a patch that a person found by reading it."""
+    """A person's answer whether a patch is correct, found by reading the patch."""
 
     is_correct: bool
     checked_at: datetime
@@ -91,7 +94,7 @@ class LabelCheck:
 
 @dataclass(frozen=True, slots=True)
 class PullRecord:
-    """One pull request of one issue, with its history."""
+    """One pull request of one issue, with its submissions, verdicts and outcomes."""
 
     group: int
     """Our id of the issue."""

@@ -14,7 +14,7 @@ APP = "app"
 
 
 class EventKind(StrEnum):
-    """Kinds of raw events. They record what happened, not its meaning."""
+    """Kinds of raw outcome events. They record what happened, not its meaning."""
 
     PULL_CLOSED = "pull_closed"
     PULL_MERGED = "pull_merged"
@@ -56,7 +56,7 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Further values of an event; None where they do not apply."""
+    """Further values of a raw outcome event; None where they do not apply."""
 
     by_author: bool = False
     """The actor is the pull request's author."""
@@ -79,7 +79,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEvent:
-    """One raw event in a repository."""
+    """One raw outcome event in a repository: what happened, when and by whom."""
 
     kind: EventKind
     source: str
@@ -107,7 +107,7 @@ class OutcomeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A collected pull request at one head on one base."""
+    """A pull request as the bot collected it: one head commit on one base commit."""
 
     head: CommitSha
     base: CommitSha
@@ -123,7 +123,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Input of the derivation for one pull request, in any order."""
+    """Events and snapshots from which the outcomes of one pull request are derived, in any order."""
 
     pull: PullNumber
     events: tuple[OutcomeEvent, ...]
@@ -135,7 +135,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One derived outcome, with the raw event behind it."""
+    """One derived outcome of a pull request, with the raw event behind it."""
 
     kind: OutcomeKind
     event: OutcomeEvent

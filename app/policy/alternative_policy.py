@@ -22,7 +22,7 @@ MOST_A_DAY = 16
 
 
 class RefusalReason(StrEnum):
-    """Why there is no alternative, or no further one. `app/comments/phrases.py` has the sentences."""
+    """Why an agent wrote no alternative, or no further one. `app/comments/phrases.py` has the sentences."""
 
     NO_AGENT = "no_agent"
     """No language model is configured, so there is no agent."""
@@ -68,7 +68,7 @@ _TEMPORARY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NoAttempt:
-    """The decision to make no attempt, with the reason."""
+    """The decision that agents make no attempt at an issue, with the reason."""
 
     reason: RefusalReason
 
@@ -85,7 +85,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Facts on which the number of attempts depends."""
+    """Facts about an issue on which the number of new attempts by agents depends."""
 
     pulls: int
     """Pull requests that the bot can judge now (`app.policy.group_policy.select_judgeable`)."""
@@ -104,7 +104,10 @@ class Situation:
 
 
 def count_wanted(config: RepoConfig, now: Situation) -> int | NoAttempt:
-    """Return how many new attempts to make, or why none is possible. 0: nobody wants one, or enough were made."""
+    """Return how many new attempts agents make at an issue, or why none is possible.
+
+    0: nobody wants one, or enough were made.
+    """
     count = max(_count_configured(config, now), int(now.asked)) + now.due
     if not count:
         return 0
@@ -126,13 +129,13 @@ def _count_configured(config: RepoConfig, now: Situation) -> int:
 
 
 def has_budget(config: RepoConfig, spent: Cost) -> bool:
-    """Report whether the repository has tokens and seconds left today."""
+    """Report whether a repository has agent tokens and seconds left today."""
     left = get_remaining_budget(config, spent)
     return left.tokens > 0 and left.seconds > 0
 
 
 def get_remaining_budget(config: RepoConfig, spent: Cost) -> Cost:
-    """Return what is left of today's budget, at least 0."""
+    """Return the agent tokens and seconds that a repository has left today, at least 0."""
     budget = config.alternatives_budget
     return Cost(
         max(0, budget.tokens - spent.tokens), max(0.0, float(budget.seconds) - spent.seconds)
@@ -140,7 +143,7 @@ def get_remaining_budget(config: RepoConfig, spent: Cost) -> Cost:
 
 
 def map_stop_reason(stop: StopReason) -> RefusalReason | None:
-    """Return why an attempt with this end is no alternative, or None if the agent submitted a patch."""
+    """Map why an agent stopped to why its attempt is no alternative; None if the agent submitted a patch."""
     return None if stop is StopReason.SUBMITTED else RefusalReason(stop.value)
 
 
@@ -155,7 +158,7 @@ def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None])
     Both arguments hold diffs. None: there is no diff.
     """
     edits = enumerate(find_equal_edits([*rivals, *attempts]))
-    # `same_edits` gives for each diff the index of the first diff with the same edit.
+    # `find_equal_edits` gives for each diff the index of the first diff with the same edit.
     new = (index for index, first in edits if first is not None and index == first >= len(rivals))
     return tuple(index - len(rivals) for index in new)
 
@@ -168,7 +171,7 @@ def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
 
 @dataclass(frozen=True, slots=True)
 class SeatCandidate:
-    """An alternative that may get a seat."""
+    """An alternative that may get a seat in the next evaluation."""
 
     is_new: bool
     """The newest evaluation does not hold it: it was never judged, or lost its seat."""
@@ -191,7 +194,7 @@ def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
 
 
 def keep_seats(alternatives: Sequence[SeatCandidate], free: int) -> tuple[int, ...]:
-    """Return the indices of the alternatives that keep a seat.
+    """Return the indices of the alternatives that keep a seat in the next evaluation.
 
     Judged ones come before new ones, originals before replaced ones, and then the higher probability decides.
     """

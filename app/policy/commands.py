@@ -25,7 +25,7 @@ _ALTERNATIVE = re.compile(r"A([1-9][0-9]{0,2})", re.IGNORECASE | re.ASCII)
 
 
 class Verb(StrEnum):
-    """Commands of the bot."""
+    """The `/r4p` commands of the bot, by the word after `/r4p`."""
 
     VERIFY = "verify"
     STATUS = "status"
@@ -56,7 +56,7 @@ class GroupEdit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CommandHelp:
-    """Help text of one verb."""
+    """Help text of one `/r4p` command."""
 
     usage: str
     description: str
@@ -120,7 +120,7 @@ REGISTRY: Mapping[Verb, CommandHelp] = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command that the bot can carry out."""
+    """One parsed `/r4p` command that the bot can carry out."""
 
     verb: Verb
     line: str
@@ -144,7 +144,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A line that begins like a command but is none."""
+    """A line of a comment that begins like a command but is none."""
 
     line: str
     problem: str

@@ -8,7 +8,7 @@ from model.domain import PatchId
 
 
 class DraftRefusal(StrEnum):
-    """Why there is no draft. `app/comments/draft_text.py` has the sentences."""
+    """Why the bot opens no draft pull request. `app/comments/draft_text.py` has the sentences."""
 
     NOT_WANTED = "not_wanted"
     """The repository's settings do not allow drafts."""
@@ -31,7 +31,10 @@ class DraftRefusal(StrEnum):
 
 
 def find_refusal(config: RepoConfig, *, has_writer: bool) -> DraftRefusal | None:
-    """Return why the bot may open no draft, or None. It checks the repository's settings before the operator's."""
+    """Return why the bot may open no draft pull request, or None if it may.
+
+    The repository's settings come before the operator's.
+    """
     if not config.draft_pull_requests:
         return DraftRefusal.NOT_WANTED
     return None if has_writer else DraftRefusal.NO_WRITER

@@ -1,4 +1,4 @@
-"""Decides which jobs follow from an event (pure)."""
+"""Decides which jobs follow from a webhook event (pure)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def _run_command(event: CommentEvent | ReviewEvent) -> RunCommand:
 
 @dataclass(frozen=True, slots=True)
 class StoredLinks:
-    """What the database holds about the subject of an event."""
+    """Issues that the database links to the subject of a webhook event, and the quiet time before a start."""
 
     issues: frozenset[IssueNumber] = frozenset()
     """Issues whose groups hold the pull request. For an issue's event: that issue if it has a group. For a check: the
@@ -107,7 +107,7 @@ def find_closing_issues(event: Event, host: str = "github.com") -> tuple[IssueNu
 
 
 def plan_follow_ups(event: Event, links: StoredLinks) -> tuple[Planned, ...]:
-    """Return the jobs that follow after the worker recorded an event."""
+    """Return the jobs that follow from a webhook event after the worker recorded it."""
     match event:
         case PullRequestEvent():
             return _after_pull_request(event, links)

@@ -18,7 +18,7 @@ CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """Facts that decide whether a pull request takes part."""
+    """Facts that decide whether a pull request takes part in an evaluation."""
 
     number: PullNumber
     author: str
@@ -39,7 +39,7 @@ class LeftOutPull:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateNow:
-    """The decision to judge these pull requests now."""
+    """The decision to judge these pull requests of a group now."""
 
     candidates: tuple[PullNumber, ...]
     left_out: tuple[LeftOutPull, ...]
@@ -47,7 +47,7 @@ class EvaluateNow:
 
 @dataclass(frozen=True, slots=True)
 class WaitForMore:
-    """The decision not to judge now, with a reason for people."""
+    """The decision not to judge a group now, with a reason for people."""
 
     reason: str
     left_out: tuple[LeftOutPull, ...] = ()
@@ -63,8 +63,9 @@ def should_evaluate(
 ) -> EvaluateNow | WaitForMore:
     """Decide whether to judge an issue's pull requests now.
 
-    `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate, everything else needs `min_candidates`.
-    `alternatives` counts those that exist or will be written. With them, one pull request is enough, and a command needs none.
+    `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate, everything else needs
+    `min_candidates`. `alternatives` counts those that exist or will be written. With them, one pull request is enough,
+    and a command needs none.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
@@ -84,7 +85,7 @@ def should_evaluate(
 def select_judgeable(
     config: RepoConfig, candidates: Sequence[CandidateFacts]
 ) -> tuple[PullNumber, ...]:
-    """Return the pull requests that take part, in their order."""
+    """Return the pull requests that take part in an evaluation, in their order."""
     return tuple(
         candidate.number for candidate in candidates if _explain_left_out(config, candidate) is None
     )
@@ -120,7 +121,7 @@ def _count(pulls: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Where a verdict appears. The database holds it in any case."""
+    """Where GitHub shows a verdict: in a comment, in check runs or nowhere. The database holds it in any case."""
 
     comment: bool
     checks: bool

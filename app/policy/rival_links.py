@@ -42,7 +42,7 @@ class LinkStrength(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One rival of a group."""
+    """One pull request of a group, with the reason why it is a rival."""
 
     number: PullNumber
     strength: LinkStrength

@@ -37,12 +37,12 @@ CANARY_SHARE = 0.1
 
 
 class NotPromoted(Exception):
-    """The model keeps its state. The message says why and names the fix."""
+    """A model could not be promoted and keeps its state. The message says why and names the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromotionRules:
-    """Conditions of a promotion."""
+    """Conditions under which the registry promotes a model."""
 
     verifier: str = "r4p"
     """The verifier that the model must have been trained for."""
@@ -57,7 +57,7 @@ _PLAIN = PromotionRules()
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A finished promotion."""
+    """The result of a promotion: the model, its new alias and the servers' answers."""
 
     name: str
     to: Alias
@@ -66,7 +66,7 @@ class Promotion:
 
 
 def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """List every server by its own address. Raises NotPromoted if no server can take an adapter."""
+    """List every model server by its own address. Raises NotPromoted if no server can take an adapter."""
     urls = settings.engine_urls or ((settings.engine_url,) if settings.engine_url else ())
     if not urls or settings.verifier in catalog.ENGINELESS_VERIFIERS:
         raise NotPromoted(
@@ -78,7 +78,7 @@ def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
 
 
 def find_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """List every server by its own address; empty if the settings name none."""
+    """List every model server by its own address; empty if the settings name none."""
     with suppress(NotPromoted):
         return list_replicas(settings)
     return ()
@@ -93,11 +93,11 @@ def promote(
     share: float = CANARY_SHARE,
     terms: PromotionRules = _PLAIN,
 ) -> Promotion:
-    """Load a model into every server, check its answers, and give it an alias.
+    """Load a model into every model server, check its answers, and give it an alias.
 
-    `share` is a canary's share of the issues. A model that is canary already gets the new share. Raises UnknownModel and NotPromoted,
-    also when a server is down or refuses the model. Then nothing has changed. If the model's files differ from the trained files, the
-    function rejects the model for good.
+    `share` is a canary's share of the issues. A model that is canary already gets the new share. Raises UnknownModel
+    and NotPromoted, also when a server is down or refuses the model. Then nothing has changed. If the model's files
+    differ from the trained files, the function rejects the model for good.
     """
     with transaction(database) as connection:
         model = _find_promotable(connection, name, to, terms)
@@ -149,10 +149,10 @@ def roll_back(
 
 
 def reload_adapter(servers: Sequence[Replica], adapter: Adapter) -> int:
-    """Load an adapter on the servers that do not serve it, such as after a restart. Returns the number of servers
-    that serve it.
+    """Load an adapter on the model servers that lost it, such as after a restart.
 
-    The promotion has checked the model's answers. This function checks only its bytes before it loads them.
+    Returns the number of servers that serve it. The promotion has checked the model's answers. This function checks
+    only its bytes before it loads them.
     """
     served = 0
     for server in servers:

@@ -16,15 +16,14 @@ from model.errors import BadAdapter
 
 
 class NotRegistered(Exception):
-    """The folder holds no finished and measured run. The message says what is missing and names the fix."""
+    """A run cannot be registered: it is not finished or not measured. The message names what is missing and the fix."""
 
 
 def register_run(connection: Connection, run: Path, base: str) -> str:
-    """Register the model of a finished run as candidate or rejected, and return its name. A second call stores a
-    newer measurement.
+    """Register the model of a finished run as candidate or rejected, and return its name.
 
-    `base` is the served name of its base model. Raises NotRegistered for a folder without a finished and measured run, and BadAdapter
-    if the adapter differs from what the run wrote.
+    A second call stores a newer measurement. `base` is the served name of its base model. Raises NotRegistered for a
+    folder without a finished and measured run, and BadAdapter if the adapter differs from what the run wrote.
     """
     result, gate = _document(run / "result.json"), _document(run / "gate.json")
     directory = (run / "adapter").resolve()

@@ -29,7 +29,10 @@ _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
 def is_service_link(name: str, value: str) -> bool:
-    """Report whether Kubernetes set the variable, as in every pod for a service called `r4p` or `r4p-…`."""
+    """Report whether Kubernetes set an environment variable, and not the operator.
+
+    Kubernetes does so in every pod for a service called `r4p` or `r4p-…`.
+    """
     if _SERVICE.search(f"_{name}"):
         return True
     return name.endswith("_PORT") and _ADDRESS.match(value) is not None
@@ -59,7 +62,7 @@ Kind = TypeVar("Kind", bound=Settings)
 
 
 def load(kind: type[Kind]) -> Kind:
-    """Load the settings of one kind from the environment. Raises SettingsError with one line for each mistake."""
+    """Load one settings class from the environment. Raises SettingsError with one line for each mistake."""
     check()
     try:
         return kind()
@@ -68,13 +71,16 @@ def load(kind: type[Kind]) -> Kind:
 
 
 def check(*kinds: type[Settings], further: list[str] | None = None) -> None:
-    """Raise SettingsError if settings of these kinds have mistakes, or if `further` holds some. It lists all of them."""
+    """Raise SettingsError if the environment has mistakes for these settings classes, or if `further` holds some.
+
+    The message lists all of them.
+    """
     if lines := [*_describe_unknown(), *find_mistakes(*kinds), *(further or [])]:
         refuse(list(dict.fromkeys(lines)))
 
 
 def find_mistakes(*kinds: type[Settings]) -> list[str]:
-    """List the mistakes in settings of these kinds, one line each."""
+    """List the mistakes in the environment for these settings classes, one line each."""
     lines = []
     for kind in kinds:
         try:

@@ -155,7 +155,7 @@ WITHOUT_FILE = RepoConfig(version=1)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in the file."""
+    """One problem in a repository's settings file `.github/r4p.yml`."""
 
     line: int | None
     """Line from 1; None: the whole file."""
@@ -167,13 +167,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ConfigError:
-    """The file is unusable. The last good settings stay in force."""
+    """A repository's settings file is unusable. The last good settings stay in force."""
 
     problems: tuple[Problem, ...]
 
 
 def parse(text: str) -> RepoConfig | ConfigError:
-    """Parse the text of the file, whatever it holds."""
+    """Parse the text of a `.github/r4p.yml` into its settings or its problems, whatever it holds."""
     try:
         document = yaml_document.read_document(text)
     except yaml_document.RefusedError as refusal:
@@ -269,7 +269,7 @@ def _either(choices: list[str], last: str = "or") -> str:
 
 
 def read_training_consent(config_text: str | None, config_error: str | None) -> TrainingConsent:
-    """Return what a repository's settings allow. An unreadable newest file allows nothing."""
+    """Return what a repository's settings allow training to use. An unreadable newest file allows nothing."""
     if config_text is None or config_error is not None:
         return TrainingConsent.OFF
     config = parse(config_text)

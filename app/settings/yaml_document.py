@@ -20,7 +20,7 @@ Value = None | int | str | list["Value"] | dict[str, "Value"]
 
 
 class RefusedError(ValueError):
-    """The text is not an allowed mapping. `line` counts from 1; None: the whole text."""
+    """A YAML text is not an allowed mapping. `line` counts from 1; None: the whole text."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -29,13 +29,13 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The mapping and the lines of its parts."""
+    """A parsed YAML mapping, and the line numbers of its keys and items."""
 
     values: Mapping[str, Value]
     _root: yaml.MappingNode
 
     def find_line(self, key: str | int, item: str | int | None = None) -> int:
-        """Return the line of a key, or of one item of its list or mapping."""
+        """Return the line of a key of the document, or of one item of its list or mapping."""
         name, value = next(pair for pair in self._root.value if pair[0].value == key)
         if isinstance(value, yaml.SequenceNode) and isinstance(item, int):
             return _line(value.value[item])
@@ -44,7 +44,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Parse the mapping in a text. Raises RefusedError."""
+    """Parse a YAML text whose top level is a mapping, such as `.github/r4p.yml`. Raises RefusedError."""
     if len(text) > MAX_CHARACTERS:
         raise RefusedError(f"the file is longer than {MAX_CHARACTERS} characters")
     try:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Permission(StrEnum):
-    """GitHub's words, lowest first."""
+    """GitHub's words for an account's permission in a repository, lowest first."""
 
     NONE = "none"
     READ = "read"
@@ -20,5 +20,8 @@ class Permission(StrEnum):
 
     @classmethod
     def parse(cls, word: str | None) -> "Permission":
-        """Parse `permission` or `role_name`. An organisation's own role name proves nothing, so it gives NONE."""
+        """Parse GitHub's field `permission` or `role_name`.
+
+        An organisation's own role name proves nothing, so it gives NONE.
+        """
         return cls(word) if word in set(cls) else cls.NONE

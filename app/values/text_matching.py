@@ -1,7 +1,8 @@
 """Match paths with globs, and suggest the nearest name for a misspelt one (pure).
 
-In a glob `*` and `?` stay inside one folder, and `**` crosses folders. Repositories write these globs, so matching must be fast for each. The regular expressions of pathspec can backtrack
-without end on many stars. They also follow .gitignore, where a name without a slash means a folder's files too.
+In a glob `*` and `?` stay inside one folder, and `**` crosses folders. Repositories write these
+globs, so matching must be fast for each. The regular expressions of pathspec can backtrack without end on many stars.
+They also follow .gitignore, where a name without a slash means a folder's files too.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Answers `/healthz`, `/readyz` and `/metrics`."""
+"""Answers `/healthz`, `/readyz` and `/metrics` of the web process."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from app.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Reports whether this process, the database and the broker work."""
+    """Reports over HTTP whether this process, the database and the broker work."""
 
     database: Engine
     doorbell: Doorbell

@@ -16,7 +16,10 @@ _REASONS_LIMIT: Final = 500
 
 @dataclass(slots=True)
 class IgnoredCounts:
-    """Counts by reason that the next flush will write. It belongs to one event loop."""
+    """Counts of ignored deliveries by reason, which the next flush writes to the database.
+
+    It belongs to one event loop.
+    """
 
     pool: Pool
     _counts: Counter[str] = field(default_factory=Counter)
@@ -29,7 +32,7 @@ class IgnoredCounts:
         self._counts[kept] += 1
 
     async def flush(self) -> None:
-        """Write the counts. While the database is down, it keeps them for the next flush."""
+        """Write the counts to the database. While it is down, they stay for the next flush."""
         taken, self._counts = self._counts, Counter()
         try:
             if taken:

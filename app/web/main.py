@@ -57,7 +57,7 @@ def load_web_settings() -> WebSettings:
 def create_app(
     settings: WebSettings, *, decide: Decide | None = None, limits: RequestLimits | None = None
 ) -> FastAPI:
-    """Build the application. It connects to nothing before it starts.
+    """Build the web process's FastAPI application. It connects to nothing before it starts.
 
     `decide` replaces the bot's policy, and `limits` replaces the limits of requests.
     """
@@ -119,7 +119,7 @@ def serve(host: str, port: int) -> None:
 
 
 def build_decide(identity: IdentitySettings) -> Decide:
-    """Build the function that turns a delivery into jobs. It ignores check runs of our own App."""
+    """Build the function that turns a webhook delivery into jobs. It ignores check runs of our own App."""
 
     def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
         parsed = parse(event, delivery, body, own_app=identity.app_id)

@@ -19,11 +19,11 @@ _SHAPE: Final = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 class BadSignature(Exception):
-    """The signature does not match the body. The message holds no secret and no correct digest."""
+    """A webhook's signature does not match its body. The message holds no secret and no correct digest."""
 
 
 def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> VerifiedBody:
-    """Return the body as verified if the header signs it with any of the secrets. Raises BadSignature.
+    """Return a webhook's body as verified if the header signs it with any of the secrets. Raises BadSignature.
 
     Two secrets are valid while you replace one by another. The function tries each of them, so its time does not tell
     which matched. `header` is the value of `X-Hub-Signature-256`, or None. Two values joined by a comma are an error.
@@ -41,7 +41,7 @@ def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> Verifie
 
 
 def parse_claim(header: str | None) -> bytes:
-    """Return the 32 bytes of the digest in the header, which proves nothing yet. Raises BadSignature.
+    """Return the 32-byte digest in a signature header, which proves nothing yet. Raises BadSignature.
 
     The webhook uses it to reject a request without a signature before it reads the body.
     """
@@ -54,7 +54,7 @@ def parse_claim(header: str | None) -> bytes:
 
 
 def sign(body: bytes, secret: bytes) -> str:
-    """Compute the header's value that GitHub would send."""
+    """Compute the signature header that GitHub would send with a body."""
     return f"sha256={_digest(secret, body).hex()}"
 
 

@@ -44,7 +44,7 @@ _UNREAD: Final = frozenset({400, 401, 408, 413, 503})
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The owner of a delivery's data and the jobs that follow from it."""
+    """What follows from a webhook delivery: its jobs, and the installation and repository that own its data."""
 
     installation: InstallationId
     repository: RepositoryId | None
@@ -57,7 +57,7 @@ Decide = Callable[[str, DeliveryGuid, VerifiedBody], Decision | Ignored]
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of requests and the webhook secrets."""
+    """Limits of webhook requests in bytes and seconds, and the webhook secrets."""
 
     secrets: tuple[bytes, ...]
     max_body_bytes: int
@@ -67,13 +67,13 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class InFlight:
-    """Bytes that all requests hold now. Only the event loop's thread may use it."""
+    """Memory in bytes that all webhook requests hold now. Only the event loop's thread may use it."""
 
     limit: int
     held: int = 0
 
     def reserve(self, size: int) -> None:
-        """Hold more bytes. Raises RequestRejected with status 503 when the limit allows no more."""
+        """Reserve memory for a request's body. Raises RequestRejected with status 503 when the limit allows no more."""
         if self.held + size > self.limit:
             raise RequestRejected(
                 503, f"all requests together hold more than {self.limit} bytes: retry later"
@@ -81,12 +81,12 @@ class InFlight:
         self.held += size
 
     def release(self, size: int) -> None:
-        """Hold fewer bytes."""
+        """Release memory that a request has reserved."""
         self.held -= size
 
 
 class RequestRejected(Exception):
-    """The request is not a delivery that the bot can take. `status` is the HTTP status."""
+    """A request is not a webhook delivery that the bot can take. `status` is the HTTP status."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -95,7 +95,7 @@ class RequestRejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebhookReceiver:
-    """Receives GitHub's webhooks."""
+    """Receives GitHub's webhooks: it verifies, stores and answers each request."""
 
     limits: RequestLimits
     decide: Decide
@@ -109,7 +109,7 @@ class WebhookReceiver:
         object.__setattr__(self, "in_flight", InFlight(self.limits.in_flight_bytes))
 
     async def receive(self, request: Request) -> Response:
-        """Answer one request. A 2xx means that the delivery is committed or ignored.
+        """Answer one webhook request. A 2xx means that the delivery is committed or ignored.
 
         It checks the headers before it reads the body.
         """

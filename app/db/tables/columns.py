@@ -1,4 +1,4 @@
-"""The tables' metadata and the columns that recur."""
+"""The SQLAlchemy metadata of all tables, and the columns that many tables have."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Identity, MetaData, func
 
@@ -14,15 +14,15 @@ metadata = MetaData(
 
 
 def identity() -> Column[int]:
-    """Build a generated id column."""
+    """Build the generated id column of a table."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def now(name: str) -> Column[object]:
-    """Build the column of a row's time; never null."""
+    """Build a time column that defaults to the time of the insert; never null."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
 def moment(name: str) -> Column[object]:
-    """Build a column for a time that may be null."""
+    """Build a time column that may be null."""
     return Column(name, DateTime(timezone=True))

@@ -1,4 +1,4 @@
-"""Tables of outcomes."""
+"""Tables of raw outcome events, derived outcomes and label checks."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,4 +1,4 @@
-"""The tables. Called tables because "model" is the language model here."""
+"""All tables of the database. Called tables because "model" is the language model here."""
 
 from app.db.tables.alternatives import agent_runs, attempts, drafts, evaluation_alternatives, hints
 from app.db.tables.columns import metadata

@@ -111,7 +111,7 @@ evaluations = Table(
 
 
 def build_opinion_columns() -> list[Column[Any]]:
-    """Build the columns of a patch's position and verdict."""
+    """Build the columns of a patch's position in an evaluation and of the verdict on it."""
     return [
         Column("position", Integer, nullable=False),
         Column("verdict", Text, comment="null: not yet judged"),

@@ -33,7 +33,7 @@ class DeliveryAttempt:
 
 
 def list_attempts(github: GitHub, since: datetime) -> Iterator[DeliveryAttempt]:
-    """Yield the attempts since then, newest first, reading pages as needed.
+    """Yield GitHub's attempts to deliver webhooks since a time, newest first, reading pages as needed.
 
     GitHub keeps attempts for three days and lists only ended ones.
     """

@@ -22,12 +22,12 @@ Read = TypeVar("Read")
 
 
 class BranchTaken(Exception):
-    """The draft's branch exists and shows another commit."""
+    """The branch for a draft pull request exists already and shows another commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of the new commit."""
+    """One changed file in the commit of a draft pull request."""
 
     path: str
     mode: str
@@ -38,7 +38,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """The commit for the branch, as local git built it."""
+    """The commit for the branch of a draft pull request, as local git built it."""
 
     parent: CommitSha
     tree: str
@@ -60,7 +60,7 @@ class NewDraft:
 
     @property
     def digest(self) -> str:
-        """Return a SHA-256 of the visible content."""
+        """Return a SHA-256 of the draft's content that people can see on GitHub."""
         return hashlib.sha256(f"{self.commit.tree}\0{self.title}\0{self.body}".encode()).hexdigest()
 
 
@@ -81,7 +81,7 @@ class DraftPublisher:
         return replace(repository, installation=InstallationId(installed.id))
 
     def token(self, repository: RepositoryRef) -> str:
-        """Return a token for git.
+        """Return the writer App's installation token for a repository, for use by git.
 
         Raises Unprocessable or Forbidden where the App lacks a permission.
         """
@@ -98,7 +98,7 @@ class DraftPublisher:
         return None if effect is None or effect.github_id is None else PullNumber(effect.github_id)
 
     def open(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> PullNumber:
-        """Open the draft once.
+        """Open the draft pull request once: the commit, the branch and the pull request.
 
         Raises BranchTaken. After Ambiguous, call it again later: it looks before it sends.
         """

@@ -10,7 +10,7 @@ from app.values.identifiers import RepositoryRef
 
 
 class EffectState(StrEnum):
-    """How certain a write is."""
+    """How certain the bot is that GitHub carried out a write."""
 
     PLANNED = "planned"
     """About to be sent; a later attempt that finds this state must check GitHub."""
@@ -30,7 +30,7 @@ class EffectKey:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The stored state of one write."""
+    """The stored state of one write to GitHub."""
 
     state: EffectState
     github_id: int | None
@@ -44,22 +44,23 @@ class Effect:
 
 
 class EffectStore(Protocol):
-    """Stores effects. Each method commits its own transaction, so no lock outlives a call."""
+    """Stores effects, the planned writes to GitHub. Each method commits, so no lock outlives a call."""
 
     def load(self, key: EffectKey) -> Effect | None:
         """Load an effect; None when it was never planned."""
         ...
 
     def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """Record a write that is about to be sent, with the id of an edited thing or None for a new
-        one.
+        """Record a write to GitHub that is about to be sent.
+
+        `github_id` is the id of an edited object, or None for a new one.
         """
         ...
 
     def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """Record that the thing exists under this id with this content."""
+        """Record that GitHub holds the written comment, check run or other object under this id with this content."""
         ...
 
     def mark_ambiguous(self, key: EffectKey) -> None:
-        """Record that the answer was lost; a known id stays."""
+        """Record that GitHub's answer to a write was lost; a known id stays."""
         ...

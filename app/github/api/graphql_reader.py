@@ -19,11 +19,10 @@ Shape = TypeVar("Shape")
 
 
 def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
-    """Read an issue, its repository with the configuration file, and everything that links to the
-    issue.
+    """Read an issue with everything that links to it, and its repository with the configuration file.
 
-    One call; more only above 50 closing references or 100 events. Raises NotFound when the number
-    is no issue, or is a pull request.
+    One call; more only above 50 closing references or 100 events. Raises NotFound when the number is no issue, or is a
+    pull request.
     """
     cursors: dict[str, Json] = {"closing": None, "events": None}
     repository, issue = _read_issue_page(github, ref, cursors)
@@ -85,10 +84,9 @@ def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> 
 
 
 def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
-    """Read the present heads of pull requests and the issue's state, in one call.
+    """Read the present heads of pull requests and the state of their issue, in one call.
 
-    It runs just before publishing and uses the publishing token. Deleted pull requests are left
-    out.
+    It runs just before publishing and uses the publishing token. Deleted pull requests are left out.
     """
     question = Question(
         graphql_queries.build_heads_query(numbers),

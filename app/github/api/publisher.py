@@ -25,7 +25,7 @@ LONGEST_COMMENT: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class CommentDraft:
-    """The wanted content of the bot's comment on an issue."""
+    """The wanted content of the bot's verdict comment or reply on an issue."""
 
     issue: IssueNumber
     body: str
@@ -44,7 +44,7 @@ class CommentDraft:
 
 @dataclass(frozen=True, slots=True)
 class CheckButton:
-    """A button on the check run; GitHub shows at most three."""
+    """A button on the bot's check run; GitHub shows at most three."""
 
     label: str
     description: str
@@ -53,7 +53,7 @@ class CheckButton:
 
 @dataclass(frozen=True, slots=True)
 class CheckDraft:
-    """The wanted content of the bot's check run on one head."""
+    """The wanted content of the bot's check run on the head commit of a pull request."""
 
     name: str
     head_sha: CommitSha
@@ -67,9 +67,10 @@ class CheckDraft:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Writes as the bot's App. Every method raises a GitHubError when GitHub refuses.
+    """Writes comments, check runs and reactions as the bot's App.
 
-    After Ambiguous, call the same method again later: it looks before it sends.
+    Every method raises a GitHubError when GitHub refuses. After Ambiguous, call the same method again later: it looks
+    before it sends.
     """
 
     github: GitHub

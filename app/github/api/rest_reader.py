@@ -1,4 +1,4 @@
-"""Read from GitHub over REST, one typed function per question. `publisher` writes."""
+"""Read comments, reactions, permissions and pull requests from GitHub over REST. `publisher` writes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ from app.values.permission import Permission
 
 @dataclass(frozen=True, slots=True)
 class CommentFacts:
-    """One comment."""
+    """One comment on an issue or a pull request, as GitHub returns it."""
 
     id: CommentId
     author: str | None
@@ -36,7 +36,7 @@ class CommentFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReactionFacts:
-    """One reaction of one person."""
+    """The reaction of one person to a comment, as GitHub returns it."""
 
     id: int
     content: str
@@ -65,10 +65,10 @@ class PullSummary:
 
 
 def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Permission:
-    """Read a person's permission. Somebody unknown to GitHub has none.
+    """Read a person's permission in a repository. Somebody unknown to GitHub has none.
 
-    `author_association` in payloads is no substitute, because private members show as contributors.
-    Raises NotFound when the repository or the installation is gone.
+    `author_association` in payloads is no substitute, because private members show as contributors. Raises NotFound
+    when the repository or the installation is gone.
     """
     path = f"/repos/{repository.full_name}/collaborators/{quote(login, safe='')}/permission"
     try:

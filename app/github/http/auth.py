@@ -27,7 +27,7 @@ LONGEST_MARGIN_SECONDS: Final = 300.0
 
 
 class Purpose(StrEnum):
-    """The purpose of a token; each step gets only the permissions that it needs."""
+    """What an installation token is for; each purpose gets only the permissions that it needs."""
 
     READ = "read"
     """Read the API and fetch git objects."""
@@ -98,7 +98,7 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The repository and the purpose of a token."""
+    """What one installation token covers: a repository and a purpose."""
 
     installation: InstallationId
     repository: RepositoryId
@@ -143,7 +143,7 @@ class Tokens:
             return token.value
 
     def forget(self, scope: Scope) -> None:
-        """Drop a refused token, so that the next call fetches a new one."""
+        """Drop a token that GitHub refused, so that the next call fetches a new one."""
         self._tokens.pop(scope, None)
 
     def _fetch(self, scope: Scope) -> _Token:

@@ -1,8 +1,7 @@
-"""Send calls as one installation, with its token, its write limit and its cache.
+"""Send calls to GitHub as one installation, with its token, its write limit and its cache.
 
-A rate limit that GitHub announces stops the installation in every process. A refused token is
-replaced once, because a 401 proves that nothing happened. A 304 costs no quota, so responses are
-cached with their ETag.
+A rate limit that GitHub announces stops the installation in every process. A refused token is replaced once, because a
+401 proves that nothing happened. A 304 costs no quota, so responses are cached with their ETag.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,17 +22,17 @@ from app.values.identifiers import InstallationId, RepositoryRef
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer:
-    """A response and its tag."""
+    """The body of a cached GitHub response and its ETag."""
 
     etag: str
     body: str
 
 
 class EtagStore(Protocol):
-    """Stores responses per installation, so that none reaches another installation."""
+    """Caches GitHub's responses with their ETags per installation, so that none reaches another installation."""
 
     def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
-        """Return the last response for a path with its query, or None."""
+        """Return the last cached response for a path with its query, or None."""
         ...
 
     def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
@@ -67,7 +66,7 @@ class GitHub:
 
     @classmethod
     def open(cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore) -> "GitHub":
-        """Open a connection; `close` it when the process ends."""
+        """Open a connection to a GitHub server as an App; `close` it when the process ends."""
         transport = Transport(github)
         return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
 
@@ -83,7 +82,7 @@ class GitHub:
         return self._send(scope, call)
 
     def permit_write(self, repository: RepositoryRef) -> WritePermit:
-        """Wait for a free write, a few seconds at most."""
+        """Wait until the write limits allow one more write, a few seconds at most."""
         return self.limiter.permit_write(repository.installation)
 
     def write(

@@ -1,8 +1,7 @@
-"""Limit the writes of one installation over all processes.
+"""Limit the writes of one installation to GitHub over all processes.
 
-GitHub allows 80 content-creating writes a minute and 500 an hour, shared with people in their
-browsers; the bot stays below. The decisions are pure functions on `WriteLimits`, which a
-`LimiterStore` keeps.
+GitHub allows 80 content-creating writes a minute and 500 an hour, shared with people in their browsers; the bot stays
+below. The decisions are pure functions on `WriteLimits`, which a `LimiterStore` keeps.
 """
 
 import time
@@ -30,7 +29,7 @@ Decided = TypeVar("Decided")
 
 @dataclass(frozen=True, slots=True)
 class WriteLimits:
-    """The write limits of one installation; times are seconds since the epoch."""
+    """The state of one installation's write limits; times are seconds since the epoch."""
 
     tokens: float = float(BURST)
     """Free writes at `counted_at`; negative when future writes are promised."""
@@ -44,7 +43,7 @@ class WriteLimits:
 
 
 def find_write_time(limits: WriteLimits, now: float) -> float:
-    """Return the earliest time of the next write."""
+    """Return the earliest time at which the limits allow the next write."""
     writes = limits.writes
     earliest = max(now, limits.blocked_until)
     if writes:
@@ -73,7 +72,7 @@ def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[Wri
 
 
 def freeze(limits: WriteLimits, now: float, until: float) -> WriteLimits:
-    """Block all calls until `until`; a shorter block never ends a longer one.
+    """Block all calls of an installation until `until`; a shorter block never ends a longer one.
 
     If GitHub blocks again soon after a block, a short block lasts twice as long each time.
     """
@@ -108,7 +107,7 @@ class LimiterStore(Protocol):
         ...
 
     def load(self, installation: InstallationId) -> WriteLimits:
-        """Load the limits without a lock."""
+        """Load the write limits of an installation without a lock."""
         ...
 
 
@@ -120,7 +119,7 @@ class WritePermit:
 
 
 class Limiter:
-    """Reserves writes, waits for near ones and refuses distant ones."""
+    """Keeps writes to GitHub within the limits: it waits for a free write that is near, and refuses a distant one."""
 
     def __init__(
         self,
@@ -134,7 +133,7 @@ class Limiter:
         self._sleep = sleep
 
     def permit_write(self, installation: InstallationId) -> WritePermit:
-        """Wait up to three seconds for a free write. Raises WritePaceExceeded for a longer wait."""
+        """Wait up to three seconds until one more write is allowed. Raises WritePaceExceeded for a longer wait."""
         now = self._clock().timestamp()
         moment = self._store.change(
             installation, lambda limits: reserve_write(limits, now, LONGEST_WAIT_SECONDS)

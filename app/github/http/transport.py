@@ -29,10 +29,10 @@ def utc_now() -> datetime:
 
 
 def build_retry() -> Retry:
-    """Build the rule for retries by the connection itself: only reads, after connection faults.
+    """Build urllib3's rule for repeating calls to GitHub: only reads, after connection faults.
 
-    PyGithub's default repeats POST and sleeps as long as GitHub says. `other=0` because a TLS fault
-    while reading an answer would otherwise repeat even a POST.
+    PyGithub's default repeats POST and sleeps as long as GitHub says. `other=0` because a TLS fault while reading an
+    answer would otherwise repeat even a POST.
     """
     return Retry(
         total=3,

@@ -44,7 +44,7 @@ AnyState = Annotated[IssueState, BeforeValidator(lower_case)]
 
 
 class GraphQLSlice(BaseModel):
-    """The fields in use, with names in snake case."""
+    """Base of the typed GraphQL answers: only the fields in use, with names in snake case."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True, alias_generator=to_camel, validate_by_name=True
@@ -220,7 +220,7 @@ class PullAndIssues(Pull):
     commits: Page[PullCommit] | None = None
 
     def new_config(self, path: str) -> ConfigBlob | None:
-        """Return the file at the head, if it is among the first 100 changed files."""
+        """Return the settings file at the pull request's head, if it is among the first 100 changed files."""
         changed = {file.path for file in self.files.nodes} if self.files else set()
         last = self.commits.nodes[-1:] if self.commits and path in changed else ()
         entries = [node.commit.file.object for node in last if node.commit.file]

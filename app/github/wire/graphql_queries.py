@@ -83,7 +83,10 @@ query Repository($owner: String!, $name: String!) {{
 
 
 def build_heads_query(numbers: Sequence[int]) -> str:
-    """Build one query for an issue and these pull requests, each under the alias `p` + number."""
+    """Build the GraphQL query for the state of an issue and the heads of pull requests.
+
+    Each pull request stands under the alias `p` + number.
+    """
     pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
     fragment = "fragment HEAD on PullRequest { number state isDraft baseRefOid headRefOid }"
     return f"""

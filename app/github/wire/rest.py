@@ -38,7 +38,7 @@ Body = Annotated[str, BeforeValidator(clean_body)]
 
 
 class RestSlice(BaseModel):
-    """The fields in use of a larger object."""
+    """Base of the typed REST answers: only the fields in use of GitHub's larger object."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -168,7 +168,7 @@ Read = TypeVar("Read")
 
 
 def decode_json(call: Call, answer: Response) -> Any:
-    """Decode the response's JSON. Raises GitHubDown, or Ambiguous after a write."""
+    """Decode the JSON of a GitHub response. Raises GitHubDown, or Ambiguous after a write."""
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
@@ -179,7 +179,7 @@ def decode_json(call: Call, answer: Response) -> Any:
 
 
 def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
-    """Read the response as `shape`.
+    """Read the JSON of a GitHub response into the class `shape`.
 
     Raises as `decode_json` does, also for JSON of another shape.
     """
@@ -187,7 +187,7 @@ def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
 
 
 def parse_slice(shape: type[Read], call: Call, value: Any) -> Read:
-    """Parse decoded JSON as `shape`. Raises GitHubDown, or Ambiguous after a write."""
+    """Parse decoded JSON of GitHub into the class `shape`. Raises GitHubDown, or Ambiguous after a write."""
     try:
         return TypeAdapter(shape).validate_python(value)
     except ValidationError as error:

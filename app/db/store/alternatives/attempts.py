@@ -33,7 +33,10 @@ LONGEST_RUN: Final = timedelta(minutes=40)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The issue, commit and group of attempts. Attempts of one place are interchangeable."""
+    """What agents' attempts start from: an issue's text and a commit, in one group.
+
+    Attempts of one place are interchangeable.
+    """
 
     repository: RepositoryId
     group: int
@@ -43,7 +46,7 @@ class Place:
 
     @property
     def issue_sha256(self) -> str:
-        """Return the hash of the issue's text, which anybody may edit."""
+        """Return the SHA-256 of the issue's text, which anybody may edit."""
         return hash_issue(self.issue)
 
 
@@ -54,7 +57,7 @@ def hash_issue(issue: Issue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """An attempt as stored."""
+    """An agent's attempt on an issue, as the database stores it."""
 
     agent: str
     engine: EngineInfo
@@ -100,7 +103,7 @@ def save(
     record: AttemptRecord,
     number: AlternativeNumber | None = None,
 ) -> int:
-    """Save an attempt and return its id; `number` names its patch if no rival has the same edit."""
+    """Save an agent's attempt and return its id; `number` names its patch if no rival has the same edit."""
     statement = (
         insert(attempts)
         .values(
@@ -139,7 +142,7 @@ def next_number(connection: Connection, group: int) -> AlternativeNumber:
 
 
 def next_seed(connection: Connection, group: int) -> int:
-    """Return the seed of the group's next attempt; a repeated seed would repeat the result."""
+    """Return the random seed of the group's next attempt; a repeated seed would repeat the result."""
     highest = select(func.coalesce(func.max(attempts.c.seed), -1)).where(
         attempts.c.group_id == group
     )
@@ -149,8 +152,9 @@ def next_seed(connection: Connection, group: int) -> int:
 def count_tried(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> int:
-    """Count the attempts at this text on these commits, without those that ended through no fault
-    of the agent.
+    """Count a group's attempts at one issue text on these commits.
+
+    Attempts that ended through no fault of the agent do not count.
     """
     rows = connection.scalars(
         select(attempts.c.stop).where(
@@ -165,8 +169,9 @@ def count_tried(
 def sum_cost(
     connection: Connection, repository: RepositoryId, *, include_running: bool = False
 ) -> Cost:
-    """Sum today's cost of a repository (UTC), with reservations of running agents if
-    `include_running`.
+    """Sum what agents cost a repository today (UTC).
+
+    `include_running` adds the reservations of running agents.
     """
     run = agent_runs.c
     ended = or_(
@@ -188,20 +193,20 @@ def sum_cost(
 
 
 def lock_budget(connection: Connection, repository: RepositoryId) -> None:
-    """Lock the budget until the transaction ends: two runs must not reserve the same tokens."""
+    """Lock a repository's daily agent budget until the transaction ends: two runs must not reserve the same tokens."""
     lock = func.hashtextextended(f"agents:{repository}", 0)
     connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
 def begin_run(connection: Connection, repository: RepositoryId, most: Cost) -> int:
-    """Reserve the highest cost of an agent process and return the run's id."""
+    """Reserve the highest cost of an agent process in the repository's budget, and return the run's id."""
     values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
     statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
     return int(connection.execute(statement).scalar_one())
 
 
 def end_run(connection: Connection, run: int, cost: Cost) -> None:
-    """Store the run's real cost; do nothing when its repository was forgotten."""
+    """Store the real cost of an agent process; do nothing when its repository was purged."""
     connection.execute(
         update(agent_runs)
         .where(agent_runs.c.id == run)
@@ -223,7 +228,7 @@ def find_last_failure(connection: Connection, group: int) -> RefusalReason | Non
 
 
 def explain_stop(stop: str) -> RefusalReason:
-    """Return why an attempt with this end is no alternative (pure)."""
+    """Map the reason why an agent stopped to the reason why its attempt is no alternative (pure)."""
     own_reasons = {
         CRASHED: RefusalReason.CRASHED,
         OVER_BUDGET: RefusalReason.BUDGET,

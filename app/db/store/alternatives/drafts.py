@@ -30,7 +30,7 @@ from model.domain import PatchId, Verdict
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """The person who asks for a draft, and the place of the request."""
+    """The person who asked for a draft pull request, and the comment or review that asked."""
 
     where: CommandSource
     under: int
@@ -41,7 +41,7 @@ class DraftRequest:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A wanted draft and its state."""
+    """A draft pull request that a maintainer asked for: the alternative that it shows, the request and the result."""
 
     id: int
     attempt: int
@@ -65,10 +65,9 @@ class Draft:
 def request_draft(
     connection: Connection, repository: RepositoryId, attempt: int, asked: DraftRequest
 ) -> Draft:
-    """Save a request for an alternative's draft, and return the draft.
+    """Save a request for the draft pull request of an alternative, and return the stored draft.
 
-    There is one draft per alternative. The last person who asks gets the reply, unless it is open
-    already.
+    There is one draft per alternative. The last person who asks gets the reply, unless it is open already.
     """
     asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.login}
     connection.execute(
@@ -86,13 +85,13 @@ def request_draft(
 
 
 def load(connection: Connection, identity: int) -> Draft | None:
-    """Load a draft; None when it was deleted with its repository."""
+    """Load a stored draft pull request; None when it was deleted with its repository."""
     row = connection.execute(_SELECT.where(drafts.c.id == identity)).one_or_none()
     return None if row is None else _build_draft(connection, row)
 
 
 def save(connection: Connection, identity: int, result: PullNumber | DraftRefusal) -> None:
-    """Save the result: the pull request, or why there is none."""
+    """Save the result of opening a draft: the number of the pull request, or why there is none."""
     values: dict[str, object] = {"pull_number": result, "not_opened": None}
     if isinstance(result, DraftRefusal):
         values = {"not_opened": result.value}
@@ -100,7 +99,7 @@ def save(connection: Connection, identity: int, result: PullNumber | DraftRefusa
 
 
 def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
-    """List the pull requests that the bot opened: copies of alternatives are no rivals."""
+    """List the draft pull requests that the bot opened in a repository: copies of alternatives are no rivals."""
     numbers = connection.scalars(
         select(drafts.c.pull_number).where(
             drafts.c.repository_id == repository, drafts.c.pull_number.is_not(None)
@@ -110,8 +109,9 @@ def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[Pu
 
 
 def find_branch(connection: Connection, draft: Draft) -> str | None:
-    """Return the base branch of the pull requests at the draft's commit; None means the default
-    branch.
+    """Return the base branch for a draft pull request; None means the default branch.
+
+    The branch is that of the pull requests at the commit that the alternative was written on.
     """
     query = (
         select(pull_requests.c.base_ref)

@@ -19,7 +19,7 @@ _NONE = frozenset({reason.value for reason in RefusalReason if reason.is_tempora
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Criticism of an alternative. Untrusted text."""
+    """Criticism of an alternative that guides its second attempt. Untrusted text."""
 
     attempt: int
     """The attempt that wrote the alternative."""
@@ -45,10 +45,10 @@ def save_hint(connection: Connection, hint: Hint) -> None:
 def find_due(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Hint, ...]:
-    """Return the hints without a second attempt: those on these commits first, then the oldest.
+    """Return a group's hints that have no second attempt yet: those on these commits first, then the oldest.
 
-    A hint stays valid when its commit is outdated. A second attempt that ended through no fault of
-    the agent does not count.
+    A hint stays valid when its commit is outdated. A second attempt that ended through no fault of the agent does not
+    count.
     """
     second = attempts.alias()
     rows = connection.execute(
@@ -67,6 +67,6 @@ def find_due(
 
 
 def find_hinted(connection: Connection, written_by: Collection[int]) -> frozenset[int]:
-    """Return those of the attempts that have a hint already."""
+    """Return which of these attempts have a hint already."""
     rows = connection.scalars(select(hints.c.attempt_id).where(hints.c.attempt_id.in_(written_by)))
     return frozenset(map(int, rows))

@@ -1,4 +1,4 @@
-"""Update evaluations that waited for agents."""
+"""Complete evaluations that waited for alternatives by agents."""
 
 from collections.abc import Collection, Sequence
 
@@ -19,10 +19,9 @@ def finish(
     more: Sequence[Alternative],
     lack: RefusalReason | None,
 ) -> None:
-    """Add the new alternatives to an evaluation, which can then be judged.
+    """Add the agents' new alternatives to an evaluation that waited for them, so that it can be judged.
 
-    `lack` says why there are fewer than wanted. Where seats are short, second attempts replace
-    their first ones.
+    `lack` says why there are fewer than wanted. Where seats are short, second attempts replace their first ones.
     """
     whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.judged))
     evaluation_alternatives.detach(connection, evaluation.id)
@@ -60,7 +59,7 @@ def count_today(connection: Connection, group: int) -> int:
 def find_awaited(
     connection: Connection, identities: Collection[EvaluationId]
 ) -> frozenset[EvaluationId]:
-    """Return those of the evaluations that wait for agents."""
+    """Return which of these evaluations wait for alternatives by agents."""
     waiting = connection.scalars(
         select(evaluations.c.id).where(
             evaluations.c.id.in_(identities),

@@ -28,7 +28,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class SecondAttemptMatch:
-    """A pull request at one head and a judged alternative of the same group."""
+    """A pull request at one head commit and a judged alternative of the same group, whose diffs may be equal."""
 
     issue: IssueNumber
     pull: PullNumber
@@ -44,7 +44,7 @@ class SecondAttemptMatch:
 def find_matches(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[SecondAttemptMatch, ...]:
-    """Return each pull request read at this head with every alternative of its groups."""
+    """Pair each pull request that was read at this head commit with every judged alternative of its groups."""
     pull_patches, own_patches = patches.alias(), patches.alias()
     keys = (
         groups.c.issue_number,
@@ -89,7 +89,7 @@ def find_matches(
 def find_drafts_at(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
-    """Return the alternatives whose draft is at this head and got no other commit.
+    """Return the alternatives whose draft pull request is at this head commit and got no other commit.
 
     Each comes with its issue and the newest evaluation that judged it.
     """

@@ -1,4 +1,4 @@
-"""Store candidates: a pull request at one head on one base, with its patch by content."""
+"""Store candidates: a pull request at one head commit on one base commit, with its patch by content."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from model.patches.diff import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A pull request at one head on one base, with its patch if it is readable."""
+    """A pull request at one head commit on one base commit, with its patch if the bot could read it."""
 
     pull: PullNumber
     head_sha: CommitSha
@@ -46,7 +46,7 @@ class JudgedCandidate:
 def find_stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
-    """Return the candidate stored for this head and base; None also when it should be read again."""
+    """Return the candidate stored for this head and base; None also when the bot should read it again."""
     row = connection.execute(
         select(candidates, patches.c.diff)
         .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
@@ -105,7 +105,7 @@ def _fingerprint_edit(diff: str, digest: str) -> str:
 def save_verdict(
     connection: Connection, row: tuple[EvaluationId, int], verdict: PatchVerdict, evidence: Evidence
 ) -> None:
-    """Save a candidate's verdict; `row` is the evaluation and the candidate's id."""
+    """Save the verdict on a candidate; `row` is the evaluation's id and the candidate's id."""
     identity, candidate = row
     connection.execute(
         update(evaluation_candidates)
@@ -118,7 +118,7 @@ def save_verdict(
 
 
 def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str, object]:
-    """Build the columns of a verdict (pure)."""
+    """Build the column values of the verdict on a patch, with its evidence (pure)."""
     return {
         "verdict": verdict.verdict.value,
         "probability": verdict.probability,
@@ -140,7 +140,7 @@ def list_of_evaluation(
 
 
 def map_ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
-    """Map the pull requests of an evaluation to their candidates' ids."""
+    """Map the pull request numbers of an evaluation to the row ids of their candidates."""
     return {
         PullNumber(row.pull_number): int(row.id)
         for row in connection.execute(_select_rows(identity))

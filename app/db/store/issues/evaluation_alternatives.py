@@ -31,7 +31,7 @@ class Alternative:
 
     @property
     def id(self) -> PatchId:
-        """Return its name among the rivals."""
+        """Return the alternative's name among the rivals, such as `A1`."""
         return format_alternative_id(self.number)
 
 
@@ -61,7 +61,7 @@ def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[
 def attach(
     connection: Connection, identity: EvaluationId, alternatives: Sequence[Alternative], after: int
 ) -> None:
-    """Add alternatives to an evaluation, behind its `after` candidates."""
+    """Add alternatives to an evaluation, at positions behind its first `after` candidates."""
     for position, alternative in enumerate(alternatives, after):
         connection.execute(
             insert(evaluation_alternatives)

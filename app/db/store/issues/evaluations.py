@@ -29,7 +29,7 @@ from model.domain import PatchId, PatchVerdict, Vote
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """The place where a person asked for an evaluation, for a reply if nothing comes of it."""
+    """The comment or review in which a person asked for an evaluation, for a reply if nothing comes of it."""
 
     where: CommandSource
     under: int
@@ -37,7 +37,7 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewEvaluation:
-    """The frozen content of a new evaluation."""
+    """The frozen content of a new evaluation: the issue's text, its candidates and its alternatives."""
 
     group: int
     trigger: str
@@ -120,7 +120,7 @@ def patch_id(pull: int) -> PatchId:
 
 @dataclass(frozen=True, slots=True)
 class CreatedEvaluation:
-    """A new evaluation and those that it replaces."""
+    """The id of a new evaluation, and the unpublished evaluations that it replaces."""
 
     id: EvaluationId
     superseded: tuple[EvaluationId, ...]
@@ -207,7 +207,7 @@ def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """The result of judging one evaluation."""
+    """What the verifier returned for one evaluation: the verdicts, their evidence and the new votes."""
 
     document: Json
     verdicts: tuple[PatchVerdict, ...]

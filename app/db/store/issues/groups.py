@@ -19,7 +19,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class StoredRepository:
-    """A stored repository."""
+    """A repository as stored, with the text and the errors of its settings file."""
 
     ref: RepositoryRef
     config_text: str | None
@@ -43,7 +43,7 @@ class PullRow:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A pull request of a group; strength None means a member by command only."""
+    """A pull request that belongs to a group; strength None means that it belongs by command only."""
 
     pull: PullNumber
     strength: str | None
@@ -53,7 +53,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group's own columns."""
+    """A group as stored: the number, text and state of its issue, and why it waits for a verdict."""
 
     id: int
     issue: IssueNumber
@@ -64,7 +64,7 @@ class GroupRow:
 
 
 def load_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
-    """Load a repository; None when the App is not installed on it."""
+    """Load a repository with its settings file; None when the App is not installed on it."""
     row = connection.execute(
         select(
             repositories.c.installation_id,
@@ -86,7 +86,7 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
 def save_config(
     connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
 ) -> None:
-    """Save the file in use (None for none) and the newest file's errors."""
+    """Save a repository's settings file that is in use (None for none), and the errors of its newest file."""
     connection.execute(
         repositories.update()
         .where(repositories.c.id == number)
@@ -147,7 +147,7 @@ def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[P
 
 
 def list_members(connection: Connection, group: int) -> list[MemberRow]:
-    """List all rows of a group by pull request number, removed ones included."""
+    """List the pull requests of a group by number, also those that a command removed."""
     rows = connection.execute(
         select(group_members)
         .where(group_members.c.group_id == group)
@@ -159,7 +159,7 @@ def list_members(connection: Connection, group: int) -> list[MemberRow]:
 def save_links(
     connection: Connection, group: int, links: Sequence[tuple[PullNumber, str | None]]
 ) -> None:
-    """Save the links of a group; members forced by commands stay."""
+    """Save which pull requests link to a group's issue; members forced by commands stay."""
     linked = [pull for pull, _ in links]
     connection.execute(
         delete(group_members).where(
@@ -181,7 +181,7 @@ def save_links(
 def force_members(
     connection: Connection, group: int, pulls: Sequence[PullNumber], *, member: bool
 ) -> None:
-    """Add or remove pull requests by command."""
+    """Add pull requests to a group or remove them, because a command asked for it."""
     for pull in pulls:
         connection.execute(
             insert(group_members)

@@ -33,10 +33,10 @@ _ALL = RepositoryId(0)
 def purge(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> list[RepositoryId]:
-    """Delete all data of a repository, or of the whole installation when `number` is None.
+    """Delete all stored data of a repository, or of the whole installation when `number` is None.
 
-    Returns the forgotten repositories; foreign keys delete what refers to them. A recording in
-    progress is awaited and deleted too. A repeat changes nothing.
+    Returns the purged repositories; foreign keys delete what refers to them. A recording in progress is awaited and
+    deleted too. A repeat changes nothing.
     """
     upkeep.supersede_jobs_of(connection, installation, number)
     connection.execute(select(func.pg_advisory_xact_lock(installation)))
@@ -72,7 +72,7 @@ def block_purge(connection: Connection, installation: InstallationId) -> None:
 def is_forgotten(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> bool:
-    """Return whether the installation, or this repository of it, was forgotten."""
+    """Return whether a purge deleted the data of the installation, or of this repository of it."""
     tombstone = exists().where(
         forgotten.c.installation_id == installation,
         forgotten.c.repository_id.in_((_ALL, number or _ALL)),
@@ -83,9 +83,7 @@ def is_forgotten(
 def restore(
     connection: Connection, installation: InstallationId, numbers: Collection[RepositoryId]
 ) -> None:
-    """Forget that these repositories were forgotten, because they were added again, and cancel
-    their purge.
-    """
+    """Allow data of purged repositories again, because they were added again, and cancel their purge."""
     connection.execute(
         delete(forgotten).where(
             forgotten.c.installation_id == installation, forgotten.c.repository_id.in_(numbers)
@@ -95,13 +93,13 @@ def restore(
 
 
 def find_unknown(connection: Connection, numbers: Sequence[RepositoryId]) -> list[RepositoryId]:
-    """Return those of the repositories of which nothing is stored."""
+    """Return which of these repositories the database holds nothing about."""
     stored = select(repositories.c.id).where(repositories.c.id.in_(numbers))
     return sorted(set(numbers) - set(map(RepositoryId, connection.scalars(stored))))
 
 
 def prune(connection: Connection) -> None:
-    """Delete rows that a running job stored after its installation was forgotten."""
+    """Delete cached responses and write limits that a running job stored after a purge of its installation."""
     for table in (etags, write_limits):
         owned = exists().where(installations.c.id == table.c.installation_id)
         connection.execute(delete(table).where(~owned))

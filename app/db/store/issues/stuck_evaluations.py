@@ -48,7 +48,7 @@ def find_without_agents(connection: Connection) -> list[EvaluationId]:
 
 
 def find_unpublished(connection: Connection) -> list[EvaluationId]:
-    """Return verdicts whose publishing job gave up or never ran."""
+    """Return judged evaluations whose publishing job gave up or never ran."""
     key = func.concat("publish_verdict:", groups.c.repository_id, ":", groups.c.issue_number)
     rows = connection.execute(
         select(evaluations.c.id)

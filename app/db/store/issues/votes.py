@@ -11,7 +11,7 @@ from model.domain import EngineInfo, PatchId, Vote
 def find_earlier(
     connection: Connection, group: int, fingerprint: str, engine: EngineInfo
 ) -> tuple[Vote, ...]:
-    """Return earlier votes of a group on exactly these texts, by the same model and prompt.
+    """Return a group's earlier votes on exactly this issue text and these patches, by the same model and prompt.
 
     New votes are added to these, so nobody can repeat a vote until the verdict pleases.
     """
@@ -32,7 +32,7 @@ def find_earlier(
 
 
 def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
-    """Save one reply, readable or not."""
+    """Save one reply of the engine as a row of `votes`, readable or not."""
     connection.execute(
         insert(votes).values(
             evaluation_id=identity,

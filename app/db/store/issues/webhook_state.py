@@ -38,7 +38,7 @@ from app.values.identifiers import DeliveryGuid, InstallationId, IssueNumber
 
 @dataclass(frozen=True, slots=True)
 class StoredDelivery:
-    """A stored webhook delivery."""
+    """A stored webhook delivery: the name of the event, the body and the time of its arrival."""
 
     event: str
     body: bytes
@@ -46,7 +46,7 @@ class StoredDelivery:
 
 
 def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
-    """Load a delivery; None when it was purged.
+    """Load a stored webhook delivery by its GUID; None when it was purged.
 
     It cannot be purged before the transaction ends, so data written about it is purged with it.
     """
@@ -62,13 +62,13 @@ def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery 
 
 
 def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
-    """Return those of the deliveries that are stored."""
+    """Return which of these webhook deliveries are stored."""
     rows = connection.scalars(select(deliveries.c.guid).where(deliveries.c.guid.in_(guids)))
     return frozenset(map(DeliveryGuid, rows))
 
 
 def apply_event(connection: Connection, event: Event, received_at: datetime) -> bool:
-    """Update the rows that an event is about.
+    """Update the installation, repository, issue or pull request that a webhook event is about.
 
     Returns False when the event is about something forgotten; its delivery is then deleted too.
     """
@@ -99,8 +99,9 @@ def apply_event(connection: Connection, event: Event, received_at: datetime) -> 
 
 
 def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
-    """Return the issues whose groups contain the event's subject, or the subject itself if it is an
-    issue.
+    """Return the issues whose groups contain the pull requests that an event is about.
+
+    For an event about an issue, the result is that issue if it has a group.
     """
     query = (
         select(groups.c.issue_number)

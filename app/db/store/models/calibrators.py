@@ -20,7 +20,7 @@ class StoredCalibrator:
 
 @dataclass(frozen=True, slots=True)
 class NewCalibrator:
-    """A fitted calibrator and the decision about it."""
+    """A fitted calibrator, and the decision whether its judge uses it."""
 
     judge: Judge
     calibrator: Calibrator

@@ -1,4 +1,4 @@
-"""Count what a model did as a judge."""
+"""Count what a trained model did as a judge, to compare it with the other models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 def read_statistics(
     connection: Connection, model: str, since: datetime
 ) -> tuple[CanaryStatistics, CanaryStatistics]:
-    """Count what a model did since then, and what the other models did meanwhile."""
+    """Count the votes and verdicts of a model since a time, and those of all other models meanwhile."""
     rows = connection.execute(
         select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
         .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))
@@ -44,7 +44,7 @@ def read_statistics(
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A shadow's verdicts compared with the shown ones."""
+    """How often the verdicts of a shadow model agree with the published verdicts on the same patches."""
 
     judged: int
     """Number of evaluations."""
@@ -55,7 +55,7 @@ class Agreement:
 
 
 def measure_agreement(connection: Connection, model: str) -> Agreement:
-    """Compare a shadow with the shown verdicts. `r4p models outcomes` tells which was right."""
+    """Compare a shadow model's verdicts with the published ones. `r4p models outcomes` tells which was right."""
     rows = connection.execute(
         select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
         .join(shadow_verdicts, shadow_verdicts.c.evaluation_id == evaluations.c.id)

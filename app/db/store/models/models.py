@@ -29,7 +29,7 @@ class UnknownModel(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewModel:
-    """A trained model and the gate's decision."""
+    """A trained model to register, with the gate's decision."""
 
     adapter: Adapter
     run: Path
@@ -43,7 +43,7 @@ class NewModel:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A stored model."""
+    """A trained model as the database stores it."""
 
     id: int
     adapter: Adapter
@@ -60,7 +60,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An alias given to a model, or taken from all."""
+    """One change of an alias: the model that got it, or None when it was taken from all."""
 
     alias: Alias
     model: str | None
@@ -112,7 +112,7 @@ def find_by_name(connection: Connection, name: str) -> Model:
 
 
 def find_same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
-    """Return the model with these bytes on this base, whatever its name."""
+    """Return the model whose adapter has the same bytes on the same base model, whatever its name."""
     same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
     row = connection.execute(select(models).where(*same)).one_or_none()
     return None if row is None else _build_model(row)
@@ -133,7 +133,7 @@ def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
 
 
 def load_line_up(connection: Connection) -> LineUp:
-    """Load the holders of the aliases, without rejected ones."""
+    """Load the models that hold the aliases (champion, canary, shadow), without rejected ones."""
     holders = (
         find_alias_holder(connection, alias)
         for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW)
@@ -150,7 +150,7 @@ def load_line_up(connection: Connection) -> LineUp:
 
 
 def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
-    """List the moves of aliases, newest first."""
+    """List the changes of aliases between models, newest first."""
     query = (
         select(model_aliases, models.c.name)
         .join(models, models.c.id == model_aliases.c.model_id, isouter=True)
@@ -212,7 +212,7 @@ def find_previous(connection: Connection, champion: Model | None) -> Model | Non
 
 
 def lock(connection: Connection) -> None:
-    """Lock the aliases until the transaction ends."""
+    """Lock the aliases of all models until the transaction ends."""
     connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
 
 
@@ -235,7 +235,7 @@ def set_share(connection: Connection, name: str, share: float, why: str) -> None
 
 
 def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
-    """Save a shadow's verdict on an evaluation, replacing an earlier one. Raises UnknownModel."""
+    """Save a shadow model's verdict on an evaluation, replacing an earlier one. Raises UnknownModel."""
     statement = postgresql.insert(shadow_verdicts).values(
         evaluation_id=evaluation, model_id=find_by_name(connection, name).id, verdict=verdict
     )

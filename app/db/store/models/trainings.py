@@ -38,7 +38,7 @@ def list_newest(connection: Connection, limit: int = 20) -> list[Training]:
 
 
 def find_last_learnt(connection: Connection, digest: str) -> Training | None:
-    """Return the last training that made a model, or failed after its dataset with this digest."""
+    """Return the last training that made a model, or that failed with this digest after building its dataset."""
     failed = and_(
         trainings.c.state == TrainingState.FAILED,
         trainings.c.stage != TrainingStage.DATASET,
@@ -51,7 +51,7 @@ def find_last_learnt(connection: Connection, digest: str) -> Training | None:
 def begin(
     connection: Connection, plan: str, digest: str, parent: Path, launcher: LauncherKind
 ) -> Training:
-    """Begin a training with a folder of its own below `parent`.
+    """Store a new training with a folder of its own below `parent`, and return it.
 
     `digest` covers the plan and the settings.
     """
@@ -73,7 +73,7 @@ def begin(
 def reach_stage(
     connection: Connection, training: Training, stage: TrainingStage, labels: LabelCounts | None
 ) -> Training:
-    """Enter the next stage. `labels` are the dataset's counts."""
+    """Save that a training enters its next stage. `labels` are the counts of its dataset."""
     return _change(
         connection,
         training.id,
@@ -84,19 +84,19 @@ def reach_stage(
 
 
 def launch(connection: Connection, training: Training) -> Training:
-    """Count one more start of the present stage."""
+    """Count one more start of the present stage of a training."""
     return _change(connection, training.id, launches=training.launches + 1)
 
 
 def give_back(connection: Connection, training: Training) -> None:
-    """Uncount the last start: the worker ended, not the task."""
+    """Take back the last counted start of a training's stage: the worker ended, not the task."""
     _change(connection, training.id, launches=training.launches - 1)
 
 
 def record_progress(
     connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
 ) -> None:
-    """Record progress. `why` says what is in the way now."""
+    """Save the newest progress of a training. `why` says what is in the way now."""
     _change(connection, training.id, progress=dict(progress), why=why)
 
 
@@ -107,7 +107,7 @@ def end(
     why: str,
     model: str | None = None,
 ) -> None:
-    """End a training. Of skipped trainings only the newest is kept."""
+    """Save the result of a training. Of skipped trainings only the newest is kept."""
     if state is TrainingState.SKIPPED:
         connection.execute(delete(trainings).where(trainings.c.state == TrainingState.SKIPPED))
     _change(connection, training.id, state=state, why=why, model=model, finished_at=func.now())

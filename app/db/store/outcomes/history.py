@@ -55,7 +55,7 @@ def load_records(connection: Connection, group: int | None = None) -> list[PullR
 def find_issues(
     connection: Connection, number: IssueNumber, repository: str | None = None
 ) -> dict[int, IssueRef]:
-    """Return the issues of this number by group id.
+    """Return all issues of this number, from any repository or from one, by group id.
 
     GitHub ignores the case of `repository` (`owner/name`).
     """

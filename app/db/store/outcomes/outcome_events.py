@@ -29,7 +29,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """A raw event and its row id."""
+    """A raw outcome event with the id of its row."""
 
     id: int
     event: OutcomeEvent
@@ -41,7 +41,7 @@ def append(
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store events with the verdict that was public at their time, and skip known sources.
+    """Store outcome events with the verdict that was public at their time, and skip those stored before.
 
     Returns the events as stored, with that verdict and the known permissions.
     """
@@ -72,7 +72,7 @@ def append(
 def list_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[StoredEvent, ...]:
-    """List all events about a pull request, with those of its issues and commits."""
+    """List all outcome events about a pull request, with those of its issues and commits."""
     own = _read(connection, number, outcome_events.c.pull_number == pull)
     heads = select(candidates.c.head_sha).where(
         candidates.c.repository_id == number, candidates.c.pull_number == pull
@@ -94,7 +94,7 @@ def list_of_pull(
 def list_rival_merges(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[StoredEvent, ...]:
-    """List the merges of its rivals."""
+    """List the merge events of a pull request's rivals."""
     merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
     rivals = outcome_events.c.pull_number.in_(_select_rivals(number, pull))
     return _read(connection, number, merged & rivals)
@@ -114,7 +114,7 @@ def find_touched_pulls(
 
 
 def build_public_at() -> ColumnElement[datetime | None]:
-    """Build the expression for the time, in whole seconds, since when GitHub shows a verdict.
+    """Build the SQL expression for the time, in whole seconds, since when GitHub shows a verdict.
 
     In shadow mode only verdicts that a command asked for are shown.
     """
@@ -125,7 +125,7 @@ def build_public_at() -> ColumnElement[datetime | None]:
 def list_shown_reactions(
     connection: Connection, number: RepositoryId, issue: IssueNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """List the thumbs on the issue's verdict at the last poll."""
+    """List the thumbs that people showed on the issue's verdict comment at the last poll."""
     events = _read(
         connection,
         number,
@@ -262,7 +262,7 @@ def _read(
 
 
 def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
-    """Build the event from a row of `outcome_events`."""
+    """Build an outcome event from its row of `outcome_events`."""
     return OutcomeEvent(
         kind=EventKind(row.kind),
         source=row.source,

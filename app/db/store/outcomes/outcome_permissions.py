@@ -1,4 +1,4 @@
-"""Store the permissions of outcomes' actors, as GitHub told them soon after the event."""
+"""Store the permissions of the people behind outcomes, as GitHub told them soon after the event."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ class PermissionAnswer:
 
 
 def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> bool:
-    """Return whether a recent event of this person waits for the permission."""
+    """Return whether the permission of a person is still missing in a recent outcome event."""
     waiting = select(outcome_events.c.id).where(*_match_waiting(number, actor, now)).limit(1)
     return connection.execute(waiting).first() is not None
 
@@ -34,7 +34,7 @@ def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: dat
 def find_recent_answer(
     connection: Connection, number: RepositoryId, actor: str, now: datetime
 ) -> PermissionAnswer | None:
-    """Return GitHub's recent answer about this person, or None when it is time to ask."""
+    """Return GitHub's answer about a person's permission, or None when it is time to ask again."""
     asked_at = outcome_events.c.permission_asked_at
     row = connection.execute(
         select(outcome_events.c.permission, asked_at)
@@ -49,7 +49,7 @@ def find_recent_answer(
 def fill_in(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[PullNumber]:
-    """Store the answer where none is known; return the affected pull requests."""
+    """Store a person's permission in the recent outcome events that lack it; return the affected pull requests."""
     rows = connection.execute(
         update(outcome_events)
         .where(*_match_waiting(number, actor, answer.asked_at))
@@ -64,7 +64,7 @@ def fill_in(
 def list_change_requests(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[DeliveryGuid]:
-    """List the deliveries of reviews that request changes, among those with this answer."""
+    """List the webhook deliveries of a person's reviews that request changes, among the events with this answer."""
     rows = connection.scalars(
         select(outcome_events.c.delivery_guid).where(
             outcome_events.c.repository_id == number,

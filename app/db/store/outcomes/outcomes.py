@@ -41,7 +41,7 @@ WATCHED_AFTER_CLOSING = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """One derived outcome for people and training."""
+    """One derived outcome of a pull request, as people and training read it."""
 
     pull: PullNumber
     kind: OutcomeKind
@@ -74,7 +74,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True)
 class MergedPullRow:
-    """A merge and the commits that git needs to find its lines."""
+    """How a pull request was merged: the commits and branches that git needs to find its lines."""
 
     head: CommitSha
     base: CommitSha
@@ -85,7 +85,7 @@ class MergedPullRow:
 
 
 def load_history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
-    """Load everything stored about one pull request's outcome."""
+    """Load all stored events from which the outcomes of one pull request are derived."""
     return History(
         pull=pull,
         events=tuple(stored.event for stored in event_store.list_of_pull(connection, number, pull)),
@@ -97,7 +97,7 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
 
 
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
-    """Update the outcomes of pull requests; correct ones stay untouched."""
+    """Derive the outcomes of these pull requests again; outcomes that are still right stay untouched."""
     for pull in sorted(pulls):
         # Lock, because two deliveries about one pull request may be recorded at once.
         lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
@@ -233,7 +233,7 @@ def find_merged_pull(
 
 
 def list_watched_comments(connection: Connection) -> list[IssueRef]:
-    """List issues with a comment of the bot on which people may still react."""
+    """List the issues with a comment of the bot on which people may still react."""
     recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
     rows = connection.execute(
         select(

@@ -62,7 +62,7 @@ def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, Fr
 
 
 def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, str]:
-    """Load patches by SHA-256."""
+    """Load the unified diffs of stored patches by SHA-256."""
     rows = connection.execute(select(patches).where(patches.c.sha256.in_(digests)))
     return {row.sha256: bytes(row.diff).decode() for row in rows}
 
@@ -140,7 +140,7 @@ def _compute_belief(row: Row[*tuple[object, ...]]) -> float | None:
 def save_label_checks(
     connection: Connection, answers: Mapping[PatchKey, bool], now: datetime
 ) -> int:
-    """Save answers, newest last, and return how many are new or changed."""
+    """Save people's answers whether patches are correct, newest last, and return how many are new or changed."""
     stored = load_label_checks(connection)
     new = {
         key: is_correct
@@ -159,7 +159,7 @@ def save_label_checks(
 
 
 def load_label_checks(connection: Connection) -> dict[PatchKey, LabelCheck]:
-    """Load all label checks by patch."""
+    """Load the truth that people found about patches, by patch."""
     return {
         (row.group_id, row.pull_number, row.patch_sha256): LabelCheck(
             row.is_correct, row.checked_at

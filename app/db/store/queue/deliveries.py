@@ -44,7 +44,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDelivery:
-    """A committed delivery and its ready jobs."""
+    """A committed webhook delivery and its jobs that are ready to run."""
 
     result: StoreResult
     jobs: tuple[StoredJob, ...]
@@ -83,7 +83,7 @@ on conflict (reason) do update set count = ignored_deliveries.count + excluded.c
 
 
 def create_pool(database_url: str, *, size: int) -> Pool:
-    """Create the webhook's pool; it connects when it is opened."""
+    """Create the webhook's pool of PostgreSQL connections; it connects when it is opened."""
     return AsyncConnectionPool(
         database_url,
         kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
@@ -96,7 +96,7 @@ def create_pool(database_url: str, *, size: int) -> Pool:
 
 
 async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
-    """Commit a delivery and its jobs together, once per GUID.
+    """Commit a webhook delivery and its jobs together, once per GUID.
 
     Raises psycopg.OperationalError (a pool timeout is one) when the database is down.
     """
@@ -144,6 +144,6 @@ async def _rearm(
 
 
 async def count_ignored(pool: Pool, reasons: Mapping[str, int]) -> None:
-    """Add to the counts of ignored deliveries by reason."""
+    """Add to the stored counts of ignored webhook deliveries by reason."""
     async with pool.connection() as connection:
         await connection.execute(_COUNT_IGNORED, (list(reasons), list(reasons.values())))

@@ -13,7 +13,10 @@ from app.values.identifiers import CommandSource
 
 @dataclass(frozen=True, slots=True)
 class PostgresEffects:
-    """Implements `EffectStore` with one row per effect."""
+    """Stores effects, the planned writes to GitHub, in PostgreSQL.
+
+    It implements `EffectStore` with one row per effect.
+    """
 
     database: Engine
 
@@ -26,15 +29,15 @@ class PostgresEffects:
         return Effect(EffectState(row.state), row.github_id, row.digest)
 
     def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """Record a write that is about to be sent."""
+        """Record a write to GitHub that is about to be sent."""
         self._save(key, state=EffectState.PLANNED, github_id=github_id)
 
     def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """Record that the thing exists under this id with this content."""
+        """Record that GitHub holds the written comment, check run or other object under this id with this content."""
         self._save(key, state=EffectState.CONFIRMED, github_id=github_id, digest=digest)
 
     def mark_ambiguous(self, key: EffectKey) -> None:
-        """Record that the answer was lost; a known id stays."""
+        """Record that GitHub's answer to a write was lost; a known id stays."""
         with transaction(self.database) as connection:
             connection.execute(
                 update(effects)
@@ -53,35 +56,35 @@ class PostgresEffects:
 
 
 def comment_key(group: int) -> str:
-    """Return the key of a group's comment."""
+    """Return the effect key of a group's verdict comment."""
     return f"comment:group:{group}"
 
 
 def check_key(group: int, pull: int, head_sha: str) -> str:
-    """Return the key of the check run on one head of a pull request."""
+    """Return the effect key of the check run on one head of a pull request."""
     return f"check:group:{group}:pull:{pull}:{head_sha}"
 
 
 def config_check_key(pull: int, head_sha: str) -> str:
-    """Return the key of the check run on a head that breaks the configuration."""
+    """Return the effect key of the check run on a head that breaks the configuration."""
     return f"check:config:pull:{pull}:{head_sha}"
 
 
 def reply_key(answers: CommandSource) -> str:
-    """Return the key of the answer to a comment or review."""
+    """Return the effect key of the reply to a command in a comment or review."""
     return f"reply:{answers}"
 
 
 def draft_key(attempt: int) -> str:
-    """Return the key of an alternative's draft, by the attempt that wrote it."""
+    """Return the effect key of an alternative's draft pull request, by the attempt that wrote the alternative."""
     return f"draft:{attempt}"
 
 
 def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
-    """Return the key of the reply about a draft's result."""
+    """Return the effect key of the reply about a draft pull request's result."""
     return f"draft-told:{draft}:{asked_in}"
 
 
 def refusal_key(asked_in: CommandSource) -> str:
-    """Return the key of the reply that nothing could be judged."""
+    """Return the effect key of the reply that nothing could be judged."""
     return f"not-judged:{asked_in}"

@@ -16,12 +16,12 @@ from app.values.identifiers import InstallationId
 
 @dataclass(frozen=True, slots=True)
 class PostgresEtags:
-    """Implements `EtagStore` with one row per installation and path."""
+    """Caches GitHub's responses in PostgreSQL. It implements `EtagStore` with one row per installation and path."""
 
     database: Engine
 
     def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
-        """Return the last response for a path, or None."""
+        """Return the last cached response for a path, or None."""
         with transaction(self.database) as connection:
             row = connection.execute(
                 select(etags.c.etag, etags.c.body).where(
@@ -46,7 +46,7 @@ Decided = TypeVar("Decided")
 
 @dataclass(frozen=True, slots=True)
 class PostgresLimiter:
-    """Implements `LimiterStore` with one row per installation."""
+    """Stores write limits in PostgreSQL. It implements `LimiterStore` with one row per installation."""
 
     database: Engine
 
@@ -55,7 +55,7 @@ class PostgresLimiter:
         installation: InstallationId,
         step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
-        """Apply a step to the stored limits under a row lock."""
+        """Apply the function `step` to an installation's stored write limits under a row lock."""
         mine = write_limits.c.installation_id == installation
         with transaction(self.database) as connection:
             connection.execute(
@@ -71,7 +71,7 @@ class PostgresLimiter:
         return decided
 
     def load(self, installation: InstallationId) -> WriteLimits:
-        """Load the limits."""
+        """Load the write limits of an installation."""
         with transaction(self.database) as connection:
             state = connection.execute(
                 select(write_limits.c.state).where(write_limits.c.installation_id == installation)

@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
-    """Another worker owns this job, or nobody does: nothing may be written for it."""
+    """This worker does not own the job any more, so it may write nothing for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job that this worker owns until its lease ends; the token tells this claim from later ones."""
+    """A job that one worker owns until its lease ends; the token tells this claim from later ones."""
 
     job: Job
     id: JobId
@@ -107,28 +107,26 @@ def enqueue(
 
 
 def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
-    """Claim this job; None when it is not due, gone, claimed, or a job with its key is running."""
+    """Claim one job for this worker; None when it is not due, gone, claimed, or a job with its key is running."""
     return _claim(database, _CLAIM_ONE, {"job": job, "lease": lease_seconds})
 
 
 def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJob | None:
-    """Claim the longest due job of a queue, or return None."""
+    """Claim the longest due job of a queue for this worker, or return None."""
     return _claim(database, _CLAIM_NEXT, {"queue": queue.value, "lease": lease_seconds})
 
 
 def heartbeat(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
-    """Renew the lease; return False when the job is lost."""
+    """Renew the lease of a job; return False when this worker does not own the job any more."""
     return (
         _fetch_one(database, _HEARTBEAT, _identify(claimed) | {"lease": lease_seconds}) is not None
     )
 
 
 def fence(connection: Connection, claimed: ClaimedJob) -> None:
-    """Block other claims of this job until the transaction ends. Raises Fenced when the job is
-    lost.
+    """Block other claims of a job until the transaction ends. Raises Fenced when this worker has lost it.
 
-    Every write for a job calls this in the same transaction. A process that was paused beyond its
-    lease learns it here.
+    Every write for a job calls this in the same transaction. A process that was paused beyond its lease learns it here.
     """
     held = connection.exec_driver_sql(
         f"select from jobs where {OURS} for update", _identify(claimed)
@@ -138,24 +136,24 @@ def fence(connection: Connection, claimed: ClaimedJob) -> None:
 
 
 def finish(database: Engine, claimed: ClaimedJob) -> bool:
-    """Mark the job as done. Return False, changing nothing, when it is lost."""
+    """Mark a job as done. Return False, changing nothing, when this worker has lost it."""
     return _close(database, claimed, "done", None)
 
 
 def bury(database: Engine, claimed: ClaimedJob, error: str) -> bool:
-    """Mark the job as dead until a person requeues it. Return False when it is lost."""
+    """Mark a job as dead until a person requeues it. Return False when this worker has lost it."""
     return _close(database, claimed, "dead", error)
 
 
 def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
-    """Mark the job as superseded by newer work. Return False when it is lost."""
+    """Mark a job as superseded by newer work. Return False when this worker has lost it."""
     return _close(database, claimed, "superseded", why)
 
 
 def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
-    """Run the job again later, or supersede it when the same work is ready.
+    """Run a failed job again later, or supersede it when the same work is ready.
 
-    Return False when it is lost.
+    Return False when this worker has lost the job.
     """
     again = {"error": _clean_text(error), "after": after_seconds, "forgiven": 0}
     return _reschedule(database, claimed, again | _WAITS_FOR_NOBODY)
@@ -168,9 +166,9 @@ def postpone(
     after_seconds: float,
     who: WaitsFor | None = None,
 ) -> bool:
-    """Reschedule like `retry`, without counting the attempt.
+    """Run a job again later like `retry`, without counting the attempt.
 
-    `who` None: it waited for nothing in particular.
+    `who` is what the job waited for; None: nothing in particular.
     """
     again = {"error": _clean_text(why), "after": after_seconds, "forgiven": 1}
     return _reschedule(database, claimed, again | _count_wait(claimed.waited, who))
@@ -186,7 +184,7 @@ def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish:
 
 
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
-    """Supersede ready and running jobs by key; the heartbeat tells a running one's worker."""
+    """Mark ready and running jobs with these keys as superseded; the heartbeat tells a running job's worker."""
     done = connection.exec_driver_sql(
         """
         update jobs set state = 'superseded', finished_at = now(), lease_until = null

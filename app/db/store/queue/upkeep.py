@@ -65,7 +65,7 @@ class DeadJob:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The number of a queue's jobs in one state, and the wait of the oldest due one."""
+    """The number of jobs of one queue in one state, and the wait of the oldest due job."""
 
     queue: str
     state: str
@@ -75,7 +75,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The number of jobs that wait for the same thing, and the longest wait."""
+    """The number of jobs that wait for the same reason, and the longest wait."""
 
     who: str
     jobs: int
@@ -83,7 +83,7 @@ class Waiting:
 
 
 def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
-    """List jobs that can be claimed now, the longest due first, without those being claimed."""
+    """List the jobs of a queue that workers can claim now, the longest due first, without those being claimed."""
     chosen = (
         select(jobs.c.id)
         .where(jobs.c.queue == queue.value, jobs.c.state == "ready", jobs.c.run_after <= func.now())
@@ -106,8 +106,7 @@ def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
 
 
 def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
-    """Release jobs whose worker stopped renewing its lease: ready again, or dead after the last
-    attempt.
+    """Release jobs whose worker stopped renewing its lease: ready again, or dead after the last attempt.
 
     Returns the dead ones.
     """
@@ -207,7 +206,7 @@ def supersede_jobs_of(
 
 
 def prune_etags(connection: Connection, days: int) -> int:
-    """Delete cached responses that were not used for so many days."""
+    """Delete cached GitHub responses that were not used for so many days."""
     age = func.make_interval(0, 0, 0, days)
     return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
 
