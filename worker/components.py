@@ -1,6 +1,6 @@
-"""Build the parts that handlers share.
+"""Build the objects that job handlers share, such as the GitHub connection and the verifier.
 
-Each part is built, and its settings are read, at its first use.
+Each object is built, and its settings are read, at its first use.
 """
 
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ from worker.judging.trained_models import JudgeSetup, TrainedModels
 
 @dataclass(frozen=True)
 class Components:
-    """The parts that handlers share, built at their first use."""
+    """The objects that job handlers share, such as the GitHub connection, built at their first use."""
 
     database: Engine
     pace: QueueSettings

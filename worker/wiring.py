@@ -220,7 +220,7 @@ def build_handlers(parts: Components) -> dict[str, Handler]:
 def create_runtime(
     pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]
 ) -> Runtime:
-    """Create this process's runtime; it opens its own connections."""
+    """Create the worker process's runtime; it opens its own connections."""
     database_url = load(DatabaseSettings).database_url
     logs.hide_passwords(database_url, broker.redis_url)
     database = create_database_engine(database_url, pool_size=4)
@@ -232,7 +232,7 @@ def create_runtime(
 
 
 def create_launcher(settings: TrainSettings) -> Launcher:
-    """Create the launcher of the settings."""
+    """Create the launcher that the settings choose for training stages."""
     match settings.train_launcher:
         case Name.SLURM:
             return Slurm(settings.train_gpus, settings.train_options)

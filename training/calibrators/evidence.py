@@ -1,4 +1,4 @@
-"""Combine run files into evidence: the answers of verifiers on the same patches, with labels (pure)."""
+"""Combine run files of `r4p evaluate` into evidence: verifiers' answers on the same patches, with labels (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from model.voting.thresholds import Thresholds
 
 @dataclass(frozen=True, slots=True)
 class PatchEvidence:
-    """The evidence on one patch, with its label."""
+    """The votes and the consensus belief on one patch, with its label: one row of a calibrator's fit."""
 
     evidence: Evidence
     correct: bool
     issue: str
     weight: float = 1.0
-    """Weight of the row in a fit."""
+    """Weight of the row in a calibrator's fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def collect_evidence(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
 
 
 def list_rows(groups: Sequence[GroupEvidence]) -> list[PatchEvidence]:
-    """List one row per patch, in order."""
+    """List the rows to fit a calibrator on: one per patch of the groups, in order."""
     return [
         PatchEvidence(evidence, patch.resolved, case.group.instance_id)
         for case in groups
@@ -74,7 +74,7 @@ def list_rows(groups: Sequence[GroupEvidence]) -> list[PatchEvidence]:
 
 
 def drop_votes(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
-    """Keep only the belief of consensus."""
+    """Return the groups with the belief of consensus as their only evidence."""
     return [
         replace(
             case,
@@ -85,7 +85,7 @@ def drop_votes(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
 
 
 def drop_consensus(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
-    """Keep only the votes."""
+    """Return the groups without the belief of consensus in their evidence."""
     return [
         replace(
             case, evidence=tuple(replace(evidence, consensus=None) for evidence in case.evidence)
@@ -99,7 +99,7 @@ def apply_probabilities(
     probabilities: Sequence[float | None],
     thresholds: Sequence[Thresholds],
 ) -> list[JudgedGroup]:
-    """Replace verdicts by those of the given probabilities and thresholds, one of each per row."""
+    """Return the groups with the verdicts that these probabilities and thresholds give, one of each per patch."""
     left = iter(zip(probabilities, thresholds, strict=True))
     return [
         replace(

@@ -43,7 +43,7 @@ class ClaimTargets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibratorFit:
-    """A calibrator with its held-out results."""
+    """A fitted calibrator with its predictions on held-out issues."""
 
     calibrator: Calibrator
     held_out: Floats
@@ -59,7 +59,7 @@ class CalibratorFit:
 def fit_calibrator(
     rows: Sequence[PatchEvidence], *, fitted_at: str, targets: ClaimTargets | None = None
 ) -> CalibratorFit:
-    """Fit the simplest good recipe on every row that has an opinion.
+    """Fit a calibrator by the simplest good recipe on every patch with votes or a belief of consensus.
 
     Without enough history the calibrator only states its history and predicts nothing.
     """
@@ -89,7 +89,7 @@ def fit_calibrator(
 
 
 def predict_held_out(rows: Sequence[PatchEvidence]) -> Floats:
-    """Predict each row by a recipe that was chosen and fitted on other issues; NaN without an opinion."""
+    """Predict each patch's probability with a recipe chosen and fitted on other issues; NaN without evidence."""
     fold_of = recipes.assign_folds({row.issue for row in rows})
     opinions = [row for row in rows if row.evidence.is_opinion]
     history = _count_history(opinions)
@@ -107,7 +107,7 @@ def predict_held_out(rows: Sequence[PatchEvidence]) -> Floats:
 def choose_thresholds(
     probabilities: Floats, rows: Sequence[PatchEvidence], targets: ClaimTargets
 ) -> Thresholds:
-    """Choose the thresholds that claim most while each side meets its target.
+    """Choose the probability thresholds of verdicts that claim most while each side meets its precision target.
 
     The target is compared with the Wilson lower bound. `correct` needs a probability above 0.5, `incorrect`
     below. A side that cannot meet its target claims nothing.
@@ -152,7 +152,7 @@ def _find_furthest_bound(
 
 
 def number_issues(rows: Sequence[PatchEvidence]) -> Indices:
-    """Number the issue of each row."""
+    """Return a number for each row's issue; rows of the same issue have the same number."""
     return np.unique([row.issue for row in rows], return_inverse=True)[1]
 
 
@@ -165,7 +165,7 @@ def _count_history(rows: Iterable[PatchEvidence]) -> History:
 
 
 def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> list[JudgedGroup]:
-    """Judge the groups with the held-out probabilities of a fit on `list_rows(groups)`."""
+    """Judge the groups with the held-out probabilities of a calibrator fit on `list_rows(groups)`."""
     probabilities = [None if np.isnan(value) else float(value) for value in fit.held_out]
     return apply_probabilities(groups, probabilities, fit.held_out_thresholds)
 
@@ -173,7 +173,7 @@ def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> 
 def measure_gains(
     groups: Sequence[GroupEvidence], fit: CalibratorFit, targets: ClaimTargets
 ) -> dict[str, dict[str, Any]]:
-    """Measure the gain of all evidence over a part of it, as paired differences with intervals.
+    """Measure the gain of all evidence over votes or consensus alone, as paired differences with intervals.
 
     The metrics are held-out Brier score (lower is better) and AUROC. Empty with only one kind of evidence.
     """

@@ -28,7 +28,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class CalibratorRecipe:
-    """One way to turn evidence into a probability."""
+    """One way to fit a calibrator: the features it uses and the calibration method."""
 
     name: str
     features: tuple[str, ...]
@@ -51,7 +51,7 @@ RECIPES = (
 
 
 def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
-    """List the recipes that the evidence of the rows allows, simplest first."""
+    """List the calibrator recipes that the evidence of the rows allows, simplest first."""
     missing = set()
     if all(row.evidence.score is None for row in rows):
         missing.add("votes")
@@ -67,14 +67,14 @@ def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
 
 
 def cross_validate(rows: Sequence[PatchEvidence]) -> dict[CalibratorRecipe, Floats]:
-    """Predict each row with each allowed recipe, fitted without the row's issue."""
+    """Predict each patch's probability with each allowed calibrator recipe, fitted without the patch's issue."""
     return {recipe: _predict_held_out(rows, recipe) for recipe in list_recipes(rows)}
 
 
 def select_simplest(
     held_out: Mapping[CalibratorRecipe, Floats], rows: Sequence[PatchEvidence]
 ) -> CalibratorRecipe:
-    """Select the first recipe within one standard error, by issue, of the lowest Brier score."""
+    """Select the simplest calibrator recipe within one standard error, by issue, of the lowest Brier score."""
     losses = {
         recipe: _sum_losses(probabilities, rows) for recipe, probabilities in held_out.items()
     }
@@ -83,20 +83,20 @@ def select_simplest(
 
 
 def compute_brier(probabilities: Floats, rows: Sequence[PatchEvidence]) -> float:
-    """Compute the weighted mean squared error of the probabilities that are not NaN."""
+    """Compute the Brier score: the weighted mean squared error of the probabilities that are not NaN."""
     labels, is_known = _list_truths(rows), ~np.isnan(probabilities)
     errors = (probabilities[is_known] - labels[is_known]) ** 2
     return float(np.average(errors, weights=compute_weights(rows)[is_known]))
 
 
 def assign_folds(issues: Iterable[str]) -> dict[str, int]:
-    """Assign each issue to a fold by its hash, whatever the order of the rows."""
+    """Assign each issue to a cross-validation fold by its hash, whatever the order of the issues."""
     drawn = sorted(issues, key=lambda issue: hashlib.sha256(issue.encode()).digest())
     return {issue: index % FOLDS for index, issue in enumerate(drawn)}
 
 
 def compute_weights(rows: Sequence[PatchEvidence]) -> Floats:
-    """Collect the weights of the rows."""
+    """Return the weights of a calibrator's rows as an array."""
     return np.asarray([row.weight for row in rows], dtype=np.float64)
 
 

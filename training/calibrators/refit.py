@@ -37,7 +37,7 @@ class CalibratorDecision:
 
 
 def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
-    """Fit, decide and store a calibrator for each judge. Returns the results as JSON values."""
+    """Fit a calibrator for each judge, decide whether it comes into use, and store it. Returns JSON values."""
     records = [record.limit_to(now) for record in store.list_records()]
     labels = {patch.key: patch for patch in label_patches(records, now, store.read_checks())}
     return [
@@ -47,7 +47,7 @@ def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
 
 
 def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
-    """List all judges of the records in a fixed order."""
+    """List every judge that judged these pull requests, in a fixed order."""
     judges = {judgement.judge for record in records for judgement in record.judgements}
     return sorted(judges, key=lambda judge: (judge.verifier, *asdict(judge.engine).values()))
 
@@ -55,7 +55,7 @@ def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
 def build_rows(
     records: Iterable[PullRecord], judge: Judge, labels: Mapping[PatchKey, LabelledPatch]
 ) -> tuple[list[PatchEvidence], Counter[str]]:
-    """Build the evidence rows of one judge, and count the labels of each rule.
+    """Build the rows to fit one judge's calibrator on, and count the labels of each rule.
 
     Each pull request gives one row: its last patch that has a label.
     """

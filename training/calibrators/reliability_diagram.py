@@ -15,7 +15,7 @@ from model.evaluation.wilson import compute_wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Patches with similar beliefs."""
+    """One point of a reliability diagram: patches with similar beliefs."""
 
     patches: int
     belief: float
@@ -28,7 +28,7 @@ class ReliabilityBin:
 
 
 def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[ReliabilityBin]:
-    """Build bins of equal mass, beliefs ascending. Patches without a belief (NaN) are left out."""
+    """Divide patches into reliability bins of equal size by belief. Patches without a belief (NaN) are left out."""
     has_belief = ~np.isnan(beliefs)
     believed, true, issue = beliefs[has_belief], labels[has_belief], issues[has_belief]
     return [
@@ -37,7 +37,7 @@ def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[Reliab
 
 
 def draw_diagram(bins: Sequence[ReliabilityBin], path: Path) -> None:
-    """Draw the diagram as a PNG. Raises ImportError without matplotlib."""
+    """Draw a reliability diagram as a PNG. Raises ImportError without matplotlib."""
     from model.evaluation.report.drawing import LIGHT, draw_png  # noqa: PLC0415 - needs matplotlib
 
     points = tuple((item.belief, Estimate(item.correct, item.low, item.high)) for item in bins)

@@ -29,7 +29,7 @@ from training.consensus.group_sampling import GroupKind, SampledGroup
 
 
 def build_manifest(data: Path, drawn: Sequence[SampledGroup]) -> dict[str, Any]:
-    """Describe the inputs, seeds and library versions of an artefact."""
+    """Describe the inputs, seeds and library versions that a consensus artefact was fitted with."""
     return {
         "data": {
             name: hashlib.sha256((data / name).read_bytes()).hexdigest() for name in FILES.values()

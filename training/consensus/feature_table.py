@@ -23,7 +23,7 @@ _MOST = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureTable:
-    """One row per patch of every group."""
+    """The features and labels that consensus is fitted on: one row per patch of every sampled group."""
 
     facts: Floats
     label: NDArray[np.int64]
@@ -41,7 +41,7 @@ class FeatureTable:
 
 
 def build_table(drawn: Iterable[SampledGroup]) -> FeatureTable:
-    """Build the table. Each diff is parsed once; a part with only one opinion is skipped."""
+    """Build the feature table of sampled groups. Each diff is parsed once; a part with only one opinion is skipped."""
     read = cache(edits.read_edit)
     rows, columns = [], []
     for sample in drawn:
@@ -83,7 +83,7 @@ def _compute_opinion_features(issue: Issue, read: Sequence[PatchEdit]) -> list[F
 
 
 def compute_weights(table: FeatureTable, mix: Mapping[GroupKind, float], among: Mask) -> Floats:
-    """Compute the weight of each row: issues weigh the same within a kind; rows outside `among` weigh 0.
+    """Compute each patch's weight in a fit: issues weigh the same within a kind of group; rows outside `among` weigh 0.
 
     Sampled groups hold other shares of correct patches than given ones. Their weights are balanced to the
     first kind of the mix, by the number of correct patches.

@@ -1,4 +1,4 @@
-"""Fit the experts of the consensus model on labelled groups and pools of patches.
+"""Fit the experts (classifiers) of the consensus model on labelled groups and on pools, an issue's patches each.
 
 One fit uses every issue. For each block of issues, another fit never sees that block, so that every issue can
 be judged by a fit that did not train on it.
@@ -82,7 +82,7 @@ MIXES: Mapping[str, Sequence[Mapping[GroupKind, float]]] = {
 
 
 def load_groups(data: Path) -> list[SampledGroup]:
-    """Load the groups of all files, groups sampled from them, and parts of both. Raises BadGroups."""
+    """Load the groups to fit consensus on: given ones, sampled ones, and parts of both. Raises BadGroups."""
     distinct, recipe, pools, languages = (
         list(labelled_group.read_groups(data / name)) for name in FILES.values()
     )
@@ -96,7 +96,7 @@ def load_groups(data: Path) -> list[SampledGroup]:
 
 
 def form_blocks(drawn: Sequence[SampledGroup]) -> tuple[HoldoutBlock, ...]:
-    """Form the held-out blocks: Django in parts, other repositories alone or together."""
+    """Divide the issues into blocks to hold out: Django in parts, other repositories alone or together."""
     given = [sample.group for sample in drawn if sample.kind in GIVEN]
     numbers = sorted({_parse_number(group.instance_id) for group in given if group.repo == DJANGO})
     cuts = [0, *(numbers[len(numbers) * part // PARTS] for part in range(1, PARTS)), None]
@@ -109,7 +109,7 @@ def form_blocks(drawn: Sequence[SampledGroup]) -> tuple[HoldoutBlock, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedExpert:
-    """An expert with the scikit-learn models that it was copied from."""
+    """One classifier of the consensus model, with the scikit-learn models that it was copied from."""
 
     expert: GroupClassifier
     linear: "LogisticRegression"
@@ -117,14 +117,14 @@ class FittedExpert:
 
 
 def select_training_rows(table: FeatureTable, name: str) -> Mask:
-    """Select the rows that an expert may learn from."""
+    """Select the patches that an expert of consensus may learn from; `name` is its key in MIXES."""
     if name == "few":
         return table.is_part
     return ~table.is_part if name == "copies" else ~table.is_part & ~table.has_copies
 
 
 def fit_expert(table: FeatureTable, name: str, seen: Mask) -> FittedExpert:
-    """Fit an expert on the rows of `seen` only."""
+    """Fit the expert `name` of consensus on the patches in `seen` only."""
     among = seen & select_training_rows(table, name)
     weight: Floats = np.sum([compute_weights(table, mix, among) for mix in MIXES[name]], axis=0)
     used = weight > 0
@@ -180,7 +180,7 @@ def _copy_trees(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees
 
 
 def assign_blocks(table: FeatureTable, blocks: Sequence[HoldoutBlock]) -> NDArray[np.int64]:
-    """Assign each row to its block; -1 for none."""
+    """Return the number of the held-out block that contains each patch's issue; -1 for none."""
     issues = zip(table.repository.tolist(), table.issue.tolist(), strict=True)
     return np.array([_find_block(blocks, *issue) for issue in issues], np.int64)
 
@@ -195,7 +195,7 @@ def _find_block(blocks: Sequence[HoldoutBlock], repository: str, issue: str) -> 
 
 
 def iterate_held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, frozenset[int]]]:
-    """Yield name and block numbers of each fit: every single block, all of Django, and nothing."""
+    """Yield each fit's name and the blocks that it never sees: every single block, all of Django, and none."""
     yield from ((block.name, frozenset({index})) for index, block in enumerate(blocks))
     yield (
         DJANGO,
@@ -207,7 +207,7 @@ def iterate_held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, froz
 def fit_artefact(
     table: FeatureTable, blocks: Sequence[HoldoutBlock], manifest: Mapping[str, Any]
 ) -> ConsensusModel:
-    """Fit all experts, without thresholds yet. Takes minutes."""
+    """Fit every expert of the consensus model, without verdict thresholds yet. Takes minutes."""
     place = assign_blocks(table, blocks)
     fits = {}
     for name, held in track(list(iterate_held_out(blocks)), "fitting", transient=True):
@@ -218,7 +218,7 @@ def fit_artefact(
 
 
 def add_thresholds(artefact: ConsensusModel, drawn: Sequence[SampledGroup]) -> ConsensusModel:
-    """Add thresholds to each fit, chosen on issues outside its held-out blocks.
+    """Add verdict thresholds to each fit of consensus, chosen on issues outside its held-out blocks.
 
     Beliefs come from the fit that never saw the issue. Copies count as one opinion, because anyone may submit
     a copy.
@@ -236,7 +236,10 @@ def add_thresholds(artefact: ConsensusModel, drawn: Sequence[SampledGroup]) -> C
 def predict_held_out(
     artefact: ConsensusModel, drawn: Iterable[SampledGroup]
 ) -> Iterator[tuple[int, PatchEvidence]]:
-    """Yield block and belief of each patch of given groups and of parts of them."""
+    """Yield the block and the consensus belief of each patch in given groups and in parts of them.
+
+    The belief comes from the fit that never saw the block.
+    """
     for group in (sample.group for sample in drawn if sample.kind in GIVEN):
         place = _find_block(artefact.blocks, group.repo, group.instance_id)
         if place < 0:

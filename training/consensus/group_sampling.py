@@ -1,6 +1,7 @@
 """Sample training groups for consensus from labelled groups and pools of patches (pure).
 
-The source system may decide which patches are sampled. It is never a feature.
+A pool holds all patches of an issue. The system that wrote a patch may decide whether it is sampled. It is
+never a feature.
 """
 
 import random
@@ -24,7 +25,7 @@ _RARELY = 0.02
 
 
 class GroupKind(StrEnum):
-    """The origin of a group."""
+    """How a training group of consensus was formed: given by a file, or drawn from an issue's patches."""
 
     DISTINCT = "distinct"
     """Given: four different edits."""
@@ -40,23 +41,26 @@ class GroupKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SampledGroup:
-    """A group with its kind."""
+    """A labelled group to fit consensus on, with the way it was formed."""
 
     kind: GroupKind
     group: LabelledGroup
     is_part: bool = False
-    """The group is a part of another one, and copies count as one opinion."""
+    """True for a subset of another group's patches. Its copies count as one opinion."""
 
 
 def label_kind(groups: Iterable[LabelledGroup], kind: GroupKind) -> list[SampledGroup]:
-    """Label groups with their kind."""
+    """Mark the groups of a file with the way they were formed."""
     return [SampledGroup(kind, group) for group in groups]
 
 
 def sample_from_pools(
     pools: Sequence[LabelledGroup], like: Sequence[LabelledGroup]
 ) -> Iterator[SampledGroup]:
-    """Sample groups of every kind. Distinct groups favour systems that are frequent in `like`."""
+    """Sample groups of all `DRAWN_*` kinds from each issue's patches.
+
+    Groups of distinct edits favour systems that are frequent in `like`.
+    """
     odds = _compute_odds(pools, like)
     for pool in pools:
         rng = random.Random(f"{SEED} {pool.instance_id}")
@@ -67,7 +71,7 @@ def sample_from_pools(
 
 
 def sample_from_languages(pools: Iterable[LabelledGroup]) -> Iterator[SampledGroup]:
-    """Sample one group from each pool of at least two patches."""
+    """Sample one group from each issue in other programming languages that has at least two patches."""
     for pool in pools:
         rng = random.Random(f"{SEED} {pool.instance_id}")
         if len(pool.patches) > 1:
@@ -76,7 +80,7 @@ def sample_from_languages(pools: Iterable[LabelledGroup]) -> Iterator[SampledGro
 
 
 def sample_parts(drawn: Iterable[SampledGroup]) -> Iterator[SampledGroup]:
-    """Sample parts of each group, one of each size in PARTS."""
+    """Sample smaller groups from each group's patches, one of each size in PARTS."""
     for sample in drawn:
         rng = random.Random(f"{SEED} {sample.group.id}")
         for size in PARTS:
@@ -157,5 +161,5 @@ def _holds_only_resolved(source: str | None) -> bool:
 
 
 def read_system(source: str | None) -> str:
-    """Read the system of a source: the part before the slash."""
+    """Return the name of the system that wrote a patch: its source up to the slash."""
     return str(source).partition("/")[0]

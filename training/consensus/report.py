@@ -45,7 +45,7 @@ _FEWEST = 40
 def judge_held_out(
     groups: Sequence[LabelledGroup], *, strict: bool = False, independent: bool = True
 ) -> list[JudgedGroup]:
-    """Judge each group by a fit that never saw its block; with `strict`, its repository."""
+    """Judge each group by the consensus fit that never saw its block of issues; with `strict`, its repository."""
     judged_groups = []
     for group in groups:
         verifier: ConsensusVerifier = build_holdout(
@@ -61,13 +61,16 @@ def judge_held_out(
 
 
 def compute_metrics(groups: Sequence[JudgedGroup]) -> dict[str, float]:
-    """Compute the metrics of SHOWN and CLAIMS."""
+    """Compute the metrics of judged groups that the report shows: SHOWN and CLAIMS."""
     columns = build_columns(groups)
     return {name: METRICS[name](columns) for name in (*SHOWN, *CLAIMS)}
 
 
 def count_copy_wins(*, independent: bool) -> tuple[int, int]:
-    """Count successful and possible attacks by copies. Success moves a belief across 0.5 towards the attacker."""
+    """Count successful and possible attacks that submit copies of a patch.
+
+    Success moves a belief across 0.5 towards the attacker.
+    """
     judge = judge_catalog.build_consensus_judge(strict=False, independent=independent)
     won = []
     for case in load_attack_cases(None, None):
@@ -82,7 +85,7 @@ def count_copy_wins(*, independent: bool) -> tuple[int, int]:
 def evaluate_left_out_systems(
     table: FeatureTable,
 ) -> Iterator[tuple[str, int, float, float, float]]:
-    """Yield each system with its patches, share correct, and accuracy with and without it in training.
+    """Yield each patch-writing system: name, patches, share correct, accuracy with and without it in training.
 
     Without a system, its patches stay as unlabelled rivals. The block of each issue is held out in both
     cases.

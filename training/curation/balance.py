@@ -16,7 +16,7 @@ _Class = tuple[int, int]
 
 
 class Balance(StrEnum):
-    """Which group counts are made equal."""
+    """How a dataset is balanced by the number of correct patches in its groups."""
 
     EVEN = "even"
     """Every number of correct patches occurs equally often (R4P, appendix B.1)."""
@@ -28,7 +28,7 @@ class Balance(StrEnum):
 def balance_groups(
     groups: Sequence[TrainingGroup], balance: Balance, seed: int
 ) -> tuple[list[TrainingGroup], list[str]]:
-    """Return the kept groups and a reason for each dropped one.
+    """Balance training groups by their number of correct patches. Returns kept ones, and why others were dropped.
 
     Only groups with equally many labels are compared. The choice is random and takes issues in turn, so that
     dropped groups spread over issues.

@@ -12,7 +12,7 @@ from training.datasets.groups import TrainingGroup
 
 @dataclass(frozen=True, slots=True)
 class GroupShape:
-    """Sizes of the groups that are formed."""
+    """Size limits of the training groups that an issue's patches form."""
 
     seats: int = 4
     max_patches: int = 6
@@ -24,7 +24,7 @@ class GroupShape:
 
 
 def form_groups(pool: Pool, shape: GroupShape, seed: int) -> tuple[list[TrainingGroup], list[str]]:
-    """Return the groups of an issue and a reason for each dropped one.
+    """Form the training groups of an issue. Returns them and a reason for each dropped one.
 
     Patches are ordered by the hash of their text, so the order does not reveal their labels.
     """

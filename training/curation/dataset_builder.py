@@ -55,7 +55,7 @@ class BuiltDataset:
 
 
 def build_steps(recipe: DatasetRecipe, evaluation: EvaluationSet | None) -> tuple[AnyStep, ...]:
-    """Return the curation steps in order. Decontamination comes first because it needs complete pools."""
+    """Return a dataset's curation steps in order. Decontamination is first: it needs all patches of an issue."""
     optional: list[AnyStep] = []
     if evaluation:
         optional.append(IssueStep("decontamination", evaluation.find_overlap))
@@ -84,7 +84,7 @@ def build_steps(recipe: DatasetRecipe, evaluation: EvaluationSet | None) -> tupl
 def build_dataset(
     pools: Sequence[Pool], recipe: DatasetRecipe, evaluation: EvaluationSet | None = None
 ) -> BuiltDataset:
-    """Build the splits from these pools. Raises NothingToLearn."""
+    """Build the splits of a dataset from issues with their patches. Raises NothingToLearn."""
     kept, counts = run_steps(pools, build_steps(recipe, evaluation))
     parts = split_pools(kept, recipe.split)
     counts.append(_count_step("split", _flatten(parts.pools), parts.reasons))

@@ -32,7 +32,7 @@ def drop_duplicate_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[st
 
 
 def drop_duplicate_issues(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Keep one of the issues that say the same: the one with most labels. Input order does not matter."""
+    """Keep one of several issues with nearly the same text: the one with most labels, whatever the input order."""
     index, kept, reasons = NearDuplicateIndex(), list[Pool](), list[str]()
     for pool in sorted(pools, key=lambda pool: (-pool.known_count, pool.issue)):
         if index.find(pool.statement) is not None:
@@ -82,13 +82,13 @@ class EvaluationSet:
 
 
 def list_edit_keys(pool: Pool) -> Iterator[str]:
-    """Yield the edit key of each patch."""
+    """Yield a key for the edit of each patch of an issue; equal edits have equal keys."""
     return (build_edit_key(patch.diff) for patch in pool.patches if patch.diff)
 
 
 @lru_cache(maxsize=65_536)
 def build_edit_key(text: str) -> str:
-    """Return a key that is equal for equal edits. Text that is no diff or is too long is compared as text."""
+    """Return a key that is equal for equal edits of diffs. Text that is no diff or is too long is compared as text."""
     if len(text) > MAX_RAW_CHARACTERS:
         return f"text {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
     try:

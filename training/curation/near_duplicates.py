@@ -21,7 +21,7 @@ Shingles = frozenset[int]
 
 
 def hash_shingles(text: str) -> Shingles:
-    """Return the hashes of every five consecutive words. A shorter text gives one hash."""
+    """Return the hashes of every five consecutive words of a text. A shorter text gives one hash."""
     words = _TOKEN.findall(_COMMENT.sub(" ", text).lower())
     rows = range(max(1, len(words) - _PHRASE + 1))
     return frozenset(_hash_words(" ".join(words[start : start + _PHRASE])) for start in rows)

@@ -95,7 +95,7 @@ def drop_rewrites(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
 
 
 def find_rejection(patch: PoolPatch, limits: ChangeLimits) -> Reason:
-    """Return why a patch is dropped, or None. Raises BadDiff unless `drop_rewrites` ran before."""
+    """Return why curation drops a patch, None to keep it. Raises BadDiff unless `drop_rewrites` ran before."""
     if patch.author and _CHORES.search(patch.author):
         return "by a robot that keeps dependencies up to date"
     if not patch.diff.strip():

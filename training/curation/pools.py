@@ -63,7 +63,7 @@ class Pool:
 
 
 def build_from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
-    """Return one pool for each issue of labelled groups. Groups of the same issue are joined."""
+    """Collect the patches of labelled groups by issue. Groups of the same issue are joined."""
     joined: dict[str, Pool] = {}
     for group in groups:
         patches = tuple(
@@ -86,7 +86,7 @@ def build_from_labels(
     diffs: Mapping[str, str],
     authors: Mapping[tuple[RepositoryId, PullNumber], str],
 ) -> list[Pool]:
-    """Return one pool for each judged issue. Patches whose text was purged are left out."""
+    """Collect the labelled patches of each judged issue. Patches whose text was purged are left out."""
     by_issue: dict[int, list[LabelledPatch]] = {}
     for label in labels:
         if label.patch in diffs and label.group in issues:
@@ -119,7 +119,7 @@ def count_patches(pools: Iterable[Pool]) -> Counter[str]:
 
 
 def describe_belief(patch: PoolPatch) -> str:
-    """Return `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
+    """Name a patch's label: `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
     if patch.target is None:
         return "unknown"
     return "correct" if patch.target >= 0.5 else "incorrect"

@@ -1,4 +1,4 @@
-"""Drop whole issues and sources: unjudgeable texts, licences, names, and sources with one label only (pure).
+"""Drop issues by text or licence, and sources of patches by name or because all their labels agree (pure).
 
 The text filters follow R4P (appendix A).
 """
@@ -97,7 +97,7 @@ class StatementLimits:
 
 
 def find_rejection(pool: Pool, limits: StatementLimits) -> Reason:
-    """Return why an issue is dropped, or None."""
+    """Return why curation drops an issue because of its text, None to keep it."""
     text = pool.statement.strip()
     if len(text) < limits.min_characters:
         return f"shorter than {limits.min_characters:,} characters"

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d+$")
 
 
 class SplitBy(StrEnum):
-    """What decides the split of an issue."""
+    """What decides whether an issue is for training, validation or test."""
 
     TIME = "time"
     ISSUE = "issue"
@@ -32,7 +32,7 @@ class SplitBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """Settings of a split."""
+    """Settings that divide a dataset's issues into training, validation, test and held-out repositories."""
 
     seed: int = 1
     mode: SplitBy = SplitBy.TIME
@@ -50,7 +50,7 @@ class SplitPlan:
 
 @dataclass(frozen=True, slots=True)
 class IssueSplits:
-    """The pools of each split and a reason for each dropped issue."""
+    """The issues of each dataset split, and a reason for each dropped issue."""
 
     pools: Mapping[str, Sequence[Pool]]
     reasons: Sequence[str]

@@ -13,7 +13,7 @@ Reason = str | None
 
 @dataclass(frozen=True, slots=True)
 class IssueStep:
-    """A step that decides about one issue at a time."""
+    """A curation step that keeps or drops each issue by itself."""
 
     name: str
     find_reason: Callable[[Pool], Reason]
@@ -27,7 +27,7 @@ class IssueStep:
 
 @dataclass(frozen=True, slots=True)
 class PatchStep:
-    """A step that decides about one patch at a time. Issues without a patch are dropped too."""
+    """A curation step that keeps or drops each patch by itself. Issues without a patch are dropped too."""
 
     name: str
     find_reason: Callable[[Pool, PoolPatch], Reason]
@@ -45,7 +45,10 @@ class PatchStep:
 
 @dataclass(frozen=True, slots=True)
 class PoolsStep:
-    """A step that needs all pools. `choose` returns the kept pools and a reason for each dropped item."""
+    """A curation step that sees all issues with their patches (pools) at once, for example to find duplicates.
+
+    `choose` returns the kept pools and a reason for each dropped item.
+    """
 
     name: str
     choose: Callable[[Sequence[Pool]], tuple[list[Pool], Iterable[str]]]
@@ -62,7 +65,7 @@ AnyStep = IssueStep | PatchStep | PoolsStep
 def run_steps(
     pools: Sequence[Pool], steps: Iterable[AnyStep]
 ) -> tuple[list[Pool], list[CurationStep]]:
-    """Apply the steps in order and return the remaining pools with each step's counts."""
+    """Apply curation steps in order. Returns the remaining issues with their patches, and each step's counts."""
     kept, counts = list(pools), []
     for step in steps:
         kept, count = step(kept)

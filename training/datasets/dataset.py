@@ -83,7 +83,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def read_split(directory: Path, split: str) -> list[TrainingGroup]:
-    """Read the groups of a split in stored order. Raises BadDataset, also if the file was changed."""
+    """Read the training groups of a dataset's split in stored order. Raises BadDataset, also for a changed file."""
     splits = read_manifest(directory).splits
     if split not in splits:
         raise BadDataset(
@@ -146,7 +146,7 @@ def _hash_file(path: Path) -> str:
 
 @contextmanager
 def create_atomically(directory: Path) -> Iterator[Path]:
-    """Yield an empty folder. It becomes `directory` when the block succeeds and is deleted when it raises."""
+    """Create a folder completely or not at all: yield an empty one that becomes `directory` if the block succeeds."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
         folder = Path(scratch, directory.name)

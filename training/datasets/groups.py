@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class LabelSource(StrEnum):
-    """Origin of the labels. Evaluations report the two origins separately."""
+    """Origin of a training group's labels. Evaluations report the two origins separately."""
 
     OUTCOMES = "outcomes"
     BENCHMARK = "benchmark"

@@ -12,7 +12,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class CurationStep:
-    """Counts of one curation step."""
+    """How many issues and patches one curation step kept, and what it dropped."""
 
     name: str
     issues: int
@@ -25,7 +25,7 @@ class CurationStep:
 
 @dataclass(frozen=True, slots=True)
 class SplitSummary:
-    """Contents of one split's file."""
+    """What the file of one dataset split contains."""
 
     sha256: str
     groups: int

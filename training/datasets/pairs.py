@@ -31,7 +31,7 @@ OTHER_PROMPT = "it was asked something else than the one before it"
 
 @dataclass(frozen=True, slots=True)
 class JudgedAttempt:
-    """An attempt with the verifier's belief in its patch."""
+    """An agent's attempt at an issue, with the verifier's belief in its patch."""
 
     issue: str
     """`owner/repo#number`, as in the groups of a dataset."""
@@ -47,7 +47,7 @@ class JudgedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class GuidedPair:
-    """Two attempts at one issue from the same prompt, the first better than the second."""
+    """An agent's two attempts at one issue from the same prompt, the first better than the second."""
 
     issue: str
     chosen: Trajectory
@@ -57,7 +57,7 @@ class GuidedPair:
 
 @dataclass(slots=True)
 class GuidedPairs:
-    """The usable pairs, and counts of unusable guided attempts by reason."""
+    """The guided pairs that training can use, and counts of unusable guided attempts by reason."""
 
     pairs: list[GuidedPair] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -137,7 +137,7 @@ class PreferencePair:
 
 
 def build_preferences(groups: Iterable[TrainingGroup]) -> list[PreferencePair]:
-    """Return every pair once, however many groups contain it. Unlabelled patches are skipped."""
+    """Pair each correct patch with each incorrect one of its issue, once. Unlabelled patches are skipped."""
     pairs = {
         (pair.issue, pair.better, pair.worse): pair
         for group in groups
@@ -159,7 +159,7 @@ FORMAT = "r4p.attempt/1"
 
 
 def write_attempts(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
-    """Replace the file with these attempts and return their number."""
+    """Write judged attempts to a file, replacing it, and return their number."""
     lines = [_format_attempt(attempt) for attempt in attempts]
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
@@ -169,7 +169,7 @@ def write_attempts(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
 
 
 def read_attempts(path: Path | None) -> list[JudgedAttempt]:
-    """Read the file that `write_attempts` wrote. Raises BadPlan with file and line."""
+    """Read the judged attempts that `write_attempts` wrote. Raises BadPlan with file and line."""
     if path is None:
         raise BadPlan("this plan learns from attempts: name their file with --material")
     try:

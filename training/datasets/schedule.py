@@ -14,7 +14,7 @@ from training.plans.plan import TrainPlan
 
 @dataclass(frozen=True, slots=True)
 class RoundSchedule:
-    """The groups of all rounds in order."""
+    """The training groups of a run in the order of its rounds."""
 
     groups: tuple[TrainingGroup, ...]
     """Groups of all rounds: `rounds` times the prompts of a round."""
@@ -31,7 +31,7 @@ def count_steps_per_round(plan: TrainPlan) -> int:
 
 
 def schedule_rounds(groups: Sequence[TrainingGroup], plan: TrainPlan) -> RoundSchedule:
-    """Arrange the rounds of a run. Raises ValueError if no group has a label and a positive weight."""
+    """Arrange a run's training groups in rounds. Raises ValueError if none has a label and a positive weight."""
     usable = [
         group for group in groups if group.weight > 0 and any(t is not None for t in group.targets)
     ]

@@ -33,7 +33,7 @@ class SupervisedExample:
 
 @dataclass(slots=True)
 class SupervisedExamples:
-    """The examples of all epochs, and counts of what was left out."""
+    """The supervised examples of all epochs, and counts of what was left out."""
 
     shown: list[SupervisedExample] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ def build_boxed(
 
 
 def format_answer(group: TrainingGroup) -> str:
-    """Return the box with the seats whose target is at least 0.5."""
+    """Return the boxed answer to a group: the seats whose target is at least 0.5."""
     seats = [
         str(seat)
         for seat, target in enumerate(group.targets, 1)

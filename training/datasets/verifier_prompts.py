@@ -8,12 +8,12 @@ from training.datasets.groups import TrainingGroup
 
 
 def render_group(template: Template, group: TrainingGroup) -> tuple[Message, ...]:
-    """Render the prompt about all patches of a group, in its order. Raises BadDiff for an unreadable patch."""
+    """Render the verifier's prompt about all patches of a group, in its order. Raises BadDiff."""
     return render_patches(template, group.problem_statement, group.patches)
 
 
 def render_patches(template: Template, issue: str, patches: tuple[str, ...]) -> tuple[Message, ...]:
-    """Render the prompt about some patches. "" is an empty seat. Raises BadDiff."""
+    """Render the verifier's prompt about patches of an issue. "" is an empty seat. Raises BadDiff if unreadable."""
     shown = tuple(map(_render_patch, patches))
     return template.render(issue=escape_issue(issue).text, patches=shown, trajectory="", hint="")
 

@@ -14,7 +14,7 @@ from training.objective import rewards
 
 @dataclass(frozen=True, slots=True)
 class ReplySettings:
-    """How to ask a verifier about groups."""
+    """How many votes an evaluation asks for on each group, and on how many groups at a time."""
 
     votes: int = 4
     concurrency: int = 8
@@ -27,7 +27,7 @@ def collect_replies(
     settings: ReplySettings,
     on_group: Callable[[], None] = lambda: None,
 ) -> list[GroupReplies]:
-    """Collect the replies to each group, in their order. Raises EngineDown."""
+    """Collect a verifier's replies to each group, in the order of the groups. Raises EngineDown."""
 
     def ask(group: TrainingGroup) -> GroupReplies:
         issue = build_issue(group)
@@ -44,23 +44,23 @@ def collect_replies(
 
 
 def build_issue(group: TrainingGroup) -> Issue:
-    """Build the issue of a group; the first line of the statement is the title."""
+    """Build the issue of a training group; the first line of its problem statement is the title."""
     title, _, body = group.problem_statement.strip().partition("\n")
     return Issue(title.strip(), body.strip())
 
 
 def list_occupied_seats(group: TrainingGroup) -> list[int]:
-    """List the places of patches in a group. The verifier adds padding itself."""
+    """List the seats of a group that hold a patch, counted from 0. The verifier adds padding itself."""
     return [index for index, patch in enumerate(group.patches) if patch.strip()]
 
 
 def build_candidate_id(index: int) -> PatchId:
-    """Build the id of the patch at a place."""
+    """Build the candidate id of the patch in a seat; `index` counts from 0."""
     return PatchId(f"candidate-{index + 1}")
 
 
 def score_verdict(group: TrainingGroup, verdict: GroupVerdict) -> GroupReplies:
-    """Convert a verdict into scored replies (pure)."""
+    """Score a verifier's replies to a group, as contained in its verdict, with the training reward (pure)."""
     scores = {patch.id: patch.score for patch in verdict.patches}
     answered = [
         vote for vote in verdict.votes if not (vote.failure or "").startswith(ENGINE_FAILED)

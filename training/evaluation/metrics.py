@@ -72,7 +72,7 @@ class GroupReplies:
 
     @property
     def labelled_places(self) -> tuple[int, ...]:
-        """Places of patches with a label."""
+        """Seats of the patches with a label, counted from 0."""
         return tuple(index for index, target in enumerate(self.group.targets) if target is not None)
 
 
@@ -86,14 +86,14 @@ def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[T
 
 
 def index_issues(all_replies: Sequence[GroupReplies]) -> IssueRows:
-    """Collect the rows of each issue, in the order of `build_statistics`."""
+    """Collect the row numbers of each issue's labelled patches and groups, for the functions of `build_statistics`."""
     return collect_rows(
         (replies.group.issue, len(replies.labelled_places)) for replies in all_replies
     )
 
 
 def build_statistics(all_replies: Sequence[GroupReplies]) -> dict[str, Statistic]:
-    """Build every metric and the reward as functions of selected rows."""
+    """Build a function for each metric and the reward that computes it from selected rows, for resampling."""
     columns = _build_columns(all_replies)
     rewards = to_array([_compute_mean(replies.rewards) for replies in all_replies])
     statistics = {name: _apply_to_rows(columns, metric) for name, metric in METRICS.items()}
@@ -101,7 +101,7 @@ def build_statistics(all_replies: Sequence[GroupReplies]) -> dict[str, Statistic
 
 
 def build_constant_judge(all_replies: Sequence[GroupReplies], belief: float) -> list[GroupReplies]:
-    """Build the replies of a judge with the same belief in every patch."""
+    """Build the replies of a judge that has the same belief in every patch, as a baseline."""
     constant_replies = []
     for replies in all_replies:
         right = [

@@ -36,7 +36,7 @@ _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 
 @dataclass(frozen=True, slots=True)
 class RecordedVerdict:
-    """The last verdicts on a patch."""
+    """A trained model's last verdict on a patch; for a shadow, with the judge's verdict."""
 
     verdicts: tuple[Verdict, ...]
     """The model's verdict; for a shadow, followed by the judge's verdict of the same evaluation."""
@@ -46,7 +46,7 @@ class RecordedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictCounts:
-    """Verdicts of one speaker on labelled patches."""
+    """How one speaker, the trained model or the judge beside it, judged the labelled patches."""
 
     rightly: int
     """Compared patches whose verdict agrees with the label."""
@@ -56,7 +56,7 @@ class VerdictCounts:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The model minus the judge, on the same draws of issues."""
+    """The difference between a trained model and the judge, resampled on the same issues."""
 
     difference: Mapping[str, Estimate]
     only_model: int
@@ -68,7 +68,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class WeightedShares:
-    """Weighted shares of the compared patches, resampled by issue."""
+    """Accuracy and false accepts of each speaker on the compared patches, resampled by issue."""
 
     shares: tuple[Mapping[str, Estimate], ...]
     """ACCURACY and FALSE_ACCEPTS of each speaker."""
@@ -163,7 +163,7 @@ def compare_with_labels(
     verdicts: Mapping[PatchKey, RecordedVerdict],
     least_issues: int = LEAST_ISSUES,
 ) -> TrackRecord | None:
-    """Compare verdicts with labels of today; None without verdicts.
+    """Compare a trained model's verdicts with today's labels; None without verdicts.
 
     `before` has the labels as of the model's training.
     """

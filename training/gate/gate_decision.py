@@ -32,7 +32,7 @@ _COSTLY = "false_accepts"
 
 
 class GateOutcome(StrEnum):
-    """The outcome of the gate for a candidate."""
+    """Whether a trained model passed the gate, and so may replace the champion."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -42,7 +42,7 @@ class GateOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """The decision of the gate with every reason."""
+    """The gate's decision whether a trained model may replace the champion, with every reason."""
 
     outcome: GateOutcome
     findings: tuple[GateFinding, ...]
@@ -70,7 +70,7 @@ def decide_gate(
     compared: Sequence[ChampionComparison],
     rules: Rules,
 ) -> GateDecision:
-    """Decide whether the candidate passes.
+    """Decide whether a trained model may replace the champion.
 
     `objections` lists reasons why vLLM would refuse the adapter. A set with too few issues decides nothing.
     The findings say when only benchmarks decided.
@@ -94,7 +94,7 @@ def decide_gate(
 
 
 def build_refusal(error: str, rules: Rules) -> GateDecision:
-    """Build the decision about a candidate that could not be measured."""
+    """Build the gate's decision against a trained model that could not be measured."""
     return GateDecision(
         GateOutcome.FAILED, (GateFinding("measured", passed=False, said=error),), rules
     )
@@ -220,7 +220,7 @@ def _report_no_groups() -> GateFinding:
 
 
 def check_steps(steps: Sequence[StepHealth], rules: Rules, *, samples: bool) -> list[GateFinding]:
-    """Check that metrics are finite and that entropy and clipping are healthy at the end.
+    """Check that a run's step metrics are finite and that entropy and clipping are healthy at the end.
 
     `samples`: the run trained on its own replies, so entropy and clipping must be present.
     """

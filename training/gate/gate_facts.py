@@ -80,7 +80,7 @@ class ChampionComparison:
 
 @dataclass(frozen=True, slots=True)
 class GateFinding:
-    """One check and its result in words."""
+    """One check of the gate, and its result in words."""
 
     check: str
     passed: bool
@@ -90,7 +90,7 @@ class GateFinding:
 def compare_answered(
     name: str, pairs: Sequence[tuple[GroupReplies, GroupReplies]], rules: Rules
 ) -> ChampionComparison:
-    """Compare both on the groups that both answered (pure).
+    """Compare candidate and champion on the groups that both answered (pure).
 
     Raises EngineError when too many groups are unanswered.
     """

@@ -20,7 +20,7 @@ SCHEMA = "r4p.evaluation/1"
 
 @dataclass(frozen=True, slots=True)
 class MeasurementKey:
-    """What was measured. A decision is valid only for this combination."""
+    """Which models, dataset and settings the gate measured. Its decision is valid only for this combination."""
 
     adapter: str
     """SHA-256 of the adapter's files."""
@@ -41,7 +41,10 @@ def write_decision(
     measured: MeasurementKey,
     compared: Sequence[ChampionComparison],
 ) -> None:
-    """Write both documents. Earlier decisions on the same adapter are kept, so that repeated attempts are visible."""
+    """Write a gate decision to gate.json, and its measurements to evaluation.json.
+
+    Earlier decisions on the same adapter are kept, so that repeated attempts are visible.
+    """
     about = asdict(measured) | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     earlier = _read_earlier(run / run_folder.GATE, measured.adapter)
     numbers = {

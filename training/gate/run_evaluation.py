@@ -34,7 +34,7 @@ MEASURED = "-measured"
 
 @dataclass(frozen=True, slots=True)
 class EvaluationServer:
-    """A vLLM server of the base, and of the champion where it is another model."""
+    """A vLLM server of the base model, and of the champion where it is another model."""
 
     url: str
     base: str
@@ -46,7 +46,7 @@ class EvaluationServer:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What to measure, and how."""
+    """Which run's model to compare with the champion, on which dataset, and how."""
 
     run: Path
     data: Path
@@ -72,7 +72,7 @@ ProgressCallback = Callable[[str, int, int], None]
 def evaluate_run(
     request: EvaluationRequest, on_progress: ProgressCallback = lambda _who, _done, _of: None
 ) -> GateDecision:
-    """Measure a run and decide. Writes evaluation.json and gate.json anew each time.
+    """Compare a run's model with the champion and decide by the gate. Writes evaluation.json and gate.json anew.
 
     Raises BadRun, BadDataset and BadAdapter for unreadable folders, UnknownVerifier, and EngineError when the
     engine is down or too many groups are unanswered. Nothing is decided after an error.

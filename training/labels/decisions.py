@@ -28,7 +28,7 @@ _DOUBTFUL = frozenset({"reverted_late", "issue_reopened", "lines_gone"})
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """A rule and the outcomes that made it fit."""
+    """A label rule and the outcomes that made it fit a patch."""
 
     rule: str
     outcome: PullOutcome | None = None
@@ -45,7 +45,7 @@ class RuleMatch:
 def match_rule(
     record: PullRecord, patch: str, rivals: Sequence[PullRecord], now: datetime
 ) -> RuleMatch:
-    """Return the rule for this patch. `record` and `rivals` must hold nothing later than `now`."""
+    """Return the label rule that fits a patch. `record` and `rivals` must hold nothing later than `now`."""
     case = PatchHistory(record, patch, rivals, now)
     merge = case.find_last(*MERGES)
     return _apply_opinions(

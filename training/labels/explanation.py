@@ -30,7 +30,10 @@ class IssueExplanation:
 
 
 def to_document(explanation: IssueExplanation) -> dict[str, Any]:
-    """Return the explanation as JSON values. Probabilities are 0 to 1 or null, times are ISO 8601 in UTC."""
+    """Return an issue's label explanation as JSON values.
+
+    Probabilities are 0 to 1 or null, times are ISO 8601 in UTC.
+    """
     return {
         "schema": SCHEMA,
         "issue": explanation.issue,
@@ -54,7 +57,7 @@ def to_document(explanation: IssueExplanation) -> dict[str, Any]:
 
 
 def format_lines(explanation: IssueExplanation) -> Iterator[str]:
-    """Yield the explanation as text: a paragraph for each patch, then the history."""
+    """Yield an issue's label explanation as lines: a paragraph for each patch, then the history."""
     yield f"{explanation.issue} as of {explanation.now:%Y-%m-%d}, by version {RULE_VERSION} of the rules"
     if explanation.is_learnt:
         yield "Patches as they were submitted first are learnt from."

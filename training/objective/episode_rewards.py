@@ -16,7 +16,7 @@ _EXTERNAL = frozenset({StopReason.ENGINE, StopReason.TIMEOUT})
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReward:
-    """The reward of an episode and whether its tokens get a loss."""
+    """The reward of an agent's episode, and whether its tokens get a loss."""
 
     reward: float | None
     """0 to 1. None: unknown."""
@@ -27,7 +27,7 @@ class EpisodeReward:
 def reward_episode(
     stop: StopReason, belief: float | None, overlong: OverlongHandling
 ) -> EpisodeReward:
-    """Reward an episode. `belief` is the verifier's score of its patch, 0 to 1, or None if it has none."""
+    """Reward an agent's episode. `belief` is the verifier's score of its patch, 0 to 1, or None if it has none."""
     # The engine or the clock ended the episode, which says nothing about the agent.
     if stop in _EXTERNAL:
         return EpisodeReward(None, is_trained_on=False)

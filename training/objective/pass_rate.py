@@ -12,7 +12,7 @@ from math import log2
 
 @dataclass(frozen=True, slots=True)
 class PassRateSignals:
-    """Signals of `passed` passes among `total` replies. All are 0 if all replies pass or fail."""
+    """Four measures of what a group with `passed` passes among `total` replies can teach; 0 if all pass or fail."""
 
     passed: int
     total: int
@@ -56,7 +56,7 @@ class PassRateSignals:
 
 
 def compute_signals(rewards: Sequence[float | None]) -> PassRateSignals | None:
-    """Compute the signals of a group, ignoring unscorable replies. None with fewer than two scored replies.
+    """Measure what the rewards of one group of replies can teach. None with fewer than two scored replies.
 
     Raises ValueError for a reward other than 0 or 1.
     """

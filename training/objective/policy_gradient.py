@@ -25,9 +25,9 @@ Advantages = tuple[float | None, ...]
 
 
 def normalise_by_group(rewards: Rewards, epsilon: float = VERL_EPSILON) -> Advantages:
-    """Return (r - mean) / (s + epsilon), with s the sample deviation.
+    """Compute GRPO's advantages (r - mean) / (s + epsilon) of rewards r, with s their sample deviation.
 
-    GRPO of DeepSeekMath (arXiv 2402.03300, section 4.1).
+    DeepSeekMath (arXiv 2402.03300, section 4.1).
     """
     scored = _list_scored(rewards)
     # One reply has no sibling to compare with, and a deviation of 0 degrees of freedom.
@@ -37,7 +37,7 @@ def normalise_by_group(rewards: Rewards, epsilon: float = VERL_EPSILON) -> Advan
 
 
 def subtract_mean(rewards: Rewards) -> Advantages:
-    """Return r - mean, so that nearly equal rewards are not scaled up (Dr. GRPO, arXiv 2503.20783)."""
+    """Compute Dr. GRPO's advantages r - mean, which do not scale up nearly equal rewards (arXiv 2503.20783)."""
     scored = _list_scored(rewards)
     return (
         _centre_and_scale(rewards, fmean(scored), 1)
@@ -47,7 +47,7 @@ def subtract_mean(rewards: Rewards) -> Advantages:
 
 
 def subtract_leave_one_out(rewards: Rewards) -> Advantages:
-    """Return r - mean of the other rewards (RLOO, arXiv 2402.14740)."""
+    """Compute RLOO's advantages: each reward minus the mean of the others (arXiv 2402.14740)."""
     scored = _list_scored(rewards)
     count = len(scored)
     if count < 2:
@@ -69,7 +69,7 @@ Mask = Sequence[Sequence[bool]]
 
 
 def compute_token_loss(log_ratio: float, advantage: float, policy: PolicySettings) -> float:
-    """Return the loss of one token. `log_ratio` is log p_now - log p_sampled, in nats."""
+    """Return the clipped policy loss of one token. `log_ratio` is log p_now - log p_sampled, in nats."""
     # exp(log p_now - log p_sampled): 1 while the weights have not changed since sampling.
     ratio = exp(log_ratio)
     clipped = min(max(ratio, 1 - policy.clip_low), 1 + policy.clip_high)

@@ -21,7 +21,7 @@ _TAGS = ("<think>", "</think>", "<solution>", "</solution>")
 
 
 def reward_judgement(boxed: frozenset[int] | None, targets: Sequence[float | None]) -> float | None:
-    """Return the expected share of right judgements, 0 to 1 (R4P, equation 3).
+    """Reward a boxed answer to a group: the expected share of right judgements, 0 to 1 (R4P, equation 3).
 
     `boxed` are the seats in the answer, counted from 1. None is an unreadable answer and earns 0. `targets` are
     the probabilities that the patches are correct; with targets of 0 and 1 the result is the paper's reward.

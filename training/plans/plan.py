@@ -24,7 +24,7 @@ class BadPlan(ValueError):
 
 
 class TrainingMethod(StrEnum):
-    """How the model learns."""
+    """How a training run teaches the model."""
 
     GRPO = "grpo"
     """From rewards of its own replies (DeepSeekMath; R4P, section 3)."""
@@ -48,7 +48,7 @@ class RolloutEngine(StrEnum):
 
 
 class RolloutTask(StrEnum):
-    """What the model has to do."""
+    """What the model has to do in a rollout."""
 
     JUDGE = "judge"
     """Judge a group of patches, as the bot does."""
@@ -95,7 +95,7 @@ class OverlongHandling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """The model to train."""
+    """Plan settings of the model to train."""
 
     __pydantic_config__ = _STRICT
     base: str
@@ -129,7 +129,7 @@ class LoraSettings:
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """The prompt."""
+    """Plan settings of the verifier's prompt."""
 
     __pydantic_config__ = _STRICT
     template: str = "r4p_group"
@@ -140,7 +140,7 @@ class PromptSettings:
 
 @dataclass(frozen=True, slots=True)
 class RolloutSettings:
-    """How replies are sampled. All replies of a round come from the same weights."""
+    """Plan settings of how replies are sampled. All replies of a round come from the same weights."""
 
     __pydantic_config__ = _STRICT
     prompts: Count = 128
@@ -168,7 +168,7 @@ class RolloutSettings:
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The policy-gradient loss."""
+    """Plan settings of the policy-gradient loss."""
 
     __pydantic_config__ = _STRICT
     advantage: AdvantageEstimator = AdvantageEstimator.GRPO
@@ -188,7 +188,7 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class SupervisedSettings:
-    """Supervised fine-tuning."""
+    """Plan settings of supervised fine-tuning."""
 
     __pydantic_config__ = _STRICT
     task: Literal["boxed", "yes-no"] = "boxed"
@@ -199,7 +199,7 @@ class SupervisedSettings:
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """Learning from pairs."""
+    """Plan settings of learning from pairs of patches or attempts (reward model, DPO)."""
 
     __pydantic_config__ = _STRICT
     beta: Positive = 0.1
@@ -228,7 +228,7 @@ class RewardSettings:
 
 @dataclass(frozen=True, slots=True)
 class OptimiserSettings:
-    """AdamW and the amount of data."""
+    """Plan settings of the AdamW optimiser and the amount of data."""
 
     __pydantic_config__ = _STRICT
     learning_rate: Positive = 1e-6
@@ -247,7 +247,7 @@ class OptimiserSettings:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSettings:
-    """How often a run can be resumed."""
+    """How often a run writes a checkpoint, and how many it keeps."""
 
     __pydantic_config__ = _STRICT
     every_steps: Count = 10
@@ -256,7 +256,7 @@ class CheckpointSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSize:
-    """The machines that the plan is for."""
+    """The number of machines and processes that a training plan is for."""
 
     __pydantic_config__ = _STRICT
     nodes: Count = 1
@@ -268,7 +268,7 @@ class ClusterSize:
 
 @dataclass(frozen=True, slots=True)
 class TrainPlan:
-    """A complete plan."""
+    """All settings of one training, for any training engine."""
 
     __pydantic_config__ = _STRICT
     name: str

@@ -16,12 +16,12 @@ _ADAPTER = TypeAdapter(TrainPlan)
 
 
 def list_shipped_plans() -> tuple[str, ...]:
-    """Return the names of the shipped plans."""
+    """Return the names of the shipped training plans."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
 def load_plan(name: str | Path) -> TrainPlan:
-    """Load a shipped plan by name, or a plan from a file. Raises BadPlan."""
+    """Load a shipped training plan by name, or a plan from a file. Raises BadPlan."""
     path = SHIPPED / f"{name}.toml" if str(name) in list_shipped_plans() else Path(name)
     try:
         written = tomllib.loads(path.read_text())

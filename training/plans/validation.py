@@ -66,13 +66,13 @@ _SHIPPED_NAME = re.compile(r"[a-z0-9_]+")
 
 
 def list_objections(plan: TrainPlan) -> Iterator[str]:
-    """Yield every contradiction with key, value and fix."""
+    """Yield every contradiction between a plan's settings, with key, value and fix."""
     yield from _list_unused(plan)
     yield from _list_template_objections(plan)
 
 
 def list_sequence_limits(plan: TrainPlan) -> dict[str, int]:
-    """Return the settings that limit a sequence, with their tokens. The limit is their sum."""
+    """Return the plan settings whose sum limits the length of a training sequence, in tokens."""
     match plan.trainer:
         case TrainingMethod.GRPO:
             return {

@@ -134,7 +134,7 @@ def _format_dropped(counts: Mapping[str, int]) -> str:
 
 
 def build_page(run: TrainingRun) -> Report:
-    """Build the page: the result of the run first, then its course."""
+    """Build the HTML page of a training run: its result first, then its course."""
     return Report(
         f"Training run {clean_name(run.name)}",
         (f"{format_count(len(run.steps), 'optimiser step')}. {_describe_gate(run)}".strip(),),

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TrainingRun:
-    """The content of a run's folder."""
+    """The content of a training run's folder, as its report needs it."""
 
     name: str
     plan: str
@@ -45,7 +45,7 @@ class TrainingRun:
 
 
 def read_run(folder: Path) -> TrainingRun:
-    """Read a run. Raises BadRun when the folder holds no run, or a file is invalid."""
+    """Read a training run's folder. Raises BadRun when it holds no run, or a file is invalid."""
     plan = folder / PLAN
     if not plan.exists():
         raise BadRun(f"{folder} holds no training run; give the --run folder of r4p train run")

@@ -39,7 +39,7 @@ _EPISODE_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class AgentEpisode:
-    """One attempt with its token ids."""
+    """One attempt of the agent in training, with its token ids."""
 
     attempt: Attempt
     chat: EncodedChat
@@ -164,7 +164,7 @@ def judge_episodes(
 
 
 def render_opening(tokenizer: Any, issue: Issue) -> str:
-    """Return the first prompt of an episode, with the tools described in words."""
+    """Return the first prompt of an agent's episode, with the tools described in words."""
     shown = prompt_template.load("mini_se").render(issue=escape_issue(issue.text).text, hint="")
     return tokenization.render_prompt(tokenizer, chat_encoding.flatten_tool_turns(shown, TOOLS))
 

@@ -28,7 +28,7 @@ class SharedModel:
     sample: Callable[[list[list[int]]], list[list[int]]]
     """Maps prompts to replies, both as token ids. A reply ends with EOS or at the turn's limit."""
     any_process_asks: Callable[[bool], bool] = lambda here: here
-    """Tells whether any process has a request, given whether this one has. Collective over all processes."""
+    """Tells whether any process has a request, given whether this one has. All processes must call it together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ _Queue = SimpleQueue[_PendingRequest | _ConversationEnd]
 
 @dataclass(slots=True)
 class BatchedEngine:
-    """The engine of one conversation."""
+    """The engine of one conversation with the model in training, which answers in batches."""
 
     shared: SharedModel
     queue: "_Queue"

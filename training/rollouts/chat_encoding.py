@@ -55,7 +55,7 @@ def flatten_tool_turns(messages: Sequence[Message], tools: tuple[Tool, ...]) -> 
 def encode_chat(
     tokenizer: Any, messages: Sequence[Message], sampled: SampledIds = ()
 ) -> EncodedChat:
-    """Encode plain messages. Raises BadChatTemplate.
+    """Encode a conversation of plain messages as token ids. Raises BadChatTemplate.
 
     `sampled` holds the ids of the first replies, with EOS where a reply ended. The result ends with the last
     reply, or with the prompt if there is none.

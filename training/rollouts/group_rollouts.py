@@ -40,7 +40,7 @@ class RolloutSource(Protocol):
 
 @dataclass(slots=True)
 class GroupRollouts:
-    """Groups of patches with the verifier's prompt. The reward is the share of right judgements."""
+    """Rollouts that judge groups of patches. The reward is the share of right judgements."""
 
     rows: list[Row]
     replies: int
@@ -74,7 +74,7 @@ class GroupRollouts:
 
 
 def read_boxed_seats(reply: str, occupied: Sequence[int]) -> frozenset[int] | None:
-    """Return the seats that a reply names, or None if it is unreadable."""
+    """Return the seats that a verifier's reply names as correct, or None if it is unreadable."""
     try:
         return read_box(reply, occupied)
     except UnreadableAnswer:
@@ -84,7 +84,7 @@ def read_boxed_seats(reply: str, occupied: Sequence[int]) -> frozenset[int] | No
 def build_group_rollouts(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> GroupRollouts:
-    """Build the source for groups in scheduled order. Raises BadPlan for a template without a place for them."""
+    """Build the rollouts of groups in scheduled order. Raises BadPlan for a template without a place for patches."""
     template = prompt_template.load(plan.prompt.template)
     return GroupRollouts(
         [

@@ -15,14 +15,14 @@ _IGNORED = -100
 
 @dataclass(slots=True)
 class TokenizedRows:
-    """Rows for a trainer, and counts of what was left out."""
+    """Tokenized examples for a trainer, and counts of examples left out."""
 
     rows: list[dict[str, list[int]]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 def tokenize_prompt(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    """Return the ids of a prompt up to the start of the reply."""
+    """Return the token ids of a prompt up to the start of the reply."""
     return tokenize_text(tokenizer, render_prompt(tokenizer, messages))
 
 
@@ -34,15 +34,16 @@ def render_prompt(tokenizer: Any, messages: Sequence[Message]) -> str:
 
 
 def tokenize_reply(tokenizer: Any, reply: str) -> list[int]:
-    """Return the ids of a reply, with EOS."""
+    """Return the token ids of a reply, with EOS."""
     return [*tokenize_text(tokenizer, reply), int(tokenizer.eos_token_id)]
 
 
 def tokenize_examples(
     tokenizer: Any, examples: Iterable[SupervisedExample], max_tokens: int
 ) -> TokenizedRows:
-    """Return rows of `input_ids` and `labels`. Only reply tokens have labels. Long examples are left out, not
-    cut.
+    """Tokenize supervised examples into rows of `input_ids` and `labels`. Only reply tokens have labels.
+
+    Examples of more than `max_tokens` are left out, not cut.
     """
     tokenized = TokenizedRows()
     for example in examples:
@@ -59,5 +60,5 @@ def tokenize_examples(
 
 
 def tokenize_text(tokenizer: Any, text: str) -> list[int]:
-    """Return the ids of a text that already contains its markers."""
+    """Return the token ids of a text that already contains the chat template's markers."""
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])

@@ -51,6 +51,7 @@ class RolloutServer(TrainerCallback):
         """
         name = self._publish_adapter(trainer)
         distinct = [list(prompts[start]) for start in range(0, len(prompts), count)]
+        # 7919 exceeds any number of processes, so every step and process has a seed of its own.
         seed = self.plan.seed + 7919 * trainer.state.global_step + trainer.accelerator.process_index
         return request_completions(
             self.replica, {**self._build_body(name, distinct, seed), "n": count}
@@ -70,12 +71,16 @@ class RolloutServer(TrainerCallback):
         }
 
     def _publish_adapter(self, trainer: Any) -> str:
-        """Return the served name of the current adapter. Collective over all processes."""
+        """Return the served name of the current adapter.
+
+        All processes must call it together, because each waits for the others.
+        """
         directory = self.folder / ROUNDS_FOLDER / f"step-{trainer.state.global_step}"
         if self.served and self.served[-1].directory == directory.resolve():
             return self.served[-1].name
         if trainer.is_world_process_zero():
             _write_adapter(trainer, directory)
+        # Every process hashes the files that process 0 wrote, to build the same name.
         trainer.accelerator.wait_for_everyone()
         sha256 = adapter_files.hash_adapter(directory)
         mark = hashlib.sha256(f"{directory.resolve()} {sha256}".encode()).hexdigest()[:12]
@@ -108,7 +113,7 @@ class RolloutServer(TrainerCallback):
 
 
 def connect_server(plan: TrainPlan, folder: Path, *, sharded: bool) -> RolloutServer:
-    """Return the plan's server. Raises BadPlan if the plan cannot use one."""
+    """Return the vLLM server that samples a plan's replies. Raises BadPlan if the plan cannot use one."""
     if not plan.rollout.url:
         raise BadPlan("rollout.engine = 'server' needs rollout.url, or --engine-url")
     if plan.adapter is None:
@@ -126,7 +131,7 @@ def connect_server(plan: TrainPlan, folder: Path, *, sharded: bool) -> RolloutSe
 
 
 def request_completions(replica: Replica, body: dict[str, Any]) -> SampledReplies:
-    """Send a completion request with token ids. Raises EngineDown or EngineError."""
+    """Ask a vLLM server for replies to prompts of token ids. Raises EngineDown or EngineError."""
     try:
         with create_client(replica.url, replica.api_key, _REPLY_SECONDS) as client:
             answer = client.post("completions", json=body)
@@ -159,6 +164,8 @@ def request_completions(replica: Replica, body: dict[str, Any]) -> SampledReplie
 
 def _write_adapter(trainer: Any, directory: Path) -> None:
     """Write the current adapter's two files."""
+    # A resumed run repeats steps, so the folder may hold the adapter of the killed start. The server may still
+    # read a complete adapter: delete its files instead of overwriting them. An incomplete one was never served.
     if all((directory / name).exists() for name in adapter_files.FILES):
         shutil.rmtree(directory)
     trainer.accelerator.unwrap_model(trainer.model).save_pretrained(str(directory))

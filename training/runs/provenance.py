@@ -20,7 +20,7 @@ from training.runs.run_folder import BadRun
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Digests of all sources and the issues in them."""
+    """What a run learns from: the digests of all its sources, and the issues in them."""
 
     digest: str
     """SHA-256 of the dataset's manifest."""
@@ -51,7 +51,7 @@ def record_provenance(
 
 
 def to_json(provenance: Provenance) -> str:
-    """Return the text of `dataset.json`."""
+    """Return a run's provenance as the text of its `dataset.json`."""
     return json.dumps(asdict(provenance), indent=2) + "\n"
 
 

@@ -27,7 +27,7 @@ class BadRun(ValueError):
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
+    """How a training run ended."""
 
     FINISHED = "finished"
     FAILED = "failed"
@@ -62,7 +62,7 @@ class TrainingStep:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The end of a run, as in `result.json`."""
+    """When and how a training run ended, as in its `result.json`."""
 
     status: RunStatus
     why: str
@@ -146,7 +146,7 @@ def _check_schema(document: Any) -> Any:
 
 
 def read_steps(folder: Path) -> list[TrainingStep]:
-    """Return the steps so far, ignoring an incomplete last line. Raises BadRun."""
+    """Return the metrics of a run's steps so far, ignoring an incomplete last line. Raises BadRun."""
     path = folder / METRICS
     if not path.exists():
         return []
@@ -160,7 +160,7 @@ def read_steps(folder: Path) -> list[TrainingStep]:
 
 
 def truncate_steps(folder: Path, step: int) -> None:
-    """Delete the steps after a checkpoint, because they will be repeated."""
+    """Delete a run's metrics after a checkpoint, because the resumed run repeats those steps."""
     kept: Sequence[TrainingStep] = [
         kept_step for kept_step in read_steps(folder) if kept_step.step <= step
     ]

@@ -19,7 +19,7 @@ LOCK = ".lock"
 
 
 class RunLocked(BadRun):
-    """Another process trains in this folder."""
+    """Another process trains in the folder of this run."""
 
 
 @contextmanager

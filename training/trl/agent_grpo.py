@@ -23,7 +23,7 @@ from training.trl.training_arguments import build_common_arguments
 def build_trainer(
     plan: TrainPlan, tasks: Sequence[AgentTask], folder: Path, verifier: Verifier | None = None
 ) -> grpo.GroupGRPOTrainer:
-    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn.
+    """Build the GRPO trainer of an agent, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn.
 
     `verifier` judges the patches. None: the verifier of the plan's `[reward]`.
     """
@@ -72,7 +72,7 @@ def _schedule_rounds(
 
 
 def build_verifier(plan: TrainPlan) -> Verifier:
-    """Return the plan's verifier. Raises BadPlan without a server, EngineDown if it does not answer."""
+    """Return the verifier that rewards an agent's patches. Raises BadPlan without a server, and EngineDown."""
     settings = plan.reward
     if not settings.url:
         raise BadPlan(

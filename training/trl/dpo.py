@@ -62,7 +62,7 @@ class CompletionMaskCollator(DataCollatorForPreference):
 def build_trainer(
     plan: TrainPlan, attempts: Sequence[JudgedAttempt], held_out: set[str], folder: Path
 ) -> MaskedDPOTrainer:
-    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn.
+    """Build the DPO trainer on guided pairs, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn.
 
     Attempts at the issues in `held_out` are not used.
     """

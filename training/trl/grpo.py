@@ -158,7 +158,7 @@ def compute_group_advantages(
     replies: int,
     advantage: Callable[[policy_gradient.Rewards], policy_gradient.Advantages],
 ) -> list[float]:
-    """Return the advantages of consecutive groups. A NaN reward is unknown and gets 0."""
+    """Compute the advantages of consecutive groups of `replies` rewards. A NaN reward is unknown and gets 0."""
     # TRL stores unknown rewards as NaN.
     scored = [None if math.isnan(value) else value for value in rewards]
     parts = (scored[start : start + replies] for start in range(0, len(scored), replies))
@@ -169,7 +169,7 @@ def compute_group_advantages(
 def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> GroupGRPOTrainer:
-    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn."""
+    """Build the GRPO trainer of verifiers, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
     settings = _build_settings(plan, folder)
     tokenizer = model_loading.load_tokenizer(plan)
     if plan.rollout.task == RolloutTask.REPAIR:
@@ -198,7 +198,7 @@ def _build_settings(plan: TrainPlan, folder: Path) -> dict[str, Any]:
 def build_trainer_on_source(
     plan: TrainPlan, source: RolloutSource, tokenizer: Any, settings: dict[str, Any]
 ) -> GroupGRPOTrainer:
-    """Return a trainer on any rollout source. Raises BadPlan."""
+    """Build a GRPO trainer on any source of prompts, replies and rewards. Raises BadPlan."""
     # Checked here, because TRL fails late and without naming the setting.
     if plan.rollout.engine == RolloutEngine.COLOCATED and find_spec("vllm") is None:
         raise BadPlan(
@@ -236,10 +236,10 @@ def compute_weights(
     mode: ImportanceCorrection,
     ceiling: float,
 ) -> torch.Tensor:
-    """Return loss factors of shape (replies, tokens) from natural log-probabilities of that shape.
+    """Compute importance weights of shape (replies, tokens) from natural log-probabilities of that shape.
 
-    Tokens with `mask` 0 do not count in sequence ratios. A factor above `ceiling` is cut to it, or set to 0 in
-    the `*-mask` modes.
+    They multiply the loss. Tokens with `mask` 0 do not count in sequence ratios. A weight above `ceiling` is cut
+    to it, or set to 0 in the `*-mask` modes.
     """
     # Log-ratio of each token, (replies, tokens). Masked tokens become 0, that is a ratio of 1.
     apart = (trainer_logprobs - sampler_logprobs) * mask

@@ -15,7 +15,7 @@ _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def load_tokenizer(plan: TrainPlan) -> Any:
-    """Return the base's tokenizer. Raises BadPlan if it is missing or has no chat template."""
+    """Return the base model's tokenizer. Raises BadPlan if it is missing or has no chat template."""
     _refuse_adapter(plan)
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(plan.model.base)
@@ -31,7 +31,7 @@ def load_tokenizer(plan: TrainPlan) -> Any:
 
 
 def load_causal_model(plan: TrainPlan) -> Any:
-    """Return the base as a causal language model. Raises BadPlan."""
+    """Load the base model as a causal language model. Raises BadPlan."""
     return _load(plan, transformers.AutoModelForCausalLM)
 
 
@@ -50,7 +50,7 @@ def load_trainable_model(plan: TrainPlan) -> dict[str, Any]:
 
 
 def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
-    """Return the base with a new random head of one score. Raises BadPlan."""
+    """Load the base model with a new random head that gives one score. Raises BadPlan."""
     # Seeded, because the new head is random and a resumed run must start from the same one.
     transformers.set_seed(plan.seed)
     model = _load(plan, transformers.AutoModelForSequenceClassification, num_labels=1)
@@ -60,7 +60,7 @@ def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
 
 
 def build_lora_config(lora: LoraSettings | None, *, for_scoring: bool = False) -> LoraConfig | None:
-    """Return PEFT's configuration, or None to train all weights. With `for_scoring` PEFT also trains the new
+    """Return PEFT's LoRA configuration, or None to train all weights. With `for_scoring` PEFT also trains the new
     head.
     """
     if lora is None:

@@ -27,7 +27,7 @@ UNREADABLE = "a patch that the bot could not judge"
 
 
 class PatchRewardTrainer(CheckpointingTrainer, RewardTrainer):
-    """TRL's reward trainer."""
+    """TRL's reward trainer, on patches of issues."""
 
     left_out: dict[str, int]
     """Unused pairs by reason."""
@@ -36,7 +36,7 @@ class PatchRewardTrainer(CheckpointingTrainer, RewardTrainer):
 def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> PatchRewardTrainer:
-    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn."""
+    """Build the reward model's trainer, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
     tokenizer = model_loading.load_tokenizer(plan)
     left_out: Counter[str] = Counter()
     rows = _build_rows(plan, pairs.build_preferences(groups), tokenizer, left_out)
@@ -61,7 +61,7 @@ def build_trainer(
 
 
 def tokenize_scored_patch(plan: TrainPlan, tokenizer: Any, issue: str, patch: str) -> list[int]:
-    """Return the token ids that the model scores. Raises BadDiff."""
+    """Return the token ids of an issue and a patch that the reward model scores. Raises BadDiff."""
     template = prompt_template.load(plan.prompt.template)
     return tokenization.tokenize_prompt(
         tokenizer, verifier_prompts.render_patches(template, issue, (patch,))

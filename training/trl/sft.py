@@ -29,7 +29,7 @@ class OrderedSFTTrainer(CheckpointingTrainer, SFTTrainer):
 def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> OrderedSFTTrainer:
-    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn."""
+    """Build the SFT trainer, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
     examples = _TASKS[plan.supervised.task](
         prompt_template.load(plan.prompt.template),
         groups,

@@ -12,7 +12,7 @@ from training.plans.plan import BadPlan, TrainPlan
 def build_common_arguments(
     plan: TrainPlan, folder: Path, *, sequences_per_example: int = 1
 ) -> dict[str, Any]:
-    """Return settings of `transformers.TrainingArguments`. Raises BadPlan if batch sizes do not divide.
+    """Return a plan's `transformers.TrainingArguments`. Raises BadPlan if batch sizes do not divide.
 
     `sequences_per_example` is the number of sequences of one example, such as the replies to a prompt.
     """

@@ -48,7 +48,7 @@ exec ray job submit --address "$RAY_ADDRESS" --runtime-env "$here/runtime_env.js
 
 @dataclass(frozen=True, slots=True)
 class VerlExport:
-    """Contents of an export, as in `export.json`."""
+    """Contents of a folder that verl trains from, as in its `export.json`."""
 
     plan: str
     dataset: str
@@ -66,7 +66,7 @@ class VerlExport:
 
 
 def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> VerlExport:
-    """Export a plan with a dataset's training and validation groups, atomically.
+    """Write a folder for verl with a plan and a dataset's training and validation groups, atomically.
 
     Raises BadDataset, or BadPlan if `out` exists or verl cannot follow the plan.
     """
@@ -145,7 +145,7 @@ Row = dict[str, Any]
 
 
 def build_rows(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
-    """Return a row for each group, in order."""
+    """Return a row of verl's data for each group, in order."""
     return [_build_prompt_row(template, group, split, index) for index, group in enumerate(groups)]
 
 

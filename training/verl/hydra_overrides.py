@@ -54,7 +54,7 @@ def build_overrides(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
 
 
 def format_overrides(settings: Mapping[str, Setting]) -> str:
-    """Return one override a line, quoted for Hydra's grammar."""
+    """Format Hydra overrides for verl, one a line, quoted for Hydra's grammar."""
     return "".join(f"{key}={_quote(value)}\n" for key, value in settings.items())
 
 

@@ -114,7 +114,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
 
 
 def check_supported(plan: TrainPlan) -> None:
-    """Raise BadPlan with everything that verl cannot do."""
+    """Raise BadPlan with every setting of a plan that verl cannot follow."""
     faults = [
         f"{key} = {attrgetter(key)(plan)}: {fix}" for key, breaks, fix in _RULES if breaks(plan)
     ]

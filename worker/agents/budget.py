@@ -19,7 +19,7 @@ from worker.queue.errors import Postponed
 
 @dataclass(frozen=True, slots=True)
 class AgentLimits:
-    """The limits of one agent process, for all its attempts together."""
+    """The time and token limits of one agent process, for all its attempts together."""
 
     seconds: float = 1_800.0
     """After this time attempts end themselves, between two replies."""
@@ -53,7 +53,7 @@ class UsageLedger:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds since the work began."""
+        """Return the seconds since the attempts began."""
         return time.monotonic() - self._began
 
     @property

@@ -39,22 +39,22 @@ _USED_UP: Final = "tokens that this work may cost are used up"
 
 
 class LimitExceeded(Exception):
-    """The process asked for more than any agent needs; the message names the limit."""
+    """An agent's process asked the engine for more than any agent needs; the message names the limit."""
 
 
 class MeteredEngine:
-    """An engine with a token limit. Tokens from the engine's cache are free. Threads share it."""
+    """An engine with a token limit for an agent. Tokens from the engine's cache are free. Threads share it."""
 
     def __init__(self, engine: Engine, tokens: int, attempts: int) -> None:
         self._engine, self._tokens, self._attempts = engine, tokens, attempts
         self._lock = threading.Lock()
         self._reserved = self._asked = self._counted = self._late = self._new = 0
         self.is_exhausted = False
-        """A request was refused because it could have passed what this may cost."""
+        """True when a request was refused because it could have exceeded the token limit."""
         self.used_tokens = 0
         """Tokens that were read and sampled so far."""
         self.on_time_tokens = 0
-        """Of these, those of answers that came in time: a record has to tell of them."""
+        """The part of `used_tokens` whose answers came in time: the attempts' records must account for it."""
 
     @property
     def token_cost(self) -> int:
@@ -65,7 +65,7 @@ class MeteredEngine:
             return self._new + self._reserved
 
     def check_limits(self, question: Question) -> None:
-        """Count a request. Raises LimitExceeded when no agent would send it."""
+        """Count an agent's request. Raises LimitExceeded when no agent would send it."""
         if isinstance(question, TokenCountQuestion):
             self._counted += 1
             if self._counted > _COUNTS * self._attempts:
@@ -204,7 +204,7 @@ def _list_completions(answer: PipeAnswer | None) -> list[Completion]:
 
 
 class EngineRequests:
-    """Answers a process's requests in threads.
+    """Answers an agent process's requests to the engine in threads.
 
     On exit it kills the process and ignores open requests.
     """
@@ -230,7 +230,7 @@ class EngineRequests:
     def submit(self, question: Question) -> None:
         """Start answering a request.
 
-        Raises LimitExceeded for an unreasonable or a parallel request too many.
+        Raises LimitExceeded for an unreasonable request, and for too many at once.
         """
         self._till.check_limits(question)
         # Do not block: a process that floods the reader must fail, not slow the worker down.

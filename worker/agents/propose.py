@@ -52,7 +52,7 @@ class AgentSetup:
 
 @dataclass(frozen=True, slots=True)
 class AttemptBatch:
-    """Attempts that run in parallel."""
+    """An agent's attempts at one issue that run in parallel."""
 
     seeds: tuple[int, ...]
     hint: Hint | None = None
@@ -61,7 +61,7 @@ class AttemptBatch:
 
 @dataclass(frozen=True, slots=True)
 class ProposalTask:
-    """The attempts to make for one evaluation, and the repository's settings."""
+    """The agent's attempts to make for one evaluation, and the repository's settings."""
 
     evaluation: Evaluation
     place: Place
@@ -77,7 +77,7 @@ class ProposalTask:
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """The records of the attempts, and why there are fewer than wanted."""
+    """The records of an evaluation's attempts, and why there are fewer than wanted."""
 
     records: tuple[AttemptRecord, ...] = ()
     lack: RefusalReason | None = None
@@ -86,7 +86,7 @@ class ProposalResult:
 
 @dataclass(frozen=True, slots=True)
 class ProposePatchesHandler:
-    """Runs the agent on the exported tree and submits the group for judging."""
+    """Runs the agent on an issue's exported source tree, saves its patches and has the group judged."""
 
     tree_store: TreeStore
     agent_setup: Callable[[], AgentSetup]

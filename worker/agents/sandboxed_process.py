@@ -26,7 +26,7 @@ _LOOK_SECONDS: Final = 0.01
 
 
 class ProcessEnded(Exception):
-    """The process ended or was killed; the message says why."""
+    """The sandboxed process ended or was killed; the message says why."""
 
 
 class SandboxedProcess:

@@ -1,4 +1,4 @@
-"""The subject of a command, its result, and the agent that replies name."""
+"""Define the subject and the result of a `/r4p` command, and the agent that replies name."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from app.values.identifiers import CommandSource, DeliveryGuid, IssueNumber, Rep
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The result of one command."""
+    """Whether a `/r4p` command was carried out, and the reply to write."""
 
     text: str = ""
     """The reply; empty when the reaction is enough."""
@@ -16,7 +16,7 @@ class CommandResult:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The issue of a command, and the place where the command was written."""
+    """The issue that a `/r4p` command is about, and the comment that contains the command."""
 
     repository: RepositoryRef
     issue: IssueNumber
@@ -30,7 +30,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class AgentDescription:
-    """The name of the agent and its model, for replies."""
+    """The names of the agent and its model that replies to commands show."""
 
     agent: str
     model: str | None

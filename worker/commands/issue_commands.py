@@ -30,7 +30,7 @@ from worker.repositories.repository_config import parse_last_good
 
 @dataclass(frozen=True, slots=True)
 class IssueCommands:
-    """Carries commands out. A repeated command changes nothing more."""
+    """Carries out the `/r4p` commands about one issue. A repeated command changes nothing more."""
 
     github: GitHub
     agent: AgentDescription | None = None

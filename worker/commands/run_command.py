@@ -50,7 +50,7 @@ class _CommandReply:
 
 @dataclass(frozen=True, slots=True)
 class RunCommandHandler:
-    """Reads the stored comment again, checks the author's permission, and carries the commands out."""
+    """Reads a stored comment again, checks the author's permission, and carries out its `/r4p` commands."""
 
     github: GitHub
     publisher: Publisher

@@ -16,7 +16,7 @@ _NONE = "000000"
 
 
 class DoesNotApply(Exception):
-    """The diff does not apply to the branch any more."""
+    """An alternative's diff does not apply to the branch any more."""
 
 
 def build_alternative_commit(remote: Remote, branch: str, diff: str, message: str) -> NewCommit:

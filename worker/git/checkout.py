@@ -51,12 +51,12 @@ BUSY_SECONDS: Final = 15.0
 
 
 class CheckoutBusy(GitError):
-    """Another process uses this repository; try again later."""
+    """Another process uses the bare copy of this repository; try again later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkouts:
-    """The bare repositories below one directory. Methods raise GitError."""
+    """The bare copies of GitHub repositories below one directory. Methods raise GitError."""
 
     directory: Path
     github: Endpoints
@@ -138,7 +138,7 @@ class Checkouts:
 def fetch_until(
     git: Git, remote: Remote, refspecs: Sequence[str], read: Callable[[], Read]
 ) -> Read:
-    """Fetch and read; fetch deeper while `read` raises BaseNotFound."""
+    """Fetch refs and call `read` on the history; fetch deeper while it raises BaseNotFound."""
     for depth in _list_depths(git):
         _clear_leftovers(git)
         git.fetch(remote, refspecs, depth)

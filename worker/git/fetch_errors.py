@@ -28,8 +28,9 @@ _BAD_OBJECT: Final = re.compile(r"fatal: fsck (error|failed)")
 
 
 def is_outage(command: str, code: int, output: str) -> bool:
-    """Return whether the remote is unreachable or refuses access, which says nothing about any
-    commit.
+    """Return whether a failed fetch means that the remote is unreachable or refuses access.
+
+    Such a failure says nothing about any commit.
     """
     if command != "fetch" or code != FATAL:
         return False

@@ -72,15 +72,15 @@ class GitError(Exception):
 
 
 class GitTooBig(GitError):
-    """The output or the pack passed its limit; nothing is kept."""
+    """A git command's output or pack exceeded its limit; nothing is kept."""
 
 
 class GitTimeout(GitError):
-    """The command took too long and was killed."""
+    """A git command took too long and was killed."""
 
 
 class GitUnreachable(GitError):
-    """The remote cannot be reached or refuses access, which says nothing about any commit."""
+    """A git remote cannot be reached or refuses access, which says nothing about any commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class GitLimits:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote's address and token."""
+    """A git remote's address and access token."""
 
     url: str
     token: str | None
@@ -110,29 +110,29 @@ class Remote:
 
 
 class Git:
-    """A bare repository. Every method raises GitError."""
+    """A bare repository on disk, and the git commands on it. Every method raises GitError."""
 
     def __init__(self, directory: Path, limits: GitLimits) -> None:
         self.directory = directory
         self.limits = limits
 
     def create(self) -> None:
-        """Create the repository unless it exists."""
+        """Create the bare repository on disk unless it exists."""
         if (self.directory / "HEAD").is_file():
             return
         self.directory.mkdir(parents=True, exist_ok=True)
         self._run(["init", "--quiet", "--bare", "--template=", str(self.directory)], {})
 
     def output(self, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
-        """Return the output of a local command, which cannot use the network."""
+        """Return the output of a local git command, which cannot use the network."""
         return self._run([f"--git-dir={self.directory}", *arguments], {}, ok)
 
     def text(self, *arguments: str) -> str:
-        """Return the output of a local command as one line of text."""
+        """Return the output of a local git command as one line of text."""
         return self.output(*arguments).decode(errors="backslashreplace").strip()
 
     def succeeds(self, *arguments: str) -> bool:
-        """Return whether a local command succeeds."""
+        """Return whether a local git command succeeds."""
         try:
             self.output(*arguments)
         except (GitTooBig, GitTimeout):

@@ -66,7 +66,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPull:
-    """A pull request's patch."""
+    """A fetched pull request with its patch."""
 
     number: PullNumber
     head: CommitSha
@@ -93,7 +93,7 @@ class BaseNotFound(GitError):
 def read_pull(
     git: Git, pull: WantedPull, base_ref: str, head_ref: str
 ) -> FetchedPull | RefusedPull:
-    """Read the patch from the fetched objects.
+    """Read a pull request's patch from the fetched git objects, or say why there is none.
 
     Raises BaseNotFound when deeper history is needed.
     """
@@ -143,7 +143,7 @@ def _find_base(git: Git, pull: WantedPull, base_ref: str) -> str:
 
 
 def find_merge_base(git: Git, base: str, head: str) -> str | None:
-    """Return the merge base, or None for unrelated histories.
+    """Return the merge base of two commits, or None for unrelated histories.
 
     Raises BaseNotFound when history is too short.
     """

@@ -48,7 +48,7 @@ _NO_CONVERSION: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ExportLimits:
-    """Limits for one exported tree."""
+    """Size and time limits for one exported source tree."""
 
     bytes: int = 1024**3
     """For all files together, and for their tar."""
@@ -61,7 +61,7 @@ class ExportLimits:
 
 @dataclass(frozen=True, slots=True)
 class LeftOutFile:
-    """An entry of the tree that was not exported."""
+    """A path of a commit's tree that was not exported, and why."""
 
     path: str
     reason: str
@@ -69,7 +69,7 @@ class LeftOutFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """One exported tree on disk."""
+    """One exported source tree on disk, and what was left out."""
 
     directory: Path
     files: int
@@ -81,7 +81,7 @@ class ExportReport:
 
 @dataclass(frozen=True, slots=True)
 class TreeExporter:
-    """Exports trees below one directory; each user holds a lock on its folder."""
+    """Exports source trees below one directory; each user holds a lock on its folder."""
 
     directory: Path
     limits: ExportLimits = field(default_factory=ExportLimits)

@@ -31,7 +31,7 @@ from worker.queue.errors import Postponed
 
 @dataclass(frozen=True, slots=True)
 class AlternativePlan:
-    """The group's alternatives, and how many more agents will write."""
+    """A group's alternatives, and how many more the agents will write for it."""
 
     alternatives: tuple[Alternative, ...] = ()
     new_count: int = 0

@@ -48,7 +48,7 @@ MISSED_WITHIN = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ReconcileHandler:
-    """Compares a repository's open pull requests with the stored ones.
+    """Finds pull requests whose webhooks were lost, by comparing GitHub's open ones with the stored ones.
 
     An unchanged list costs no quota.
     """
@@ -86,7 +86,7 @@ class ReconcileHandler:
 def find_missed_pulls(
     pulls: Sequence[PullSummary], heads: dict[PullNumber, CommitSha], now: datetime
 ) -> tuple[PullNumber, ...]:
-    """Return pull requests with an unknown head, and unknown ones that changed lately (pure)."""
+    """Return known pull requests with a new head, and unknown ones that changed lately (pure)."""
     return tuple(
         pull.number
         for pull in pulls
@@ -96,7 +96,7 @@ def find_missed_pulls(
 
 
 def plan_reconciliation(connection: Connection) -> Sequence[Planned]:
-    """Plan a comparison per repository, and the next jobs of stuck evaluations."""
+    """Plan a search for missed pull requests per repository, and the next jobs of stuck evaluations."""
     looked = [
         Planned(Reconcile(installation, repository))
         for installation, repository in groups.list_active_repositories(connection)

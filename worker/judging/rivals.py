@@ -93,7 +93,7 @@ class Rivals:
 
 @dataclass(frozen=True, slots=True)
 class RivalCollector:
-    """Asks GitHub for the rivals, and fetches patches that are not stored yet."""
+    """Asks GitHub for the rivals of an issue, and fetches patches that are not stored yet."""
 
     github: GitHub
     checkouts: Checkouts
@@ -204,7 +204,7 @@ def _list_paths(candidate: Candidate | None) -> tuple[str, ...]:
 
 
 def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rivals) -> int:
-    """Save all rivals, judged now or not, and return the group's id."""
+    """Save all rivals of an issue, judged now or not, and return the group's id."""
     number, facts = repository.id, rivals.facts
     settings = rivals.settings
     groups.save_config(connection, number, text=settings.text, error=settings.error)
@@ -236,7 +236,7 @@ def _build_pull_row(pull: PullFacts) -> PullRow:
 def choose_seats(
     rivals: Rivals, alternatives: Sequence[Alternative], newest: Evaluation | None, to_come: int
 ) -> tuple[Alternative, ...]:
-    """Return the alternatives that differ from every pull request, as far as seats are free.
+    """Choose the alternatives to judge: those that differ from every pull request, as far as seats are free.
 
     `to_come` seats stay free for new alternatives.
     """

@@ -21,7 +21,7 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class JudgeSetup:
-    """A loaded verifier and the prior that is stored beside its votes."""
+    """A loaded verifier, and the prior (such as consensus) whose score is stored beside its votes."""
 
     name: str
     """The verifier's name in the catalog."""
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TrainedModels:
-    """Adapters that may judge in place of the base model."""
+    """Trained adapters that may judge in place of the base model."""
 
     verifier: str
     """The verifier of the settings; adapters trained for another verifier are ignored."""
@@ -49,7 +49,7 @@ class TrainedModels:
     """Raises EngineDown when no server can serve the adapter."""
 
     def load_line_up(self, database: Engine) -> LineUp:
-        """Load the models that judge now."""
+        """Load the champion, canary and shadow that judge now."""
         with transaction(database) as connection:
             return models.load_line_up(connection).select_verifier(self.verifier)
 

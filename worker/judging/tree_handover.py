@@ -1,4 +1,4 @@
-"""Export the tree for agents: this process may fetch from GitHub, the agents' process may not."""
+"""Export source trees for agents: this process may fetch from GitHub, the agents' process may not."""
 
 import logging
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BaseCommit:
-    """The commit that a patch is written for."""
+    """The branch and commit that an alternative is written for."""
 
     branch: str
     commit: CommitSha
@@ -36,7 +36,7 @@ class BaseCommit:
 
 @dataclass(frozen=True, slots=True)
 class ExportedTree:
-    """An exported tree that is not handed over yet."""
+    """A source tree that is exported, and not yet handed to the agents' process."""
 
     tree: Path
     tree_store: TreeStore
@@ -48,7 +48,7 @@ class ExportedTree:
 
 @dataclass(frozen=True, slots=True)
 class TreeHandover:
-    """Exports trees of fetched repositories for agents."""
+    """Exports source trees of fetched repositories for agents."""
 
     github: GitHub
     checkouts: Checkouts

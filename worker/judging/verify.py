@@ -41,7 +41,7 @@ among them."""
 
 @dataclass(frozen=True, slots=True)
 class VerifyGroupHandler:
-    """Submits the candidates of one evaluation as one group to the verifier."""
+    """Has the verifier judge the candidates of one evaluation as one group, and stores the verdict."""
 
     load_judge: Callable[[], JudgeSetup]
     """Called at the first job, because loading a local model takes seconds."""
@@ -126,7 +126,7 @@ def judge_by_prior(
 
 
 def load_calibrator(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the judge's calibrator; one fitted under other rules is ignored until the next fit."""
+    """Load a judge's calibrator; one fitted under other label rules is ignored until the next fit."""
     try:
         return calibrators.load_active(connection, judge)
     except ValueError as error:
@@ -179,7 +179,7 @@ def _describe_calibration(stored: StoredCalibrator) -> Calibration:
 
 
 def add_unreadable(verdict: GroupVerdict, candidates: Sequence[Candidate]) -> GroupVerdict:
-    """Add candidates without a readable patch to the verdict, in their places (pure).
+    """Add candidates without a readable patch to a group's verdict, in their places (pure).
 
     Alternatives come last.
     """

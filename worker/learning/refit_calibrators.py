@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class FitFailed(Exception):
-    """The fit failed; the message ends with its output."""
+    """The process that fits calibrators failed; the message ends with its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RefitCalibratorsHandler:
 
 
 def plan_refit(_connection: Connection) -> Sequence[Planned]:
-    """Plan a refit, because new outcomes may be known."""
+    """Plan a refit of every judge's calibrator, because new outcomes may be known."""
     return [Planned(RefitCalibrators(OF_THE_APP))]
 
 

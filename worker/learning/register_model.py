@@ -21,7 +21,7 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """Registers the model of a finished run; a repeat changes nothing."""
+    """Registers the model of a finished training run; a repeat changes nothing."""
 
     promote: Literal["off", "shadow", "canary", "champion"]
     engine: Callable[[], EngineSettings]

@@ -36,7 +36,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TrainingEnded(Exception):
-    """The training ends with this state and reason."""
+    """Raised when a training ends, with its final state and the reason."""
 
     state: TrainingState
     why: str
@@ -48,7 +48,7 @@ def build_task(
     environment: Mapping[str, str],
     against: tuple[str, ...] = (),
 ) -> LaunchTask:
-    """Build the present stage's task, under a name that no other start has.
+    """Build the task of a training's present stage, under a name that no other start has.
 
     `against` holds the arguments that name the model to compare with.
     """
@@ -62,7 +62,7 @@ def build_task(
 
 
 def compute_digest(settings: TrainSettings) -> str:
-    """Return a SHA-256 of plan, settings and version; it changes when a new training would differ."""
+    """Return a SHA-256 of plan, settings and bot version; it changes when a new training would differ."""
     parts = [settings.model_dump_json(), version("r4p-bot")]
     with suppress(OSError, ValueError):  # a built-in plan has no file; it changes with the version
         parts.append(Path(settings.train_plan or "").read_text())
@@ -70,8 +70,9 @@ def compute_digest(settings: TrainSettings) -> str:
 
 
 def record_given_back(training: Training) -> None:
-    """Record a start that does not count, so that the next one gets a new name: schedulers remember
-    old names.
+    """Record that the start of a training's stage does not count, so that the next one gets a new name.
+
+    Schedulers remember old names.
     """
     with (training.folder / f"{training.stage}.given-back").open("a") as file:
         file.write(f"{training.launches}\n")
@@ -86,7 +87,7 @@ def _build_name_suffix(training: Training) -> str:
 
 
 def is_done(training: Training) -> bool:
-    """Return whether the present stage has left the files that the next one needs."""
+    """Return whether a training's present stage has left the files that the next stage needs."""
     match training.stage:
         case TrainingStage.DATASET:
             return (training.dataset / "manifest.json").exists()
@@ -99,7 +100,7 @@ def is_done(training: Training) -> bool:
 
 
 def read_labels(training: Training) -> LabelCounts:
-    """Read the dataset's label counts. Raises TrainingEnded."""
+    """Read the label counts of a training's dataset. Raises TrainingEnded."""
     manifest = read_json(training.dataset / "manifest.json")
     try:
         return count_labels(manifest or {}, _read_issues(training))
@@ -170,7 +171,7 @@ def _explain_exit(training: Training, why: str, log: str) -> TrainingEnded | Eng
 
 
 def read_progress(training: Training) -> dict[str, Any]:
-    """Read the last whole line of the run's metrics; empty when there is none."""
+    """Read the last complete line of a training run's metrics; empty when there is none."""
     try:
         with (training.run / "metrics.jsonl").open("rb") as file:
             file.seek(0, 2)

@@ -67,7 +67,7 @@ Register = Callable[[Context, Training], tuple[TrainingState, str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class TrainModelHandler:
-    """Carries a training through its stages; a repeat continues where it stopped.
+    """Carries a training through its stages (dataset, run, evaluation); a repeat continues where it stopped.
 
     Raises EngineDown while no server can measure the candidate, and Postponed while a scheduler
     does not answer.

@@ -1,4 +1,4 @@
-"""Turn a stored delivery into rows and further jobs, using the database only."""
+"""Turn a stored webhook delivery into database rows and further jobs, using the database only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ verdict."""
 
 @dataclass(frozen=True, slots=True)
 class RecordEventHandler:
-    """Reads a stored delivery again and stores rows, events, outcomes and jobs in one transaction."""
+    """Reads a stored webhook delivery again and saves its events, outcomes and follow-up jobs in one transaction."""
 
     own_app: int | None
     """The App's id, whose own checks are no CI; None when this process does not know it."""
@@ -135,7 +135,7 @@ def record_outcomes(
 def plan_permission_jobs(
     repository: RepositoryRef, events: Sequence[OutcomeEvent]
 ) -> list[Planned]:
-    """Plan one job per person whose permission matters and is unknown."""
+    """Plan one job per person whose permission in the repository matters and is unknown."""
     people = {
         event.actor
         for event in events

@@ -57,7 +57,7 @@ HintResult = tuple[AlternativeNumber, ...] | NoAttempt
 
 
 def has_second_attempts(leads: HintResult) -> bool:
-    """Return whether the issue needs another evaluation (pure)."""
+    """Return whether a second attempt follows, so that the issue needs another evaluation (pure)."""
     return not isinstance(leads, NoAttempt) and bool(leads)
 
 
@@ -104,7 +104,7 @@ def concerns_alternative(connection: Connection, event: ReviewEvent) -> bool:
 def leave_hints_of_review(
     connection: Connection, event: ReviewEvent, comments: Iterable[ReviewComment]
 ) -> tuple[IssueNumber, ...]:
-    """Save a review that requests changes, with its line comments.
+    """Save a review that requests changes, with its line comments, as the hint for the reviewed alternative.
 
     The caller has checked that the author may write.
     """

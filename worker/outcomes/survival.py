@@ -116,7 +116,7 @@ def compare_commits(git: Git, before: str, after: str, now: str) -> Survival:
 def find_reverts(
     checkouts: Checkouts, repository: RepositoryRef, token: str | None, branch: str, since: datetime
 ) -> tuple[Revert, ...]:
-    """Return the branch's commits since then that revert something, newest first.
+    """Return a branch's commits after `since` that revert other commits or pull requests, newest first.
 
     Raises GitError.
     """

@@ -14,12 +14,12 @@ from app.values.identifiers import CommandSource, CommentId, IssueNumber, Reposi
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """Writes the replies that a reaction cannot express."""
+    """Writes the bot's replies to `/r4p` commands, where a reaction is not enough."""
 
     publisher: Publisher
 
     def has_answered(self, repository: RepositoryRef, answers: CommandSource) -> bool:
-        """Return whether the bot has answered already."""
+        """Return whether the bot has replied to this comment or review already."""
         effect = self.publisher.effects.load(EffectKey(repository, reply_key(answers)))
         return effect is not None and effect.github_id is not None
 

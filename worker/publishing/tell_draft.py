@@ -1,4 +1,4 @@
-"""Reply with the result of a draft request; only the first App may write on issues."""
+"""Reply with the result of a request for a draft pull request, because the writer App may not write on issues."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class TellDraftHandler:
-    """Writes the result in a comment of its own, beside the command's answer."""
+    """Replies with the result of a request for a draft pull request, in a comment of its own."""
 
     replies: Replies
 

@@ -28,7 +28,7 @@ def build_verdict_view(
     *,
     may_open: bool = False,
 ) -> VerdictView:
-    """Convert a verified evaluation to its view; `moved` holds pull requests that changed since."""
+    """Convert a verified evaluation to the view that its comment shows; `moved` holds pull requests changed since."""
     document = cast("dict[str, Any]", evaluation.verdict)
     verdicts = {verdict.id: verdict for verdict in read_patches(document)}
     engine = EngineInfo(**document["engine"])
@@ -88,7 +88,7 @@ def _build_alternatives(
 
 
 def build_members(rows: Iterable[MemberRow]) -> tuple[Member, ...]:
-    """Build the group's members, without those that a command removed."""
+    """Build the list of a group's pull requests, without those that a command removed."""
     return tuple(
         Member(row.pull, LinkStrength(row.strength) if row.strength else LinkStrength.ADDED)
         for row in rows

@@ -1,4 +1,4 @@
-"""Give a handler the database behind a fence, and tell it when to stop."""
+"""Give a job's handler the database with fenced transactions, and tell it when to stop."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from worker.queue.errors import Postponed
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One attempt at one job.
+    """What a handler gets for one attempt at one job: the job, the database, and when to stop.
 
     Handlers may run twice or stop halfway, so each commit must be complete by itself.
     """

@@ -35,14 +35,14 @@ until somebody requeues it."""
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Run the job again later; the attempt counts."""
+    """Ending of a job's attempt: run the job again later; the attempt counts."""
 
     after_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """Run the job again later; the attempt does not count."""
+    """Ending of a job's attempt: run the job again later; the attempt does not count."""
 
     after_seconds: float
     who: WaitsFor | None = None
@@ -51,7 +51,7 @@ class RetryLater:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpJob:
-    """Give up; a person has to look at the job."""
+    """Ending of a job's attempt: give up; a person has to look at the job."""
 
     why: str = ""
     """What the error itself does not say."""
@@ -59,12 +59,12 @@ class GiveUpJob:
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """Close the job: newer work replaced it."""
+    """Ending of a job's attempt: close the job, because newer work replaced it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostLease:
-    """Write nothing: another worker owns the job."""
+    """Ending of a job's attempt: write nothing, because another worker owns the job."""
 
 
 Ending = Retry | RetryLater | GiveUpJob | Supersede | LostLease
@@ -72,7 +72,7 @@ Ending = Retry | RetryLater | GiveUpJob | Supersede | LostLease
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The attempts of a job and its delays."""
+    """How often a job was tried and postponed, to compute the delay before its next attempt."""
 
     attempt: int
     limit: int
@@ -95,7 +95,7 @@ class Attempts:
 
 
 def decide_ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
-    """Decide the ending.
+    """Decide what happens to a job whose attempt raised this error.
 
     Waiting for others costs no attempt, own failures do, and permanent errors end the job.
     """

@@ -10,7 +10,7 @@ Any other exception counts, is logged with its trace and retried, up to the limi
 
 
 class Postponed(Exception):
-    """Try the job again later; this attempt does not count."""
+    """Something that a job needs is not ready: try the job again later; this attempt does not count."""
 
     def __init__(self, why: str, *, after_seconds: float) -> None:
         super().__init__(why)
@@ -18,4 +18,4 @@ class Postponed(Exception):
 
 
 class GiveUp(Exception):
-    """A retry cannot help; the message says what somebody has to change first."""
+    """A job that no retry can help; the message says what somebody has to change first."""

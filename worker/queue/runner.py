@@ -38,7 +38,7 @@ from worker.queue.errors import GiveUp, Postponed
 
 
 class Heartbeat:
-    """Renews the lease while the context is open; `lost` is set when the job has another owner.
+    """Renews a job's lease while the context is open; `lost` is set when the job has another owner.
 
     While the database is away the thread keeps trying, and gives the job up when the lease must
     have ended.
@@ -101,7 +101,7 @@ class Runner:
     stopping: Callable[[], bool] = lambda: False
 
     def answer(self, job: JobId, queue: Queue) -> int:
-        """Run the job of the ring, then other due jobs of its queue, and return their number.
+        """Run the job that the doorbell named, then other due jobs of its queue, and return their number.
 
         A ring for a job that is gone or taken still starts the others.
         """

@@ -28,7 +28,7 @@ class Runtime:
 
 
 def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
-    """Add the tasks; each calls `runtime` when it runs."""
+    """Add the worker's tasks to Celery; each calls `runtime` when it runs."""
 
     def run(job: int, queue: str) -> None:
         runtime().runner.answer(JobId(job), Queue(queue))

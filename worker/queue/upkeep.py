@@ -30,7 +30,10 @@ Tick = Callable[[Connection], Sequence[Planned]]
 
 @dataclass(slots=True)
 class Upkeep:
-    """Maintains the queue of record. Several processes may do so at once."""
+    """Releases jobs with an expired lease, rings for due jobs, deletes old rows and stores periodic jobs.
+
+    Several processes may do so at once.
+    """
 
     database: Engine
     doorbell: Doorbell

@@ -86,7 +86,7 @@ class TidyCheckoutsHandler:
 
 
 def plan_checkout_cleanup(_connection: Connection) -> Sequence[Planned]:
-    """Plan a cleanup; one machine takes it."""
+    """Plan a cleanup of the git checkouts on disk; one machine takes it."""
     return [Planned(TidyCheckouts(OF_THE_APP))]
 
 

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RedeliverHandler:
-    """Compares GitHub's list of deliveries with the stored ones.
+    """Asks GitHub to redeliver webhooks that never arrived, by comparing its deliveries with the stored ones.
 
     A run without missing deliveries is done, and the next begins at its start time. Any other run
     is postponed and looks at the same time again. So the handler needs no state of its own.
@@ -109,7 +109,7 @@ def _get_first_id(mine: Tries) -> int:
 
 
 def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:
-    """Return the attempts to repeat now (pure).
+    """Choose the lost webhook deliveries that GitHub shall repeat now (pure).
 
     Each webhook rests as long as it has been tried, so one is tried about ten times in all. While
     the webhook's URL seems down, only one is tried.
@@ -125,5 +125,5 @@ def _get_rest_time(mine: Tries) -> timedelta:
 
 
 def plan_redelivery(_connection: Connection) -> Sequence[Planned]:
-    """Plan one comparison for the whole App."""
+    """Plan one search for lost webhooks, for the whole App."""
     return [Planned(Redeliver(OF_THE_APP))]

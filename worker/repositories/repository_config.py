@@ -16,7 +16,7 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class CurrentConfig:
-    """The settings in use, and the errors of the newest file if that is another one."""
+    """A repository's settings in use, and the errors of its newest settings file if that is invalid."""
 
     config: RepoConfig
     text: str | None
@@ -25,7 +25,7 @@ class CurrentConfig:
 
 
 def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
-    """Parse a file's settings, or return its errors (pure)."""
+    """Parse a repository's settings file, or return its errors (pure)."""
     if blob.text is None:
         problem = f"the file can't be read as text ({blob.byte_size} bytes)"
         return ConfigError((Problem(None, problem),))
@@ -33,7 +33,7 @@ def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
 
 
 def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentConfig:
-    """Return the newest file if valid, else the stored one with the newest one's errors (pure)."""
+    """Return a repository's newest settings if valid, else the stored ones with the errors (pure)."""
     if blob is None:
         return CurrentConfig(WITHOUT_FILE, None)
     newest = read_config(blob)
@@ -44,9 +44,7 @@ def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentCo
 
 
 def parse_last_good(stored_text: str | None) -> RepoConfig:
-    """Parse the stored settings; use the defaults when there are none or they no longer parse
-    (pure).
-    """
+    """Parse a repository's stored settings; return the defaults if there are none or they do not parse (pure)."""
     if stored_text is None:
         return WITHOUT_FILE
     parsed = repo_config.parse(stored_text)

@@ -18,7 +18,7 @@ from worker.learning.launchers.task import LaunchTask, Phase, TaskState
 
 @dataclass(frozen=True, slots=True)
 class Kubernetes:
-    """Starts Jobs of one pod with GPUs; the pod gets no service account and no secret."""
+    """Runs each task as a Kubernetes Job of one pod with GPUs; the pod gets no service account and no secret."""
 
     image: str
     claim: str
@@ -105,7 +105,7 @@ class Kubernetes:
 
 
 def read_state(status: dict[str, Any]) -> TaskState:
-    """Translate a Job's status."""
+    """Convert a Kubernetes Job's status to a task's state."""
     for condition in status.get("conditions") or []:
         if condition.get("status") != "True":
             continue

@@ -31,7 +31,7 @@ _PHASES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ray:
-    """Starts jobs whose entrypoint gets GPUs of one node."""
+    """Runs each task as a job of a Ray cluster, whose entrypoint gets GPUs of one node."""
 
     address: str
     gpus: int
@@ -88,7 +88,7 @@ def _get_script_path(task: LaunchTask) -> Path:
 
 
 def read_state(output: str) -> TaskState:
-    """Translate the output of `ray job status`."""
+    """Convert the output of `ray job status` to a task's state."""
     match = _SAID.search(output)
     return (
         _PHASES.get(match[1].lower(), TaskState(Phase.UNKNOWN))

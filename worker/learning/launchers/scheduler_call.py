@@ -1,4 +1,4 @@
-"""Run one command of a scheduler's client."""
+"""Run one command of a scheduler's client, such as kubectl or ray."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ once a daemon is back."""
 
 @dataclass(frozen=True, slots=True)
 class SchedulerResponse:
-    """The exit code and the output of a command."""
+    """The exit code and the output of a scheduler's command."""
 
     code: int
     out: str
@@ -58,7 +58,7 @@ def run_command(*command: str, given: str = "") -> SchedulerResponse:
 
 
 def run_command_or_raise(*command: str, given: str = "") -> str:
-    """Run a command and return its output; raise `build_launch_error`'s error if it fails."""
+    """Run a scheduler's command and return its output; raise `build_launch_error`'s error if it fails."""
     answer = run_command(*command, given=given)
     if answer.code:
         raise build_launch_error(" ".join(command[:3]), answer)
@@ -66,7 +66,7 @@ def run_command_or_raise(*command: str, given: str = "") -> str:
 
 
 def build_launch_error(command: str, answer: SchedulerResponse) -> LaunchFailed:
-    """Build the error for a failed command from its own message (pure)."""
+    """Build the error for a failed scheduler's command from its own message (pure)."""
     output = (answer.complaint or answer.out)[-500:]
     kind = LaunchRefused if _NEVER.search(output) else LaunchFailed
     return kind(f"`{command}` ended with {answer.code}: {output}")

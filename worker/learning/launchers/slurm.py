@@ -28,7 +28,7 @@ _RUNNING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Slurm:
-    """Starts jobs with GPUs of one node; the operator's options choose time, partition and account."""
+    """Runs each task as a SLURM job with GPUs of one node; the operator chooses time, partition and account."""
 
     gpus: int
     options: str = ""
@@ -103,7 +103,7 @@ class Slurm:
 
 
 def read_state(state: str) -> TaskState:
-    """Translate a state of SLURM, such as `TIMEOUT` or `CANCELLED by 1000`."""
+    """Convert a job state of SLURM, such as `TIMEOUT` or `CANCELLED by 1000`, to a task's state."""
     word = state.split(maxsplit=1)[0] if state else ""
     if word in _WAITING:
         return TaskState(Phase.WAITING)

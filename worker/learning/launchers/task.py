@@ -1,4 +1,4 @@
-"""Define a task and the answers of a launcher."""
+"""Define a launcher, the tasks that it runs (such as a training stage), and their states."""
 
 import shlex
 import signal
@@ -35,7 +35,7 @@ class LaunchRefused(LaunchFailed):
 
 
 class Phase(StrEnum):
-    """The phase of a task."""
+    """How far a launched task is."""
 
     UNKNOWN = "unknown"
     """Never started, or forgotten by the scheduler."""
@@ -47,7 +47,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """The present state of a task."""
+    """The phase of a launched task, and how it failed."""
 
     phase: Phase
     why: str = ""
@@ -56,7 +56,7 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class LaunchTask:
-    """A command to run once, on any machine."""
+    """An `r4p` command to run once on any machine, such as a training stage."""
 
     name: str
     """Letters, digits and hyphens; the same name is the same task."""
@@ -101,14 +101,14 @@ class LaunchTask:
 
 
 def apply_exit_code(seen: TaskState, code: int | None) -> TaskState:
-    """Combine a state with the exit code that the task left (pure)."""
+    """Combine a launched task's state with the exit code that it left (pure)."""
     if code is None or seen.phase in {Phase.WAITING, Phase.RUNNING}:
         return seen
     return TaskState(Phase.ENDED, describe_exit_code(code))
 
 
 def describe_exit_code(code: int) -> str:
-    """Describe an exit code; empty for success.
+    """Describe a task's exit code in words; empty for success.
 
     Signals count as in Python (-9) or in a shell (137).
     """
@@ -126,7 +126,7 @@ def _describe_signal(number: int) -> str:
 
 
 class Launcher(Protocol):
-    """Runs tasks."""
+    """Runs training tasks on this machine or on a cluster: SLURM, Kubernetes or Ray."""
 
     @property
     def outlives_worker(self) -> bool:
