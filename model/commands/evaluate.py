@@ -2,28 +2,19 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
 
 from model import catalog
 from model.calibration import calibrator_file
-from model.catalog import VotingChoice
+from model.catalog import EngineChoice, VotingChoice
+from model.commands.evaluation_output import print_evaluation, show_progress
 from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop
 from model.commands.options import (
     Cache,
@@ -130,16 +121,9 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
             _build_attacks(groups, limit, kept) if attack else ([], _read_groups(groups, limit))
         )
         judge_catalog.check_trajectories(verifier, read)
-        with _show_progress(len(read)) as (say, advance):
-            reporting = replace(
-                choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}")
-            )
-            with judge_catalog.open_judges(
-                verifier, reporting, votes, voting, independent=not attack, calibrator=fitted
-            ) as who:
-                say("groups judged")
-                heard = who[:1] if attack else who
-                runs = [_judge_groups(read, judge, kept, advance, together) for judge in heard]
+        open_judges = partial(judge_catalog.open_judges, verifier, votes=votes, voting=voting)
+        open_fitted = partial(open_judges, independent=not attack, calibrator=fitted)
+        runs = _run_judges(open_fitted, choice, read, kept, together, strict_twin=not attack)
     except USAGE_ERRORS as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
@@ -195,6 +179,24 @@ def _read_groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
     return evaluation_run.sample_groups(labelled_group.read_groups(path), limit)
 
 
+def _run_judges(
+    open_judges: "Callable[[EngineChoice], AbstractContextManager[Sequence[Judge]]]",
+    choice: EngineChoice,
+    groups: "Sequence[LabelledGroup]",
+    kept: Path | None,
+    together: int,
+    *,
+    strict_twin: bool,
+) -> "list[list[JudgedGroup]]":
+    """Judge the groups with each judge, or without `strict_twin` with the first only, and show the progress."""
+    with show_progress(len(groups)) as (say, advance):
+        reporting = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
+        with open_judges(reporting) as judges:
+            say("groups judged")
+            used = judges if strict_twin else judges[:1]
+            return [_judge_groups(groups, judge, kept, advance, together) for judge in used]
+
+
 def _judge_groups(
     groups: "Sequence[LabelledGroup]",
     judge: "Judge",
@@ -208,25 +210,6 @@ def _judge_groups(
         return evaluation_run.judge_groups(groups, judge, file, advance, concurrency=together)
 
 
-@contextmanager
-def _show_progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
-    """Show the current step and the number of finished groups on a terminal; show nothing when stderr is a file."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    shown = STDERR.is_terminal
-    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
-        task = bar.add_task("starting", total=total)
-        yield (
-            lambda text: bar.update(task, description=text),
-            lambda done: bar.update(task, completed=done),
-        )
-
-
 def _write_result(
     runs: "Sequence[Sequence[JudgedGroup]]",
     kept: Path | None,
@@ -234,7 +217,7 @@ def _write_result(
     *,
     json_output: bool,
 ) -> None:
-    """Show the first run, with its strict twin when there is one."""
+    """Show the run of the first judge, and that of the strict judge of consensus where there is one."""
     from model.evaluation.evaluation_document import build_document
 
     result, *twin = map(build_document, runs)
@@ -250,33 +233,4 @@ def _write_result(
         sys.stdout.write(text)
     else:
         for document in (result, *twin):
-            _show(document)
-
-
-def _show(document: dict[str, Any]) -> None:
-    out = Console(highlight=False, markup=False)
-    baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
-    names = (name.replace("_", " ") for name in baselines)
-    table = Table("metric", "value", "95 % interval", *names, box=SIMPLE_HEAD, padding=0)
-    for name, metric in document.items():
-        if isinstance(metric, dict) and "low" in metric:
-            beside = [base.get(name) for base in baselines.values()]
-            table.add_row(
-                name.replace("_", " "),
-                _format_number(metric["value"]),
-                f"{_format_number(metric['low'])} … {_format_number(metric['high'])}",
-                *(_format_number(base["value"]) if base else "" for base in beside),
-            )
-    out.print(table)
-    seconds, engine = document["seconds_per_patch"], document["engine"]
-    out.print(
-        escape_invisible(
-            f"{document['verifier']} with {engine['model']}: {document['groups']} groups of "
-            f"{document['issues']} issues, {document['patches']} patches, "
-            f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
-        )
-    )
-
-
-def _format_number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+            print_evaluation(document)

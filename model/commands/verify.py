@@ -2,25 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from model import catalog
 from model.calibration import calibrator_file
 from model.calibration.calibrator_file import CalibratorFile
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import inputs
-from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop, warn
+from model.commands.exit_codes import USAGE_ERRORS, Exit, stop, warn
 from model.commands.options import (
     Cache,
     Calibrated,
@@ -36,22 +32,16 @@ from model.commands.options import (
     list_given_options,
     refuse_unused_options,
 )
+from model.commands.verdict_output import print_verdict, show_progress
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import ModelError
-from model.prompts.untrusted import escape_invisible, escape_issue, escape_patch
+from model.prompts.untrusted import escape_issue, escape_patch
 from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
 from model.voting import leave_one_out_effect
 from model.voting.grouping import SEATS
 
 _VERIFY = "verify"
-_COLOURS = {
-    Verdict.CORRECT: "green",
-    Verdict.INCORRECT: "red",
-    Verdict.UNSURE: "yellow",
-    Verdict.NOT_JUDGED: "bright_black",
-}
-
 
 _Issue = Annotated[
     Path, typer.Option("--issue", metavar="FILE", help="The issue; the first line is the title.")
@@ -129,7 +119,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     calibration = fitted.calibration if fitted else None
     subject = _build_subject(reported, patches)
     document = to_json(verdict, subject, verifier=verifier, calibration=calibration)
-    typer.echo(json.dumps(document, indent=2)) if json_output else _show(verdict)
+    typer.echo(json.dumps(document, indent=2)) if json_output else print_verdict(verdict)
     if caution := describe_caution(verdict.engine):
         warn(_VERIFY, caution)
     raise typer.Exit(choose_exit_code(verdict))
@@ -207,7 +197,7 @@ def _judge(
     votes: int,
 ) -> GroupVerdict:
     try:
-        with _show_progress() as show:
+        with show_progress() as show:
             engine = catalog.load_engine(
                 replace(choice, on_step=lambda step, done, _total: show(step, done))
             )
@@ -224,16 +214,6 @@ def _judge(
         stop(_VERIFY, Exit.USAGE, str(error))
     except ModelError as error:
         stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
-
-
-@contextmanager
-def _show_progress() -> Iterator[Callable[[str, int], None]]:
-    """Show the current step and its count (0: unknown) on a terminal; show nothing when stderr is a file."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    shown = STDERR.is_terminal
-    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
 
 
 def _read_inputs(
@@ -267,42 +247,3 @@ def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
                 f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.injections
             )
             warn(_VERIFY, f"{where}: {tricks} escaped before the model reads it")
-
-
-def _show(verdict: GroupVerdict) -> None:
-    out = Console(highlight=False, markup=False)
-    names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
-    weighed = any(patch.probability is not None for patch in verdict.patches)
-    table = Table(*names, *(["probability"] if weighed else []))
-    for patch in verdict.patches:
-        table.add_row(
-            Text(escape_invisible(patch.id)),
-            Text(patch.verdict.value.replace("_", " "), style=_COLOURS[patch.verdict]),
-            str(patch.votes.correct),
-            str(patch.votes.incorrect),
-            str(patch.votes.none),
-            f"{patch.coverage.files_seen} of {patch.coverage.files}",
-            *map(_format_number, (patch.score, patch.probability)[: 1 + weighed]),
-        )
-    out.print(table)
-    for patch in verdict.patches:
-        out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
-    out.print(Text(_describe_cost(verdict)))
-
-
-def _format_number(belief: float | None) -> str:
-    return "–" if belief is None else f"{belief:.2f}"
-
-
-def _describe_cost(verdict: GroupVerdict) -> str:
-    """Describe which engine was asked and what it cost."""
-    if verdict.engine.name in catalog.ENGINELESS_VERIFIERS:
-        return (
-            "no model was asked: consensus compared the patches, fitted on all issues with labels"
-        )
-    spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
-    forced = f" ({verdict.forced_votes} only when asked again)" if verdict.forced_votes else ""
-    return (
-        f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
-        f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
-    )

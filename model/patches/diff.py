@@ -12,24 +12,18 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import Hunk, PatchedFile, PatchSet
 
 from model.errors import BadDiff
+from model.patches.diff_paths import DEV_NULL, mark_paths, read_paths
 
 MAX_CHARACTERS = 20_000_000
 """A longer diff is refused before it is parsed. Parsing it would block a worker for minutes."""
 _CACHED_CHARACTERS = 100_000
 """A shorter diff stays parsed, because a verifier reads it three times."""
-_DEV_NULL = "/dev/null"
-_PREFIX = re.compile(r"^[abciow12]/")
-_C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
-_C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
 _COMBINED = re.compile(
     r"^diff --(?:cc|combined) [^\n]+\n(?:index|mode|new file mode|deleted file mode|---) "
     r"|^\+\+\+ [^\n]*\n@@@+ -",
     re.MULTILINE,
 )
 """A combined diff of a merge: its header, or its hunks below a file header. Elsewhere the line is plain text."""
-_HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
-_MARK = "\x02"
-"""A mark before a `b/` inside a path. Git always escapes this character in paths, so the mark is unambiguous."""
 _GIT_HEADER = re.compile(r"diff --git [^\t]+ [^\t]+")
 _EXTENDED_HEADER = re.compile(
     r"(old mode|new mode|new file mode|deleted file mode) \d{6}"
@@ -188,7 +182,7 @@ def _parse_cached(text: str, contents: bool) -> PatchSet:
             "compare with one parent, as `git diff A B` does"
         )
     try:
-        ended = _mark_paths(text if text.endswith("\n") else text + "\n")
+        ended = mark_paths(text if text.endswith("\n") else text + "\n")
         files = PatchSet(StringIO(ended), metadata_only=not contents)
     except (UnidiffParseError, ValueError) as error:
         raise _locate_error(text, error) from error
@@ -199,25 +193,6 @@ def _parse_cached(text: str, contents: bool) -> PatchSet:
             "expected `diff --git a/… b/…` or `--- …`, as `git diff` writes them"
         )
     return files
-
-
-def _mark_paths(text: str) -> str:
-    """Mark paths with ` b/` inside, whose `diff --git a/x b/x` can be split in more than one place."""
-    marked: dict[str, str] = {}
-    for header in _HEADER.finditer(text) if " b/" in text else ():
-        names = header[2]
-        old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
-        if header[1] == "diff --git " and " b/" in new and old.replace("a/", "b/", 1) == new:
-            both = [name.replace(" b/", f" {_MARK}b/") for name in (old, new)]
-            marked |= {names: " ".join(both), old: both[0], new: both[1]}
-    if not marked:
-        return text
-
-    def mark(header: re.Match[str]) -> str:
-        name, tab, stamp = header[2].partition("\t")
-        return f"{header[1]}{marked.get(name, name)}{tab}{stamp}"
-
-    return _HEADER.sub(mark, text)
 
 
 def _locate_error(text: str, error: Exception) -> BadDiff:
@@ -245,51 +220,20 @@ def _shorten(line: str) -> str:
 
 
 def _convert_file(file: PatchedFile) -> FilePatch:
-    old, new = _read_paths(file)
+    old, new = read_paths(file)
     return FilePatch(
-        path=old if new == _DEV_NULL else new,
-        old_path=None if old == _DEV_NULL else old,
+        path=old if new == DEV_NULL else new,
+        old_path=None if old == DEV_NULL else old,
         added=file.added,
         removed=file.removed,
         is_binary=file.is_binary_file,
-        is_new=old == _DEV_NULL,
-        is_deleted=new == _DEV_NULL,
+        is_new=old == DEV_NULL,
+        is_deleted=new == DEV_NULL,
     )
 
 
-def _read_paths(file: PatchedFile) -> tuple[str, str]:
-    """Return old and new path. Git's rename lines win, because `diff --git` is ambiguous for names with spaces."""
-    old, new = _strip_prefix(file.source_file), _strip_prefix(file.target_file)
-    for line in file.patch_info or ():
-        word, _, path = line.rstrip("\r\n").partition(" from " if " from " in line else " to ")
-        if word in {"rename", "copy"}:
-            if " from " in line:
-                old = _unquote(path)
-            else:
-                new = _unquote(path)
-    return old, new
-
-
-def _strip_prefix(path: str) -> str:
-    path = _unquote(path.rstrip("\r").replace(_MARK, ""))
-    return path if path == _DEV_NULL else _PREFIX.sub("", path, count=1)
-
-
-def _unquote(path: str) -> str:
-    """Undo git's C-style quoting. Octal escapes are bytes of UTF-8."""
-    if len(path) < 2 or not (path[0] == path[-1] == '"'):
-        return path
-
-    def char(match: re.Match[bytes]) -> bytes:
-        code = match[1]
-        return bytes([int(code, 8) & 255 if len(code) == 3 else _C_LETTERS[code[0]]])
-
-    raw = path[1:-1].encode(errors="surrogatepass")
-    return _C_ESCAPE.sub(char, raw).decode(errors="replace")
-
-
 def _normalise_file(file: PatchedFile) -> Iterator[str]:
-    old, new = _read_paths(file)
+    old, new = read_paths(file)
     yield f"--- {old}\n+++ {new}\n"
     for info in file.patch_info or ():
         # only the blob ids distinguish two binary edits

@@ -8,14 +8,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, pstdev
 
 from rapidfuzz.distance import Indel
 
 from model.domain import Issue
-from model.patches.edits import KEYWORDS, TOKEN, PatchEdit, find_names, read_edit, select_names
+from model.patches.edits import KEYWORDS, PatchEdit, find_names, read_edit, select_names
+from model.rivals.issue_names import IssueNames, measure_quotes, read_issue_names
 
 Features = dict[str, float]
 
@@ -24,19 +24,7 @@ MAX_COMPARED_CHARACTERS = 8_000
 _SIMILARITIES = ("text", "added", "lines", "removed", "tokens", "names", "files", "areas", "places")
 _ALIKE = (*_SIMILARITIES, "functions")
 _SPREAD = ("text", "tokens", "functions", "areas")
-_PHRASE = 5
 _STRING = re.compile(r"(['\"])(?:\\.|(?!\1).)*\1")
-
-
-@dataclass(frozen=True, slots=True)
-class IssueNames:
-    """The names and phrases in an issue."""
-
-    names: frozenset[str]
-    distinctive: frozenset[str]
-    """Names that prose would not use: with an underscore, with a capital inside, or of an error."""
-    phrases: frozenset[tuple[str, ...]]
-    """Every five tokens in a row."""
 
 
 def list_columns() -> tuple[str, ...]:
@@ -46,7 +34,7 @@ def list_columns() -> tuple[str, ...]:
 
 def compute_features(issue: Issue, edits: Sequence[PatchEdit]) -> list[Features]:
     """Compute the features of each patch, in the order of `edits`. The order of the rivals does not change them."""
-    issue_names = _read_issue(issue.text)
+    issue_names = read_issue_names(issue.text)
     own = [_measure_edit(edit, issue_names) for edit in edits]
     size = len(edits)
     alike: list[list[Features]] = [[{}] * size for _ in edits]
@@ -123,7 +111,7 @@ def _measure_edit(edit: PatchEdit, issue: IssueNames) -> Features:
         "issue names it touches": len(kept & issue.distinctive) / (len(issue.distinctive) + 1),
         "issue names its path": len(parts & issue.names) / (len(parts) + 1),
         "issue names its function": len(around & issue.names) / (len(around) + 1),
-        "issue shows its code": _measure_quotes(edit, issue),
+        "issue shows its code": measure_quotes(edit, issue),
     }
 
 
@@ -253,26 +241,6 @@ def _measure_group(
         "disorder of functions": _compute_entropy(edit.functions for edit in edits),
         "disorder of edits": _compute_entropy(edit.identity for edit in edits),
     }
-
-
-def _read_issue(text: str) -> IssueNames:
-    every = find_names(text)
-    telling = {
-        name
-        for name in every
-        if "_" in name.strip("_") or name.endswith("Error") or re.search("[a-z][A-Z]", name)
-    }
-    return IssueNames(every, frozenset(telling), frozenset(_split_phrases(text)))
-
-
-def _split_phrases(text: str) -> Iterable[tuple[str, ...]]:
-    tokens = TOKEN.findall(text)
-    return zip(*(tokens[start:] for start in range(_PHRASE)), strict=False)
-
-
-def _measure_quotes(edit: PatchEdit, issue: IssueNames) -> float:
-    phrases = list(_split_phrases("\n".join(edit.added)))
-    return sum(phrase in issue.phrases for phrase in phrases) / (len(phrases) + 1)
 
 
 def _defines(lines: Iterable[str]) -> bool:

@@ -1,0 +1,64 @@
+"""Read file paths from the headers of a unified diff, without git's prefixes and quotes (pure)."""
+
+import re
+
+from unidiff.patch import PatchedFile
+
+DEV_NULL = "/dev/null"
+"""The path that stands for a missing file: the old path of a new file, the new path of a deleted file."""
+_PREFIX = re.compile(r"^[abciow12]/")
+_C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
+_C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
+_HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
+_MARK = "\x02"
+"""A mark before a `b/` inside a path. Git always escapes this character in paths, so the mark is unambiguous."""
+
+
+def mark_paths(text: str) -> str:
+    """Mark paths with ` b/` inside, whose `diff --git a/x b/x` can be split in more than one place."""
+    marked: dict[str, str] = {}
+    for header in _HEADER.finditer(text) if " b/" in text else ():
+        names = header[2]
+        old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
+        if header[1] == "diff --git " and " b/" in new and old.replace("a/", "b/", 1) == new:
+            both = [name.replace(" b/", f" {_MARK}b/") for name in (old, new)]
+            marked |= {names: " ".join(both), old: both[0], new: both[1]}
+    if not marked:
+        return text
+
+    def mark(header: re.Match[str]) -> str:
+        name, tab, stamp = header[2].partition("\t")
+        return f"{header[1]}{marked.get(name, name)}{tab}{stamp}"
+
+    return _HEADER.sub(mark, text)
+
+
+def read_paths(file: PatchedFile) -> tuple[str, str]:
+    """Return old and new path. Git's rename lines win, because `diff --git` is ambiguous for names with spaces."""
+    old, new = _strip_prefix(file.source_file), _strip_prefix(file.target_file)
+    for line in file.patch_info or ():
+        word, _, path = line.rstrip("\r\n").partition(" from " if " from " in line else " to ")
+        if word in {"rename", "copy"}:
+            if " from " in line:
+                old = _unquote(path)
+            else:
+                new = _unquote(path)
+    return old, new
+
+
+def _strip_prefix(path: str) -> str:
+    path = _unquote(path.rstrip("\r").replace(_MARK, ""))
+    return path if path == DEV_NULL else _PREFIX.sub("", path, count=1)
+
+
+def _unquote(path: str) -> str:
+    """Undo git's C-style quoting. Octal escapes are bytes of UTF-8."""
+    if len(path) < 2 or not (path[0] == path[-1] == '"'):
+        return path
+
+    def char(match: re.Match[bytes]) -> bytes:
+        code = match[1]
+        return bytes([int(code, 8) & 255 if len(code) == 3 else _C_LETTERS[code[0]]])
+
+    raw = path[1:-1].encode(errors="surrogatepass")
+    return _C_ESCAPE.sub(char, raw).decode(errors="replace")
