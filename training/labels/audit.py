@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from training.labels.rules import RULES, LabelGrade
+from training.labels.label_rule import LabelGrade
+from training.labels.rules import RULES
 
 PRIOR_WEIGHT = 10.0
 """The assumed probability of a rule weighs as much as this many checked labels."""

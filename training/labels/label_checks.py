@@ -8,8 +8,9 @@ from typing import Any
 
 from app.outcomes.judgement import PatchKey
 from training.labels.audit import LabelAudit
+from training.labels.label_rule import LabelGrade
 from training.labels.labels import LabelledPatch
-from training.labels.rules import CHECKED_RULES, RULES, LabelGrade
+from training.labels.rules import CHECKED_RULES, RULES
 
 
 def sample_labels(
@@ -34,7 +35,7 @@ def sample_labels(
 
 
 def format_questions(labels: Iterable[LabelledPatch]) -> Iterator[str]:
-    """Yield one JSON object a line. The label is left out so that it cannot bias the reader."""
+    """Yield patches to check by hand, one JSON object a line, without labels that could bias the reader."""
     for label in labels:
         yield json.dumps(
             {
@@ -47,7 +48,7 @@ def format_questions(labels: Iterable[LabelledPatch]) -> Iterator[str]:
 
 
 def parse_answers(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[PatchKey, bool]:
-    """Return whether each answered patch is correct. Open questions and purged patches are skipped.
+    """Read people's answers whether patches are correct. Open questions and purged patches are skipped.
 
     Raises ValueError that names the unreadable line.
     """
@@ -63,7 +64,7 @@ def parse_answers(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict
 
 
 def format_audit(audit: LabelAudit, rule_counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the audit as text. `rule_counts` is how many patches each rule labels."""
+    """Yield a label audit as lines of text. `rule_counts` is how many patches each rule labels."""
     if not audit.checked:
         yield 'No label was checked: write true or false after "correct".'
         return

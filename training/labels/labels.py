@@ -16,11 +16,11 @@ from app.values.identifiers import IssueRef, PullNumber
 from model.domain import Verdict
 from training.labels.audit import CheckedLabel, LabelAudit, summarise_checks
 from training.labels.decisions import match_rule
+from training.labels.label_rule import LabelGrade
 from training.labels.rules import (
     CHECKED_RULES,
     RULE_VERSION,
     RULES,
-    LabelGrade,
     estimate_from_survival,
 )
 
@@ -121,7 +121,7 @@ def label_patches(
 
 
 def audit_labels(labels: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) -> LabelAudit:
-    """Compare derived labels with the known truths."""
+    """Count by rule how often derived labels agree with hand-checked ones."""
     return summarise_checks(
         CheckedLabel(label.rule_name, truth[label.key]) for label in labels if label.key in truth
     )
@@ -226,10 +226,10 @@ def _is_echo(record: PullRecord, decided: PullOutcome | None) -> bool:
 def cap_weights(
     labels: Sequence[tuple[float, str | None, int]], caps: WeightCaps = CAPS
 ) -> tuple[float, ...]:
-    """Return the capped weights in input order. Each label is (weight, who decided, repository id).
+    """Cap the total label weight of each person and repository. Each label is (weight, who decided, repository id).
 
-    Labels over a cap are scaled down by the same factor. Labels without an actor only count towards the
-    repository's cap.
+    Returns the weights in input order. Labels over a cap are scaled down by the same factor. Labels without an
+    actor only count towards the repository's cap.
     """
     people = [(repository, actor) if actor else None for _, actor, repository in labels]
     weights = _scale_weights([label[0] for label in labels], people, caps.actor)

@@ -5,9 +5,9 @@ correct them, see `training/labels/audit.py`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
+
+from training.labels.label_rule import LabelGrade, Rule
 
 RULE_VERSION = 3
 """Increase with every change of meaning here or in `labels.py`. Labels are never stored, so all history
@@ -34,44 +34,6 @@ REWRITTEN_SHARE = 0.5
 
 WEAK_WEIGHT = 0.5
 """Weight of a weak label in a fit or a share. Others weigh 1."""
-
-
-class LabelGrade(StrEnum):
-    """Grade of a label. Weak grades lean to a side; unknown has no side and never means incorrect."""
-
-    CORRECT = "correct"
-    WEAKLY_CORRECT = "weakly_correct"
-    WEAKLY_INCORRECT = "weakly_incorrect"
-    INCORRECT = "incorrect"
-    UNKNOWN = "unknown"
-
-    @property
-    def is_positive(self) -> bool | None:
-        """True for correct, False for incorrect, None for unknown."""
-        if self is LabelGrade.UNKNOWN:
-            return None
-        return self in {LabelGrade.CORRECT, LabelGrade.WEAKLY_CORRECT}
-
-    @property
-    def is_weak(self) -> bool:
-        """True for the two weak grades."""
-        return self in {LabelGrade.WEAKLY_CORRECT, LabelGrade.WEAKLY_INCORRECT}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One way to label a patch, or to leave it unlabelled."""
-
-    name: str
-    grade: LabelGrade
-    probability: float | None
-    """Assumed probability that the patch is correct. None: unknown. `estimate_from_survival` refines it where
-    lines are counted.
-    """
-    condition: str
-    """When the rule applies, as a sentence for people."""
-    source: str
-    """The study or the reason behind it."""
 
 
 _WINDOW = f"{HOLD_PERIOD.days} days"

@@ -14,29 +14,24 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from jinja2 import TemplateError
-from peft import PeftModel
 from safetensors import SafetensorError
 from transformers import PrinterCallback
 
 from model.adapters import adapter_files
 from model.errors import EngineDown, ModelError
-from model.prompts import prompt_template
-from training.datasets import agent_tasks, dataset, pairs, verifier_prompts
+from training.datasets import agent_tasks, dataset, pairs
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.groups import TrainingGroup
 from training.datasets.pairs import JudgedAttempt
 from training.plans import plan_file
 from training.plans.plan import BadPlan, RolloutTask, TrainingMethod, TrainPlan
-from training.rollouts import tokenization
 from training.runs import provenance, run_folder
 from training.runs.provenance import Provenance
 from training.runs.run_folder import BadRun, RunResult, RunStatus
 from training.runs.run_lock import is_empty_run, lock_run
-from training.trl import adapter_probe, checkpoints, grpo_config, model_loading
+from training.trl import checkpoints, grpo_config, trained_weights
 from training.trl.callbacks import MetricsCallback, OnStep
 
-_PROBED = 4
-"""Number of prompts in the adapter's probe."""
 _ENDS = (
     ModelError,
     ArithmeticError,
@@ -54,7 +49,7 @@ Any other error is a bug and ends the process with its traceback.
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """A training to run."""
+    """One training to run: its plan, dataset and run folder."""
 
     plan: TrainPlan
     dataset: Path
@@ -65,7 +60,7 @@ class TrainingJob:
 
 
 def train(job: TrainingJob, on_step: OnStep = lambda _: None) -> RunResult:
-    """Train and return the result, which is also written to the folder.
+    """Run one training and return its result, which is also written to the run's folder.
 
     Raises BadPlan, BadRun or BadDataset if training could not start.
     """
@@ -154,13 +149,13 @@ def _train(
     # transformers derives the real number of steps from the data only in `train`.
     facts.of = trainer.state.max_steps
     kept = job.folder / (run_folder.WEIGHTS if job.plan.adapter is None else run_folder.ADAPTER)
-    _save_weights(trainer, kept)
+    trained_weights.save_weights(trainer, kept)
     # All shards took part in saving. Hash and probe need the main process only.
     if job.plan.adapter is not None and PartialState().is_main_process:
         facts.adapter_sha256 = adapter_files.hash_adapter(kept)
         # A reward model has no next-token probabilities to probe.
         if job.plan.trainer != TrainingMethod.REWARD_MODEL:
-            _write_probe(job, groups, trainer, facts.adapter_sha256)
+            trained_weights.write_probe(job.plan, job.folder, groups, trainer, facts.adapter_sha256)
 
 
 Material = Sequence[JudgedAttempt] | Sequence[AgentTask]
@@ -267,41 +262,6 @@ def _list_held_out(directory: Path) -> set[str]:
     """Return the dataset's issues outside the training split."""
     names = dataset.read_manifest(directory).splits.keys() - {"train"}
     return {group.issue for name in names for group in dataset.read_split(directory, name)}
-
-
-def _save_weights(trainer: Any, directory: Path) -> None:
-    """Save the trained weights. All processes take part, because each may hold a shard."""
-    beside = directory.with_name(f".{directory.name}.new")
-    if trainer.is_fsdp_enabled:  # of shards, which checkpoints may be, nothing would be saved here
-        trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
-    trainer.save_model(str(beside))
-    # Other processes must not read the folder before the main one has moved it.
-    PartialState().wait_for_everyone()
-    if not PartialState().is_main_process:
-        return
-    if is_adapter := (beside / adapter_files.CONFIG).exists():
-        adapter_files.sort_config(beside)
-    run_folder.replace_folder(beside, directory, keep=adapter_files.FILES if is_adapter else ())
-
-
-def _write_probe(
-    job: TrainingJob, groups: Sequence[TrainingGroup], trainer: Any, sha256: str
-) -> None:
-    """Write the adapter's probe, so that a server can be checked against it."""
-    template = prompt_template.load(job.plan.prompt.template)
-    tokenizer = model_loading.load_tokenizer(job.plan)
-    prompts = [
-        tokenization.tokenize_prompt(tokenizer, verifier_prompts.render_group(template, group))
-        for group in groups
-    ]
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    if trainer.is_fsdp_enabled:  # each process has a piece, and only this one asks
-        model = PeftModel.from_pretrained(
-            model_loading.load_causal_model(job.plan), str(job.folder / run_folder.ADAPTER)
-        )
-    # The shortest prompts: a probe costs every server start.
-    measured = adapter_probe.measure_probe(model, sorted(prompts, key=len)[:_PROBED], sha256)
-    run_folder.write_file(job.folder / run_folder.PROBE, run_folder.format_json(measured))
 
 
 def _run_on_main(do: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from training.corpus import Corpus
 from training.labels import labels
+from training.labels.label_rule import LabelGrade
 
 pytestmark = pytest.mark.services
 
@@ -39,7 +40,7 @@ def test_what_is_done_to_pull_requests_labels_their_patches(story):
     assert (last.is_first, last.rule_name, last.label) == (
         False,
         "merged",
-        labels.LabelGrade.CORRECT,
+        LabelGrade.CORRECT,
     )
     assert first.is_echo
     assert last.is_echo
@@ -59,4 +60,4 @@ def test_a_word_and_a_revert_label_too(story):
     story.repo.merge(revert.number)
     story.settle()
     # not now: other stories have set GitHub's clock a little ahead of ours
-    assert explain_labels(story, 1)[right][0].label is labels.LabelGrade.INCORRECT
+    assert explain_labels(story, 1)[right][0].label is LabelGrade.INCORRECT

@@ -26,7 +26,7 @@ from training.curation.pools import (
 )
 from training.datasets.groups import LabelSource
 from training.labels import labels
-from training.labels.labels import LabelGrade
+from training.labels.label_rule import LabelGrade
 
 READ, KNOWN = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 3))
 REPOSITORY = RepositoryRef(InstallationId(1), RepositoryId(2), "o/r")

@@ -14,8 +14,9 @@ from training.evaluation.track_record import (
     list_judge_verdicts,
     list_shadow_verdicts,
 )
+from training.labels.label_rule import LabelGrade
 from training.labels.labels import RULE_VERSION, LabelledPatch
-from training.labels.rules import RULES, LabelGrade
+from training.labels.rules import RULES
 
 RIGHT, WRONG, UNSURE, NOT = (
     Verdict.CORRECT,

@@ -26,7 +26,8 @@ from tests.builders.pull_outcomes import (
     survived,
 )
 from training.labels import labels, rules
-from training.labels.rules import HOLD_PERIOD, RULES, LabelGrade
+from training.labels.label_rule import LabelGrade
+from training.labels.rules import HOLD_PERIOD, RULES
 
 
 def told(*fates, patch="p", now=LATER, rivals=(), **about):

@@ -19,8 +19,8 @@ from tests.builders.pull_outcomes import (
     survived,
 )
 from training.labels import labels
+from training.labels.label_rule import LabelGrade
 from training.labels.labels import WeightCaps, cap_weights
-from training.labels.rules import LabelGrade
 
 
 def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from training.labels import audit, labels, rules
-from training.labels.rules import RULES, LabelGrade
+from training.labels.label_rule import LabelGrade
+from training.labels.rules import RULES
 
 PAGE = (Path(__file__).parents[3] / "docs/labels.md").read_text()
 TEXT = " ".join(PAGE.split())

@@ -14,7 +14,7 @@ import torch
 
 from training.plans import plan_file
 from training.runs import run_folder
-from training.trl import callbacks, checkpoints, grpo, train
+from training.trl import callbacks, checkpoints, grpo, train, trained_weights
 
 POINTS = ("prepared", "step 1", "torn checkpoint", "step 3", "trained", "saved", "probed")
 
@@ -34,9 +34,9 @@ def _arm(point: str) -> None:
                 _die(),
             )
         case "trained":
-            train._save_weights = _die
+            trained_weights.save_weights = _die
         case "saved":
-            train._write_probe = _die
+            trained_weights.write_probe = _die
         case "probed":
             write = run_folder.write_file
             run_folder.write_file = lambda path, text: (
