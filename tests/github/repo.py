@@ -8,26 +8,18 @@ from tests.github.actions.checks import Reporter
 from tests.github.actions.pulls import Change, Files, NewPull
 from tests.github.actions.threads import Author
 from tests.github.facts import CheckFacts, CommentFacts, IssueFacts, PullFacts
-from tests.github.server_thread import ServerThread, run_on_server
+from tests.github.repo_records import RepoRecords
+from tests.github.server_thread import run_on_server
 from tests.github.webhooks import payloads
-from tests.github.world.http_values import not_found
-from tests.github.world.state import CheckRun, Issue, Repository, User
-from tests.github.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Repo:
+class Repo(RepoRecords):
     """Acts on a repository; every method returns when the stand-in has finished the action.
 
     The webhooks of an action may still be on their way: `StandIn.drain` waits for them.
     Unknown numbers and refused actions raise StandInError.
     """
-
-    full_name: str
-    id: int
-    first_sha: str
-    """The commit that the repository was created with."""
-    server: ServerThread
 
     # ---- issues
 
@@ -298,24 +290,3 @@ class Repo:
         """Return the check runs on a commit, oldest first."""
         runs = [run for run in self._record.checks.values() if run.head_sha == sha]
         return [CheckFacts.of_record(self._world, self._record, run) for run in runs]
-
-    # ---- the records; only on the server's thread
-
-    @property
-    def _world(self) -> World:
-        return self.server.world
-
-    @property
-    def _record(self) -> Repository:
-        return self._world.repository(self.full_name)
-
-    def _issue(self, number: int) -> Issue:
-        return self._world.issue(self._record, number)
-
-    def _check_run(self, check_id: int) -> CheckRun:
-        if check_id not in self._record.checks:
-            raise not_found()
-        return self._record.checks[check_id]
-
-    def _account(self, login: str | None, default: User) -> User:
-        return self._world.account(login) if login else default

@@ -18,8 +18,6 @@ from model.evaluation.report.content import (
 from model.evaluation.report.outline import build_sections
 from model.evaluation.report.paper_results import PUBLISHED_RESULTS
 from model.evaluation.report.sections import (
-    breakdown,
-    comparison,
     error_types,
     headline,
     reliability,
@@ -128,90 +126,6 @@ def test_an_error_nobody_could_make_is_no_number():
     assert row == ("r4p", "–", "–", "0.000", "–")
     (row,) = rows(error_types.build_errors_section(of([judged_group("a", (0.9, False))])))
     assert row[3:] == ("–", "–")
-
-
-def test_differences_are_paired_on_the_groups_that_both_judged():
-    one, other = run(issues=8), run("pointwise", issues=5)
-    (section,) = [comparison.build_differences_section(of(one, other))]
-    first = section.tables[0].rows[0]
-    assert first[:4] == ("pointwise − r4p", "accuracy", "5", "20")
-    right = [metrics.compute_accuracy(build_columns(judged[:5])) for judged in (other, one)]
-    assert first[4] == format_number(right[0] - right[1])
-    assert section.missing == ()
-
-
-def test_two_pairs_with_unlike_groups_say_whose_count_is_which():
-    section = comparison.build_differences_section(
-        of(run(issues=3), run("pointwise"), run("consensus"))
-    )
-    assert "consensus − pointwise: 8 issues" in section.figures[0].caption
-    assert "consensus − r4p, pointwise − r4p: 3 issues" in section.figures[0].caption
-
-
-def test_what_can_not_be_compared_is_said():
-    section = comparison.build_differences_section(of(run(), [group("elsewhere", "pointwise")]))
-    assert section.figures == section.tables == ()
-    assert section.missing == (
-        "s: no two verifiers judged the same groups, so there is nothing to compare.",
-    )
-
-
-def test_group_wise_is_compared_with_pointwise_of_the_same_model_only():
-    same = comparison.build_group_wise_section(of(run(), run("pointwise"), run("consensus")))
-    assert [row[0] for row in rows(same)] == ["r4p", "pointwise", "r4p − pointwise"]
-    assert same.missing == ()
-    other = [
-        replace(one, key=replace(one.key, engine=replace(one.key.engine, model="larger")))
-        for one in run("pointwise")
-    ]
-    unlike = comparison.build_group_wise_section(of(run(), other))
-    assert unlike.figures == ()
-    assert unlike.missing[0].startswith("s: no run of r4p and pointwise with one model")
-    twice = comparison.build_group_wise_section(of(run(votes=1), run(votes=2), run("pointwise")))
-    assert [one.name for one in twice.figures] == ["group-wise-s", "group-wise-s-2"]
-
-
-def test_bins_of_edited_lines_begin_where_they_say():
-    judged = run()
-    lines = (0, 3, 6, 11, 26)
-    patches = [
-        replace(one, edited_lines=count)
-        for one, count in zip(judged[0].patches, lines, strict=False)
-    ]
-    whole = [replace(judged[0], patches=(*patches, replace(patches[0], edited_lines=26)))]
-    section = breakdown.build_lines_section(of(whole))
-    assert [row[:2] for row in rows(section)] == [
-        ("0–2", "1"), ("3–5", "1"), ("6–10", "1"), ("11–25", "1"), ("26+", "1"),
-    ]  # fmt: skip
-    assert section.missing == ()
-
-
-def test_patches_without_lines_or_rivals_are_in_no_bin_and_said():
-    alone = replace(
-        judged_group("a", (0.9, True)),
-        patches=(replace(judged_group("a", (0.9, True)).patches[0], edited_lines=None),),
-    )
-    lines = breakdown.build_lines_section(of([alone]))
-    assert [row[1] for row in rows(lines)] == ["0"] * 5
-    assert lines.missing == ("s: 1 patch without a number of lines: no unified diff.",)
-    similar = breakdown.build_similarity_section(of([alone]))
-    assert similar.missing == ("s: 1 patch without a rival, and so without a similarity.",)
-
-
-def test_similarity_is_that_of_the_group():
-    section = breakdown.build_similarity_section(of(run(issues=5)))
-    assert [row[1] for row in rows(section)] == ["4"] * 5
-    assert section.missing == ()
-
-
-def test_repositories_come_largest_first_and_the_many_small_ones_together():
-    judged = [group(f"i{at}", repo=f"octo/{at:02}") for at in range(14)]
-    judged.append(group("more", repo="octo/13"))
-    section = breakdown.build_repository_section(of(judged))
-    assert [row[:2] for row in rows(section)][:2] == [("octo/13", "8"), ("octo/00", "4")]
-    assert rows(section)[-1][:2] == ("2 others", "8")
-    few = breakdown.build_repository_section(of(judged[:2]))
-    assert [row[0] for row in rows(few)] == ["octo/00", "octo/01"]
 
 
 def test_reliability_has_the_documents_bins_with_intervals():

@@ -1,0 +1,50 @@
+"""Comparisons of verifiers in the report: paired differences, and group-wise against pointwise."""
+
+from dataclasses import replace
+
+from model.evaluation import metrics
+from model.evaluation.judgement_columns import build_columns
+from model.evaluation.report.content import format_number
+from model.evaluation.report.sections import comparison
+from tests.model.evaluation.report.builders import group, of, rows, run
+
+
+def test_differences_are_paired_on_the_groups_that_both_judged():
+    one, other = run(issues=8), run("pointwise", issues=5)
+    (section,) = [comparison.build_differences_section(of(one, other))]
+    first = section.tables[0].rows[0]
+    assert first[:4] == ("pointwise − r4p", "accuracy", "5", "20")
+    right = [metrics.compute_accuracy(build_columns(judged[:5])) for judged in (other, one)]
+    assert first[4] == format_number(right[0] - right[1])
+    assert section.missing == ()
+
+
+def test_two_pairs_with_unlike_groups_say_whose_count_is_which():
+    section = comparison.build_differences_section(
+        of(run(issues=3), run("pointwise"), run("consensus"))
+    )
+    assert "consensus − pointwise: 8 issues" in section.figures[0].caption
+    assert "consensus − r4p, pointwise − r4p: 3 issues" in section.figures[0].caption
+
+
+def test_what_can_not_be_compared_is_said():
+    section = comparison.build_differences_section(of(run(), [group("elsewhere", "pointwise")]))
+    assert section.figures == section.tables == ()
+    assert section.missing == (
+        "s: no two verifiers judged the same groups, so there is nothing to compare.",
+    )
+
+
+def test_group_wise_is_compared_with_pointwise_of_the_same_model_only():
+    same = comparison.build_group_wise_section(of(run(), run("pointwise"), run("consensus")))
+    assert [row[0] for row in rows(same)] == ["r4p", "pointwise", "r4p − pointwise"]
+    assert same.missing == ()
+    other = [
+        replace(one, key=replace(one.key, engine=replace(one.key.engine, model="larger")))
+        for one in run("pointwise")
+    ]
+    unlike = comparison.build_group_wise_section(of(run(), other))
+    assert unlike.figures == ()
+    assert unlike.missing[0].startswith("s: no run of r4p and pointwise with one model")
+    twice = comparison.build_group_wise_section(of(run(votes=1), run(votes=2), run("pointwise")))
+    assert [one.name for one in twice.figures] == ["group-wise-s", "group-wise-s-2"]
