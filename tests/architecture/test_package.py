@@ -22,6 +22,13 @@ def test_every_data_file_of_a_package_is_shipped():
     assert [p for p in kept if not any(fnmatch(p.name, pattern) for pattern in patterns)] == []
 
 
+def test_the_wheel_ships_neither_tests_nor_the_stand_in():
+    """The stand-in for GitHub and the demo lie below `tests/`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert found == [f"{name}*" for name in PACKAGES]
+
+
 def test_every_dependency_is_pinned():
     pinned = dict(
         line.split("==") for line in (ROOT / "constraints.txt").read_text().split() if "==" in line
@@ -62,7 +69,7 @@ def test_every_extra_that_is_named_exists():
     named = {
         extra
         for path in pages
-        if path.exists() and "standin" not in path.parts and "tests" not in path.parts
+        if path.exists() and "tests" not in path.parts
         for found in re.findall(r"(?:r4p-bot|['\" ]\.)\[([a-z,]+)\]", path.read_text())
         for extra in found.split(",")
     }

@@ -7,7 +7,7 @@ import pytest
 from tests.architecture.source import DOCUMENTS, ROOT, relative
 
 PAGES = [
-    *(page for page in DOCUMENTS if page.name != "ARCHITECTURE.md"),
+    *DOCUMENTS,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
 ]
