@@ -106,8 +106,9 @@ def find_by_name(connection: Connection, name: str) -> Model:
     """Return the model of this name. Raises UnknownModel, which lists the names."""
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
-        names = ", ".join(model.adapter.name for model in list_models(connection)) or "none yet"
-        raise UnknownModel(f"no trained model is called {name!r}; the names are {names}")
+        names = ", ".join(model.adapter.name for model in list_models(connection))
+        known = f"the names are {names}" if names else "there is none yet"
+        raise UnknownModel(f"no trained model is called {name!r}; {known}")
     return _build_model(row)
 
 

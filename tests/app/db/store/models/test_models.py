@@ -65,13 +65,13 @@ def test_the_same_bytes_are_one_model_whatever_the_day(registered):
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are(registered):
-    with pytest.raises(UnknownModel, match=f"'r4p-0'; there are {THIRD}, {SECOND}, {FIRST}$"):
+    with pytest.raises(UnknownModel, match=f"'r4p-0'; the names are {THIRD}, {SECOND}, {FIRST}$"):
         models.promote(registered, "r4p-0", Alias.CHAMPION, "why")
 
 
 def test_without_any_model_that_is_said(connection):
     assert models.load_line_up(connection) == LineUp()
-    with pytest.raises(UnknownModel, match="there are none yet"):
+    with pytest.raises(UnknownModel, match="there is none yet"):
         models.find_by_name(connection, FIRST)
 
 
