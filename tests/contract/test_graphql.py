@@ -20,10 +20,11 @@ def compare(query, data, variables=None):
 
 def test_the_schema_is_githubs_and_is_built_once_within_seconds():
     graphql_schema.cache_clear()
-    started = time.perf_counter()
+    started = time.process_time()  # processor time: other work on the machine does not count
     schema = graphql_schema()
-    print(f"built in {time.perf_counter() - started:.3f} s")  # noqa: T201
-    assert time.perf_counter() - started < 5
+    spent = time.process_time() - started
+    print(f"built in {spent:.3f} s")  # noqa: T201
+    assert spent < 5
     assert schema.get_type("ConnectedEvent") is not None
     assert graphql_schema() is schema
 

@@ -109,7 +109,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(t
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
-        ([], "none of 0 groups has a patch whose label is known"),
+        ([], "none of 0 groups has a labelled patch"),
         (
             [replace(one, targets=(None,) * 4) for one in tiny_model.groups(3)],
             "none of 3 groups has a labelled patch; add labels",
@@ -265,7 +265,7 @@ def test_a_loss_that_is_no_number_in_one_of_two_processes_ends_both_with_that_re
 def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
     check_whole_groups(["a", "a", "b", "b"], 2)
     for split in (["a", "b", "b"], ["a", "b", "b", "a"], ["a", "a", "b"]):
-        with pytest.raises(BadPlan, match="not 2 to each prompt"):
+        with pytest.raises(BadPlan, match="not 2 for each prompt"):
             check_whole_groups(split, 2)
 
 

@@ -99,5 +99,5 @@ def test_what_can_not_be_scored_is_left_out_and_counted(base, tmp_path):
 
 
 def test_groups_without_a_pair_are_refused(base, tmp_path):
-    with pytest.raises(BadPlan, match="none of 2 groups has two patches"):
+    with pytest.raises(BadPlan, match="none of 2 groups has a correct and an incorrect patch"):
         reward_model.build_trainer(plan(base), tiny_model.groups(2), tmp_path)

@@ -112,7 +112,7 @@ def test_an_adapter_is_plain_lora_and_the_base_stays_as_it_was(base, tmp_path):
         ({"supervised": {"max_tokens": 5}}, "none of 2 groups makes an example"),
         (
             {"optimiser": {"batch": 3, "micro_batch": 2}},
-            "optimiser.batch = 3 makes 3 sequences, no multiple of the 2",
+            "optimiser.batch = 3 makes 3 sequences, not a multiple of the 2",
         ),
         ({"model": {"base": "/nowhere"}}, "model.base = '/nowhere' has no tokenizer"),
     ],

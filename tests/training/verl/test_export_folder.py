@@ -92,7 +92,7 @@ def test_nothing_is_left_of_an_export_that_fails(tmp_path, source, tokenizer):
 
 def test_without_anything_to_validate_on_there_is_no_export(tmp_path, tokenizer):
     source = dataset_at(tmp_path / "dataset", validation=())
-    with pytest.raises(BadPlan, match="none of 0 groups of the split validation"):
+    with pytest.raises(BadPlan, match="none of 0 groups of the validation split"):
         export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
 
 

@@ -62,7 +62,7 @@ def test_runs_with_and_without_are_other_work_in_one_file(run, learn, tmp_path):
     again = run(*ask, "--calibrator", "c.json", groups="many.jsonl", script="none.jsonl")
     assert again.exit_code == 2  # nobody answers: the script is missing
     refused = CliRunner().invoke(train, ["one.jsonl", "--out", "d.json"])
-    assert (refused.exit_code, "weighed by a calibrator already" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "was made with a calibrator" in refused.stderr) == (2, True)
 
 
 def test_consensus_is_weighed_by_what_its_held_out_run_taught(run, learn, tmp_path):

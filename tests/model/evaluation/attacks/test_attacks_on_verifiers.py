@@ -65,7 +65,7 @@ def test_nor_does_it_where_votes_leave_one_out(corpus):
 def unescaped(monkeypatch):
     monkeypatch.setattr(untrusted, "_TRICKS", untrusted.re.compile(r"(?!)"))
     monkeypatch.setattr(untrusted, "_COMMENT", untrusted.re.compile(r"(?!)"))
-    monkeypatch.setattr(admission, "bare", lambda text: diff.BareDiff(text, 0))
+    monkeypatch.setattr(admission, "extract_bare_diff", lambda text: diff.BareDiff(text, 0))
 
 
 CLAIMS = {Verdict.CORRECT, Verdict.INCORRECT}
