@@ -17,7 +17,7 @@ from app.events.parser import HANDLED_EVENTS
 
 _SERIES_LIMIT: Final = 2_000
 """Most label combinations. Label values come from outside, so later ones count together as `other`."""
-_REFUSALS: Final = ("refused_400", "refused_401", "refused_413")
+_REFUSALS: Final = tuple(f"refused_{status}" for status in (400, 401, 408, 413, 503))
 _OUTCOMES: Final = ("new", "rearmed", "duplicate", "ignored", "unavailable")
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a series to each counter that no dashboard uses

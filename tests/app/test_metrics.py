@@ -36,8 +36,8 @@ def test_counters_have_the_names_labels_and_types_that_dashboards_know():
         'r4p_deliveries_total{event="issues",outcome="new"} 1.0',
         'r4p_deliveries_total{event="push",outcome="new"} 2.0',
         (
-            "# HELP r4p_doorbell_failures_total Rings that the broker did not take;"
-            " the sweeper rings again."
+            "# HELP r4p_doorbell_failures_total Rings that the broker did not take."
+            " The sweeper rings again."
         ),
         "# TYPE r4p_doorbell_failures_total counter",
         "r4p_doorbell_failures_total 1.0",
@@ -46,7 +46,8 @@ def test_counters_have_the_names_labels_and_types_that_dashboards_know():
 
 def test_every_known_series_begins_at_zero():
     begun = scraped(Metrics())
-    for event, outcome in (("issues", "new"), ("push", "unavailable"), ("", "refused_401")):
+    refused = [("", f"refused_{status}") for status in (400, 401, 408, 413, 503)]
+    for event, outcome in (("issues", "new"), ("push", "unavailable"), *refused):
         labels = frozenset({"event": event, "outcome": outcome}.items())
         assert begun["r4p_deliveries_total", labels] == 0
     assert begun["r4p_doorbell_failures_total", frozenset()] == 0
