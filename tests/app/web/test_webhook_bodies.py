@@ -1,9 +1,10 @@
-"""Limits of the webhook: bodies that are too large, too slow or too many, and headers that are read first."""
+"""Limits of the webhook: bodies too large, too slow or too many, headers read first, and open connections."""
 
 import socket
 
 import pytest
 
+from app.web import main
 from app.web.webhook import PATH, RequestLimits
 from tests.app.web.web_process import SECRET, headers, issue_opened, opened, settings
 from tests.services import wait_for
@@ -89,3 +90,16 @@ def test_a_body_that_only_turns_out_too_large_is_refused(door, database):
     reply = door.client.post(door.url + PATH, content=chunks(), headers=headers(b""))
     assert reply.status_code == 413
     assert door.knock(issue_opened()).status_code == 202
+
+
+def test_connections_above_the_limit_get_503(database_url, services, broker, monkeypatch):
+    of, served = settings(database_url, services.redis_url), {}
+    monkeypatch.setattr(main, "MAX_CONNECTIONS", 3)
+    monkeypatch.setattr(main, "load_web_settings", lambda: of)
+    monkeypatch.setattr(main.logs, "configure", lambda _settings: None)
+    monkeypatch.setattr(main.uvicorn, "run", lambda _app, **options: served.update(options))
+    main.serve("127.0.0.1", 0)
+    with opened(of, connections=served["limit_concurrency"]) as door:
+        with connection(door), connection(door):
+            assert door.knock(issue_opened()).status_code == 503
+        wait_for(lambda: door.knock(issue_opened()).status_code == 202)

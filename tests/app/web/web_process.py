@@ -74,10 +74,18 @@ def settings(database_url: str, redis_url: str) -> WebSettings:
 
 
 @contextmanager
-def opened(of: WebSettings, limits: RequestLimits | None = None) -> Iterator[Door]:
-    """The real application behind a real server in a thread."""
+def opened(
+    of: WebSettings, limits: RequestLimits | None = None, *, connections: int | None = None
+) -> Iterator[Door]:
+    """The real application behind a real server in a thread. `connections` is uvicorn's limit of them."""
     server = uvicorn.Server(
-        uvicorn.Config(create_app(of, limits=limits), host="127.0.0.1", port=0, log_level="error")
+        uvicorn.Config(
+            create_app(of, limits=limits),
+            host="127.0.0.1",
+            port=0,
+            log_level="error",
+            limit_concurrency=connections,
+        )
     )
     thread = threading.Thread(target=server.run)
     thread.start()
