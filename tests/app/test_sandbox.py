@@ -20,8 +20,8 @@ CLONE, KEYCTL = (220, 219) if platform.machine() == "aarch64" else (56, 250)
 INSIDE = """
 import ctypes, json, os, resource, signal, socket, sys
 if BOUND:
-    from model.agents.process.child_process import bound
-    bound(int(sys.argv[1]))
+    from model.agents.process.child_process import limit_resources
+    limit_resources(int(sys.argv[1]))
 libc = ctypes.CDLL(None, use_errno=True)
 
 def tried(probe):
@@ -274,9 +274,9 @@ def test_other_machines_have_no_filter(monkeypatch):
 def test_a_container_without_a_filter_is_no_wall(monkeypatch, tmp_path):
     assert build_command(Sandbox.CONTAINER, tmp_path)
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
-    with pytest.raises(NoSandbox, match="none for pdp11: set R4P_AGENT_SANDBOX=bubblewrap"):
+    with pytest.raises(NoSandbox, match="no filter for pdp11: set R4P_AGENT_SANDBOX=bubblewrap"):
         build_command(Sandbox.CONTAINER, tmp_path)
-    assert "none for pdp11" in check_sandbox(Sandbox.CONTAINER)
+    assert "no filter for pdp11" in check_sandbox(Sandbox.CONTAINER)
 
 
 def test_no_process_of_the_host_can_be_seen_or_signalled(probed):

@@ -214,10 +214,10 @@ import sys
 from pathlib import Path
 from app.settings.engine_settings import Sandbox
 from model.domain import Issue
-from model.engines.scripted import Line, Scripted
-from worker.agents.agent_process import run
-engine = Scripted([Line(stall_seconds=600, repeat=True)])
-run(Path(sys.argv[1]), Issue("a", "b"), agent="mini-se", engine=engine, seeds=(1, 2),
+from model.engines.scripted import ScriptedEngine, ScriptLine
+from worker.agents.agent_process import run_agent
+engine = ScriptedEngine([ScriptLine(stall_seconds=600, repeat=True)])
+run_agent(Path(sys.argv[1]), Issue("a", "b"), agent="mini-se", engine=engine, seeds=(1, 2),
     sandbox=Sandbox(sys.argv[2]))
 """
 
