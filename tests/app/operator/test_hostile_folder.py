@@ -46,7 +46,6 @@ def test_the_whole_bot_runs_none_of_it(hostile, tmp_path):
     command = [SCRIPT, "up", "--data", tmp_path / "data", "--port", str(port)]
     settings = {
         "R4P_APP_ID": "7",
-        "R4P_APP_SLUG": "r4p",
         "R4P_PRIVATE_KEY": "-----BEGIN RSA PRIVATE KEY-----",
         "R4P_WEBHOOK_SECRET": "secret",
         "R4P_VERIFIER": "consensus",
@@ -78,7 +77,7 @@ def is_complete(folder, port):
 def has_worked(folder):
     logs = {path.stem: path.read_text() for path in (folder / "data/logs").glob("*.log")}
     workers = [logs.get(name, "") for name in ("github", "verify", "agents")]
-    return all("[queues]" in log for log in workers) and "calibrators: {" in logs["verify"]
+    return all(" ready." in log for log in workers) and "calibrators: {" in logs["verify"]
 
 
 def test_what_makes_several_processes_of_a_run_imports_none_of_it(hostile):

@@ -49,7 +49,7 @@ def test_a_worker_that_judges_refuses_an_unknown_verifier_at_once(monkeypatch):
 def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypatch):
     monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
     monkeypatch.setenv("R4P_STOP_EARLY", "true")
-    with pytest.raises(SettingsError, match=r"R4P_LEAVE_ONE_OUT: .* choose one of both"):
+    with pytest.raises(SettingsError, match=r"R4P_LEAVE_ONE_OUT: .* choose one of the two options"):
         exec_worker("verify", 1)
 
 

@@ -72,7 +72,7 @@ def test_trainings_are_printed_as_json_for_machines(begun, capsys):
 @pytest.mark.services
 def test_who_trains_nothing_is_told_what_to_set(asked, capsys, monkeypatch):
     training_status.show(as_json=False)
-    assert "at once: r4p train start" in capsys.readouterr().out
+    assert "to start now: r4p train start" in capsys.readouterr().out
     monkeypatch.delenv("R4P_TRAIN_PLAN")
     training_status.show(as_json=False)
     assert "R4P_TRAIN_PLAN is not set" in capsys.readouterr().out
@@ -138,7 +138,7 @@ def samples(metrics):
 )
 def test_a_training_that_was_left_is_told(minutes, state, said):
     now = NOW + timedelta(minutes=minutes)
-    assert training_status._left(one(state), now) == said
+    assert training_status._note_silence(one(state), now) == said
 
 
 def test_no_progress_is_no_words():
