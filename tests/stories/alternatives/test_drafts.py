@@ -89,7 +89,7 @@ def test_a_reader_may_not_have_one_opened_and_nobody_one_that_is_not_there(tell)
     ("rights", "reason"),
     [
         (None, "second App, which opens pull requests, is not installed"),
-        ({"metadata": "read"}, "does not let the bot's second App write here"),
+        ({"metadata": "read"}, "the bot's second App may not write here"),
     ],
 )
 def test_a_second_app_that_may_not_write_here_is_said(tell, rights, reason):
@@ -108,7 +108,7 @@ def test_where_the_code_has_moved_on_that_is_said(tell):
     story.settle()
     story.command(issue, "/r4p open A1")
     (notice,) = story.read_draft_notices(issue)
-    assert "the code has moved on" in notice
+    assert "the code has changed, and the diff does not apply any more" in notice
 
 
 def test_where_a_write_fails_one_draft_is_opened_all_the_same(tell):

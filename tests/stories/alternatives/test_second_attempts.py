@@ -58,7 +58,7 @@ def test_a_maintainers_words_lead_to_one_second_attempt(tell):
     assert "will write an alternative" in story.answer(issue, asked)
     assert story.verdict(issue).alternatives == {"A1": "Incorrect"}
     command = story.command(issue, "/r4p disagree A1 multiply the sides")
-    assert "An agent will try A1 once more" in story.answer(issue, command)
+    assert "An agent will try A1 again" in story.answer(issue, command)
     assert story.reactions(issue, command) == DONE
     verdict = story.verdict(issue)
     assert (verdict.rows, verdict.alternatives) == (
@@ -107,7 +107,7 @@ def test_a_promised_second_attempt_is_made_where_the_code_has_moved_on(tell):
     story.repo.commit({"README.md": "# Moved on\n"})
     story.settle()
     command = story.command(issue, "/r4p disagree A1 multiply the sides")
-    assert "An agent will try A1 once more" in story.answer(issue, command)
+    assert "An agent will try A1 again" in story.answer(issue, command)
     assert story.verdict(issue).alternatives == {"A2": "Correct"}
     ((about, number, hint),) = list_hints(story)
     assert (about, number, hint["feedback"]) == (1, 2, "multiply the sides")

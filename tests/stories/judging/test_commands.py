@@ -38,7 +38,7 @@ def test_two_who_ask_at_the_same_moment_are_both_answered(story):
     story.stage.standin.release()
     story.settle()
     for comment in asked:
-        assert "Not judged: No pull request can be judged" in story.answer(issue, comment)
+        assert "Not judged: The bot can judge no pull request" in story.answer(issue, comment)
         assert story.reactions(issue, comment) == DONE
 
 

@@ -50,7 +50,9 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
     verdict = story.verdict(issue)
     assert list(verdict.rows) == pulls
     assert set(verdict.rows.values()) <= {"Incorrect", "Unsure"}
-    assert ("Unsure: opinions this weak" in verdict.body) == ("Unsure" in verdict.rows.values())
+    assert ("Unsure: the score is too close to the middle" in verdict.body) == (
+        "Unsure" in verdict.rows.values()
+    )
     assert verdict.rows[pulls[0]] == verdict.rows[pulls[3]]
     assert "\n| PR | Verdict | Commit | Link |\n" in verdict.body
     assert (
@@ -142,5 +144,7 @@ def _fitted(database):
 def test_without_a_model_there_is_no_agent_and_who_asks_for_one_is_told(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose")
-    assert "No alternative: there is no agent" in story.answer(issue, asked)
+    assert "No alternative: the bot has no language model, so it has no agent" in story.answer(
+        issue, asked
+    )
     assert story.reactions(issue, asked) == ["eyes", "confused"]

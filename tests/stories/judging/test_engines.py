@@ -14,7 +14,7 @@ def test_replies_nobody_can_read_leave_every_patch_unsure(story):
     issue, pulls = story.open_judged_issue(title="Area is wrong, and the engine babbles")
     verdict = story.verdict(issue)
     assert verdict.rows == dict.fromkeys(pulls, "Unsure")
-    assert "2 could not be read" in verdict.body
+    assert "2 unreadable" in verdict.body
     assert {story.check(pull).conclusion for pull in pulls} == {"neutral"}
 
 
@@ -32,7 +32,7 @@ def test_one_vote_lost_of_two_is_told_and_the_other_counts(story):
     verdict = story.verdict(issue)
     assert verdict.rows == {right: "Correct", wrong: "Incorrect"}
     assert verdict.agreement == {right: "1 of 1", wrong: "1 of 1"}
-    assert "1 could not be read" in verdict.body
+    assert "1 unreadable" in verdict.body
 
 
 def test_an_engine_that_was_away_judges_when_it_is_back(story):

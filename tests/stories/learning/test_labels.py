@@ -13,7 +13,11 @@ pytestmark = pytest.mark.services
 
 def explain_labels(story, days):
     """Return the labels of each pull request's first and last patch some days from now."""
-    records = Corpus(story.stage.database).list_records()
+    records = [
+        record
+        for record in Corpus(story.stage.database).list_records()
+        if record.issue.repository.id == story.repo.id
+    ]
     now = datetime.now(UTC) + timedelta(days=days)
     by_pull: dict[int, list[labels.LabelledPatch]] = {}
     for label in labels.label_patches(records, now):
