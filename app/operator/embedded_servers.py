@@ -183,7 +183,8 @@ def _end_leftover(pidfile: Path) -> None:
 def _drop_root(command: list[str]) -> list[str]:
     """Run the command as `nobody` if we are root, because PostgreSQL refuses root.
 
-    The capability lets `nobody` enter root's directories.
+    The capability lets `nobody` enter root's directories. The secure bit keeps it for `access(2)`, by which `initdb`
+    looks for its programs: without the bit the kernel drops capabilities there for every user but root.
     """
     if os.geteuid() != 0:
         return command
@@ -199,6 +200,7 @@ def _drop_root(command: list[str]) -> list[str]:
         *identity,
         "--inh-caps=+dac_override",
         "--ambient-caps=+dac_override",
+        "--securebits=+no_setuid_fixup",
         *command,
     ]
 

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from app.db.session import create_database_engine
 from app.operator.embedded import Embedded, EmbeddedError
+from app.operator.embedded_servers import _drop_root
 from tests.services import ROOT, wait_for
 
 pytestmark = pytest.mark.services
@@ -102,3 +103,17 @@ def test_an_ordinary_user_can_run_them_too(tmp_path):
     first, second = done.stdout.split()
     assert first == second
     assert (tmp_path / "valkey").stat().st_uid == 65534
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives its rights up for PostgreSQL")
+def test_the_server_user_finds_programs_in_a_directory_of_root_alone(tmp_path):
+    """`initdb` asks by access(2), for which the kernel drops capabilities unless a secure bit keeps them."""
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    program = private / "program"
+    program.touch(mode=0o755)
+    code = f"import os; print(os.getuid() > 0, os.access({str(program)!r}, os.X_OK))"
+    done = subprocess.run(
+        _drop_root([sys.executable, "-c", code]), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "True"]
