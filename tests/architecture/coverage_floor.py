@@ -1,4 +1,4 @@
-"""Pure modules are covered to the last branch. `make test` runs it after the tests."""
+"""Pure modules are covered to the last branch. `make coverage` runs it after the tests."""
 
 import sys
 import tomllib
