@@ -12,7 +12,7 @@ from worker.git.patches import FetchedPull
 
 
 def _hold(path, url, ready, release):
-    with Checkouts(path, build_endpoints(url)).opened(REPOSITORY):
+    with Checkouts(path, build_endpoints(url)).open_repository(REPOSITORY):
         ready.set()
         release.wait(20)
 
@@ -25,12 +25,12 @@ def test_two_processes_take_turns_in_one_repository(server, tmp_path):
     try:
         assert ready.wait(20)
         waiting = Checkouts(tmp_path / "data", build_endpoints(server.url), patience_seconds=0.1)
-        with pytest.raises(CheckoutBusy), waiting.opened(REPOSITORY):
+        with pytest.raises(CheckoutBusy), waiting.open_repository(REPOSITORY):
             raise AssertionError("two at once")
     finally:
         release.set()
         holder.join(20)
-    with waiting.opened(REPOSITORY) as git:
+    with waiting.open_repository(REPOSITORY) as git:
         assert git.text("rev-parse", "--is-bare-repository") == "true"
 
 
