@@ -10,19 +10,37 @@ _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
 _HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
+_RENAME = re.compile(
+    r"^diff --git ([^\n]*)\n"
+    r"(?:(?:old|new) mode [^\n]*\n)*"
+    r"(?:(?:dis)?similarity index [^\n]*\n)?"
+    r"(?:rename|copy) from ([^\n]+)\n(?:rename|copy) to ([^\n]+)$",
+    re.MULTILINE,
+)
+"""The header of a renamed or copied file: both names together, the old path, the new path."""
 _MARK = "\x02"
 """A mark before a `b/` inside a path. Git always escapes this character in paths, so the mark is unambiguous."""
 
 
 def mark_paths(text: str) -> str:
-    """Mark paths with ` b/` inside, whose `diff --git a/x b/x` can be split in more than one place."""
+    """Mark paths with ` b/` inside, whose `diff --git a/x b/y` can be split in more than one place."""
+    if " b/" not in text:
+        return text
     marked: dict[str, str] = {}
-    for header in _HEADER.finditer(text) if " b/" in text else ():
+
+    def mark_both(old: str, new: str) -> None:
+        both = [name.replace(" b/", f" {_MARK}b/") for name in (old, new)]
+        marked.update({f"{old} {new}": " ".join(both), old: both[0], new: both[1]})
+
+    for header in _HEADER.finditer(text):
         names = header[2]
         old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
         if header[1] == "diff --git " and " b/" in new and old.replace("a/", "b/", 1) == new:
-            both = [name.replace(" b/", f" {_MARK}b/") for name in (old, new)]
-            marked |= {names: " ".join(both), old: both[0], new: both[1]}
+            mark_both(old, new)
+    for header in _RENAME.finditer(text):
+        old, new = _add_prefix("a/", header[2]), _add_prefix("b/", header[3])
+        if " b/" in old + new and header[1] == f"{old} {new}":
+            mark_both(old, new)
     if not marked:
         return text
 
@@ -44,6 +62,10 @@ def read_paths(file: PatchedFile) -> tuple[str, str]:
             else:
                 new = _unquote(path)
     return old, new
+
+
+def _add_prefix(prefix: str, path: str) -> str:
+    return f'"{prefix}{path[1:]}' if path.startswith('"') else prefix + path
 
 
 def _strip_prefix(path: str) -> str:

@@ -24,7 +24,7 @@ def main(directory: str, database: str, lookups: str = "0") -> None:
     with open_index(Path(database)) as index:
         tree = survey(Path(directory))
         blobs = {path: blob for path, blob in tree.blobs.items() if path.endswith(".py")}
-        snapshot, report = index.snapshot(blobs, tree.read)
+        snapshot, report = index.build_snapshot(blobs, tree.read)
         seconds = time.perf_counter() - started
         peak = max(_own_peak(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1000
         times = list(_lookups(snapshot, Path(directory), int(lookups)))

@@ -98,8 +98,22 @@ def test_a_diff_without_git_headers_is_read():
             "b b/ä",
         ),
         ("diff --git a/b b/x b/y\nsimilarity index 100%\nrename from b b/x\nrename to y\n", "y"),
+        (
+            (
+                "diff --git a/y b/b b/x\nold mode 100644\nnew mode 100755\nsimilarity index 54%\n"
+                "rename from y\nrename to b b/x\n--- a/y\n+++ b/b b/x\t\n@@ -0,0 +1 @@\n+y\n"
+            ),
+            "b b/x",
+        ),
+        (
+            (
+                'diff --git a/b b/x "b/b b/\\303\\244"\nsimilarity index 54%\ncopy from b b/x\n'
+                'copy to "b b/\\303\\244"\n--- a/b b/x\t\n+++ "b/b b/\\303\\244"\t\n@@ -0,0 +1 @@\n+y\n'
+            ),
+            "b b/ä",
+        ),
     ],
-    ids=["empty", "with text", "quoted", "renamed"],
+    ids=["empty", "with text", "quoted", "renamed", "renamed with text", "copied with text"],
 )
 def test_a_folder_whose_name_ends_like_a_prefix_is_part_of_the_path(header, path):
     assert [file.path for file in diff.parse(header)] == [path]

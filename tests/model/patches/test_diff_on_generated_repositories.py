@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from model.domain import Patch, PatchId
@@ -130,6 +130,7 @@ def test_counts_and_paths_are_those_of_git_apply(repository, before, after, rena
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(before=TREES, after=TREES)
+@example(before={"a": (b"one\ntwo\n", False)}, after={"b b/x y.ts": (b"one\ntwo\n3\n", False)})
 def test_a_diff_that_git_mails_is_shown_as_the_diff_alone(repository, before, after):
     one, two = stored(repository, before), stored(repository, after)
     alone = git(repository, "diff", "--binary", "-M", one, two).decode(errors="replace")

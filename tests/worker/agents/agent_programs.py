@@ -24,7 +24,7 @@ say(messages.Ready())
 
 
 def program(code):
-    """Stands for `walls.command`: an agent's process that runs this code instead, after it said that it is ready."""
+    """Stands for `build_command`: an agent's process that runs this code instead, after it said that it is ready."""
 
     def started(sandbox, tree):
         return build_command(sandbox, tree, ("-c", SAYS + code))

@@ -17,7 +17,7 @@ def hostile(ask, monkeypatch):
     """`hostile(code)`: what `run` makes of an agent's process that does this instead."""
 
     def failed(code, *lines, **options):
-        monkeypatch.setattr(agent_process, "command", program(code))
+        monkeypatch.setattr(agent_process, "build_command", program(code))
         ledger = UsageLedger(
             "mini-se", EngineInfo("scripted", "script", ""), options.get("seeds", (3,))
         )
@@ -77,7 +77,7 @@ def pay():
         ("", "0 of 1 attempts"),
         ("task(); say(asked(1, most=10**9))", "outside the limits"),
         ("task(); say(asked(1, most=0))", "outside the limits"),
-        ("task(); say(asked(1, alternatives=20))", "outside the limits"),
+        ("task(); say(asked(1, top_logprobs=20))", "outside the limits"),
         ("task(); say(CompletionQuestion(1, ()))", "0 replies at once"),
         ("task(); say(CompletionQuestion(1, asked(1).requests * 65))", "65 replies at once"),
         ("task(); say(*[asked(n) for n in range(20)]); time.sleep(60)", "8 answers at once"),

@@ -30,7 +30,7 @@ class Keys:
     def tokens(self):
         return self
 
-    def token(self, _scope):
+    def get_token(self, _scope):
         return "ghs_7_token"
 
     def forget(self, _scope):
@@ -80,14 +80,14 @@ def test_a_commit_that_is_not_there_gives_no_tree(handover, exports, base, wrong
 
 def test_a_tree_that_is_too_large_gives_none(checkouts, exports, base):
     small = TreeExporter(exports.directory, ExportLimits(files=1))
-    with TreeHandover(Keys(), checkouts, small).exported(REPOSITORY, base) as exported:
+    with TreeHandover(Keys(), checkouts, small).export_tree(REPOSITORY, base) as exported:
         assert exported is None
 
 
 def test_who_works_there_already_is_waited_for(checkouts, exports, base):
     hasty = Checkouts(checkouts.directory, checkouts.github, patience_seconds=0.0)
     with checkouts.open_repository(REPOSITORY), pytest.raises(Postponed, match="in use"):
-        TreeHandover(Keys(), hasty, exports).exported(REPOSITORY, base).__enter__()
+        TreeHandover(Keys(), hasty, exports).export_tree(REPOSITORY, base).__enter__()
     assert left(exports) == []
 
 
