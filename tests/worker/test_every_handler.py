@@ -286,7 +286,7 @@ def test_every_kind_of_job_is_run_every_way():
     here |= {TidyCheckouts}
     people = {ResolvePermission, PollReactions, MeasureSurvival}
     covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
-    elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_retrain.py
+    elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_refit_calibrators.py
     elsewhere |= {"propose_patches"}  # test_propose.py
     elsewhere |= {"open_draft", "tell_draft"}  # test_open_draft.py
     elsewhere |= {"train_model"}  # test_train.py
