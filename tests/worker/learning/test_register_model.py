@@ -229,7 +229,7 @@ def test_without_the_name_of_the_base_nothing_is_lost(context, training):
 
 
 def test_a_candidate_is_measured_beside_the_champion(context, champion):
-    plain = registrar(engine_url=NOWHERE).against(context)
+    plain = registrar(engine_url=NOWHERE).build_comparison_arguments(context)
     assert plain == (
         "--engine-url",
         NOWHERE,
@@ -240,11 +240,11 @@ def test_a_candidate_is_measured_beside_the_champion(context, champion):
         "--champion",
         CHAMPION,
     )
-    assert registrar(engine_url=None).against(context) == ()
+    assert registrar(engine_url=None).build_comparison_arguments(context) == ()
 
 
 def test_without_a_champion_it_is_the_base(context):
-    assert registrar(engine_url=NOWHERE).against(context) == (
+    assert registrar(engine_url=NOWHERE).build_comparison_arguments(context) == (
         "--engine-url",
         NOWHERE,
         "--model",

@@ -70,7 +70,7 @@ def test_the_clock_waits_for_a_set_that_is_large_enough_to_decide_by(
     carry_out(database, clock, JOB)
     assert last(database).state is state
     assert state is TrainingState.FINISHED or last(database).why.startswith(
-        "one source labelled 15 issues"
+        "the largest test set of one source has 15 issues"
     )
 
 
