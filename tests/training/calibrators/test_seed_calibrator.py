@@ -52,7 +52,8 @@ def test_it_is_in_use_for_its_judge_at_once_and_kept_with_why(corpus, plant):
     assert result.exit_code == 0, result.output
     assert "is in use for r4p on vLLM, model R4P-32B, prompt 9f3c1a77aa52" in result.stdout
     assert corpus.find_active_calibrator(JUDGE).calibrator == MILD
-    assert kept(corpus) == [("active", "a seed: learnt.json, fitted 2026-10-01T00:00:00+00:00", [])]
+    why = "imported from learnt.json, fitted 2026-10-01T00:00:00+00:00"
+    assert kept(corpus) == [("active", why, [])]
     assert refit_calibrators(corpus, NOW) == []  # nothing was judged yet, and it stays
     assert corpus.find_active_calibrator(JUDGE).calibrator == MILD
 

@@ -133,4 +133,4 @@ def test_a_dataset_that_was_changed_is_not_shown_as_whole(files, tmp_path):
     (tmp_path / "d" / "train.parquet").write_bytes(b"")
     found = run("show", tmp_path / "d")
     assert found.exit_code == 2
-    assert "is not what manifest.json says" in found.output
+    assert "does not match its hash in manifest.json" in found.output

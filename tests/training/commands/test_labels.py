@@ -195,7 +195,7 @@ def test_labels_are_checked_by_hand(lived, tmp_path):
     assert len(told("sample").splitlines()) == 1
     file.write_text("yes\n")
     found = asked("audit", file)
-    assert (found.exit_code, f"r4p: {file}: line 1 is not one" in found.stderr) == (2, True)
+    assert (found.exit_code, f"r4p: {file}: line 1 was not printed by" in found.stderr) == (2, True)
 
 
 def test_outcomes_are_exported_as_groups_to_evaluate_on(lived, tmp_path):
