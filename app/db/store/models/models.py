@@ -15,9 +15,7 @@ from app.learning.model_serving import Adapter, Alias, LineUp, ModelState, get_s
 from app.values.identifiers import EvaluationId
 from model.adapters import adapter_probe
 
-_MEASURED_ANEW = frozenset(
-    {ModelState.CANDIDATE, ModelState.SHADOW, ModelState.CANARY, ModelState.RETIRED}
-)
+_MEASURED_ANEW = frozenset({*ModelState} - {ModelState.REJECTED, ModelState.CHAMPION})
 """States of models that may be promoted, and so are compared with the present champion."""
 _LOCK = 0x5234504D
 """Advisory lock: one alias moves at a time."""
