@@ -135,7 +135,7 @@ def test_a_name_is_never_used_again(replicas, run, probe, tmp_path):
 
 def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, probe, dead):
     adapter = tiny_adapters.servable(run)
-    with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it anew"):
+    with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it again"):
         adapter_server.load_adapter([dead], replace(adapter, sha256="0" * 64), probe)
     with pytest.raises(BadAdapter, match="was measured"):
         adapter_server.load_adapter([dead], adapter, Probe("1" * 64, probe.passages))
