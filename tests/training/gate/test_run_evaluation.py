@@ -180,7 +180,7 @@ def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
 
 def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
     (run / run_folder.DATASET).write_text("{}")
-    with pytest.raises(BadRun, match="does not say which dataset"):
+    with pytest.raises(BadRun, match="does not name the run's dataset"):
         run_evaluation.evaluate_run(wanted(run, data))
     write(run, data, ended_at=None)
     with pytest.raises(BadRun, match="has no end time"):
@@ -255,7 +255,9 @@ def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, dat
             run_evaluation.evaluate_run(asked)
         assert not isinstance(down.value, BadEngine)
         server.routes["/v1/completions"] = [Reply({"choices": []})]
-        with pytest.raises(BadEngine, match=r"HTTP 500: .*; it answers as tiny, so it is up"):
+        with pytest.raises(
+            BadEngine, match=r"HTTP 500: .*; the server answers as tiny, so it runs"
+        ):
             run_evaluation.evaluate_run(asked)
         server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
         with pytest.raises(BadEngine, match="VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"):

@@ -58,7 +58,7 @@ def test_who_promotes_a_model_whose_gate_asked_less_says_so(database_url, names,
     monkeypatch.setenv("R4P_GATE_MARGIN", "0.01")
     refused = CliRunner().invoke(main, ["promote", names[0]])
     assert refused.exit_code == 1
-    assert "rules in force (margin 0.02 instead of 0.01)" in refused.stderr
+    assert "weaker rules than the present ones (margin 0.02 instead of 0.01)" in refused.stderr
     let = CliRunner().invoke(main, ["promote", names[0], "--by-laxer-rules"])
     assert "no engine answers" in let.stderr
 

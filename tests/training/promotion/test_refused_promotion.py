@@ -43,7 +43,7 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
     path = run / "adapter" / WEIGHTS
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    with pytest.raises(NotPromoted, match=f"{name} is rejected: the adapter in .* train it anew"):
+    with pytest.raises(NotPromoted, match=f"{name} is rejected: the adapter in .* train it again"):
         promotion.promote(database, servers, name, Alias.CHAMPION)
     assert state(database, name) is ModelState.REJECTED
     with transaction(database) as connection, pytest.raises(BadAdapter, match="is not what"):

@@ -95,7 +95,7 @@ def test_numbers_of_another_measurement_keep_nobody(database, run):
     before = (run / "gate.json").read_text()
     measured(run, "r4p-20261101-0badcafe")
     (run / "gate.json").write_text(before)  # as after a kill between the two
-    assert "is not of the measurement that gate.json decides by" in refused(database, run)
+    assert "belongs to another measurement than" in refused(database, run)
 
 
 def test_a_model_is_measured_as_what_it_answers_as(database, names, run):

@@ -102,7 +102,7 @@ def test_a_server_has_to_be_named(tmp_path):
 
 def test_a_server_is_given_whole_adapters_and_nothing_else(tmp_path):
     plan = plan_for(tmp_path / "plan.toml", "http://127.0.0.1:9/v1")
-    with pytest.raises(BadPlan, match="leave FSDP out"):
+    with pytest.raises(BadPlan, match="turn FSDP off"):
         vllm_rollouts.connect_server(plan, tmp_path, sharded=True)
     with pytest.raises(BadPlan, match="serves adapters"):
         vllm_rollouts.connect_server(replace(plan, adapter=None), tmp_path, sharded=False)
