@@ -186,7 +186,7 @@ def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
     with pytest.raises(BadRun, match="has no end time"):
         run_evaluation.evaluate_run(wanted(run, data))
     (run / run_folder.RESULT).unlink()
-    with pytest.raises(BadRun, match="holds no run that has ended"):
+    with pytest.raises(BadRun, match="holds no finished run"):
         run_evaluation.evaluate_run(wanted(run, data))
     assert not (run / GATE).exists()
 
@@ -264,7 +264,7 @@ def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, dat
             run_evaluation.evaluate_run(asked)
         missing = {"error": {"message": "Loading lora failed: No adapter found for there"}}
         server.routes["/v1/load_lora_adapter"] = [Reply(missing, 404)]
-        with pytest.raises(BadEngine, match="read the adapter's folder under the same path"):
+        with pytest.raises(BadEngine, match="see the adapter's folder at the same path"):
             run_evaluation.evaluate_run(asked)
     assert not (run / GATE).exists()
 

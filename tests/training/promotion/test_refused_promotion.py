@@ -51,7 +51,7 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
     with transaction(database) as connection:
         adapter = models.find_by_name(connection, name).adapter
     assert promotion.reload_adapter(servers, adapter) == 0
-    assert "restore it, or roll back" in caplog.text
+    assert "restore the files, or roll back" in caplog.text
 
 
 def test_who_never_met_the_champion_is_not_promoted(database, names, runs, dead):
