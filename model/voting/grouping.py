@@ -72,10 +72,10 @@ def build_group_scheme(seats: int = SEATS, *, leave_one_out: bool = False) -> Sc
     With `leave_one_out`, each vote seats all candidates but one, in as many parts. The same candidates and seed give
     the same plan in any order, so a later run can continue an earlier one.
 
-    The plan repeats no part while other partitions remain. It prefers new neighbours, and patches that are very alike
-    or very unlike, because the verifier errs most between the two (R4P, section 5.3). Within a part each patch visits
-    every seat equally often. Among the remaining orders it prefers a known beginning, which the engine's prefix cache
-    serves.
+    Each vote takes the best of 16 random partitions, so a part seldom repeats while other partitions remain. The plan
+    prefers new neighbours, and patches that are very alike or very unlike, because the verifier errs most between the
+    two (R4P, section 5.3). Within a part each patch visits every seat equally often. Among the remaining orders it
+    prefers a known beginning, which the engine's prefix cache serves.
     """
 
     def plans(
