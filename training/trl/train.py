@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
+from huggingface_hub import constants as hub_constants
 from jinja2 import TemplateError
 from safetensors import SafetensorError
 from transformers import PrinterCallback
@@ -65,6 +66,8 @@ def train(job: TrainingJob, on_step: OnStep = lambda _: None) -> RunResult:
     Raises BadPlan, BadRun or BadDataset if training could not start.
     """
     began = time.monotonic()
+    # TRL tells the model hub about each trainer, from a thread. A self-hosted bot reports to nobody.
+    hub_constants.HF_HUB_DISABLE_TELEMETRY = True
     # The first PartialState fixes the backend. Without `cpu`, each CPU process would run alone.
     PartialState(cpu=not torch.cuda.is_available())
     grpo_config.check_plan(job.plan, PartialState().num_processes)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from huggingface_hub.utils import _telemetry
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -104,6 +105,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(t
     assert run_folder.read_result(tmp_path / "run") == result
     assert not list((tmp_path / "run").glob("checkpoint-*"))
     assert not (tmp_path / "run" / "adapter").exists()
+    assert _telemetry._TELEMETRY_THREAD is None, "TRL reports the training to the model hub"
 
 
 @pytest.mark.parametrize(
