@@ -81,16 +81,17 @@ class Corpus:
         with session.transaction(self.database) as connection:
             allowed = training_rows.find_consenting_repositories(connection, settings)
             records = [
-                one
-                for one in history.load_records(connection)
-                if one.issue.repository.id in allowed
+                record
+                for record in history.load_records(connection)
+                if record.issue.repository.id in allowed
             ]
-            found = labels.label_patches(records, now, label_checks.load_label_checks(connection))
-            known = [one for one in found if one.is_first]
+            checks = label_checks.load_label_checks(connection)
+            labelled = labels.label_patches(records, now, checks)
+            first = [label for label in labelled if label.is_first]
             return build_from_labels(
-                known,
-                training_rows.load_issues(connection, {one.group for one in known}),
-                training_rows.load_diffs(connection, {one.patch for one in known}),
+                first,
+                training_rows.load_issues(connection, {label.group for label in first}),
+                training_rows.load_diffs(connection, {label.patch for label in first}),
                 training_rows.load_authors(connection, allowed),
             )
 

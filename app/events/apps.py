@@ -46,7 +46,7 @@ def _read_check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent
         ),
         external_id=check.find_text("external_id", NAME_LIMIT) or "",
         button=button.get_text("identifier", NAME_LIMIT) if button else None,
-        at=check.find_time("completed_at") or check.find_time("updated_at"),
+        occurred_at=check.find_time("completed_at") or check.find_time("updated_at"),
         output=_read_output(check),
     )
 

@@ -51,7 +51,7 @@ def read_pull_request(source: Source) -> PullRequestEvent:
         ),
         before=source.payload.find_sha("before") if pushed else None,
         base_before=_read_base_change(source.payload),
-        at=pull.find_time("updated_at"),
+        occurred_at=pull.find_time("updated_at"),
     )
 
 
@@ -80,7 +80,7 @@ def read_issue(source: Source) -> IssueEvent:
         body=issue.find_text("body", BODY_LIMIT) or "",
         author=read_actor(issue, "user"),
         state_reason=issue.find_text("state_reason", NAME_LIMIT),
-        at=issue.find_time("updated_at"),
+        occurred_at=issue.find_time("updated_at"),
     )
 
 
@@ -100,7 +100,7 @@ def read_comment(source: Source) -> CommentEvent | Ignored:
         body=comment.find_text("body", BODY_LIMIT) or "",
         author=author,
         association=comment.find_text("author_association", NAME_LIMIT) or "NONE",
-        at=comment.find_time("created_at"),
+        occurred_at=comment.find_time("created_at"),
     )
 
 
@@ -122,7 +122,7 @@ def read_review(source: Source) -> ReviewEvent | Ignored:
         body=review.find_text("body", BODY_LIMIT) or "",
         author=author,
         commit=review.find_sha("commit_id"),
-        at=review.find_time("submitted_at"),
+        occurred_at=review.find_time("submitted_at"),
     )
 
 

@@ -83,7 +83,7 @@ class PullRequestEvent(RepositoryEvent):
     before: CommitSha | None
     """The head before a push; None for every other action."""
     base_before: BaseChange | None
-    at: datetime | None
+    occurred_at: datetime | None
 
 
 class IssueAction(StrEnum):
@@ -108,7 +108,7 @@ class IssueEvent(RepositoryEvent):
     author: Actor
     state_reason: str | None
     """`completed`, `not_planned`, `duplicate`, `reopened` or None."""
-    at: datetime | None
+    occurred_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class CommentEvent(RepositoryEvent):
     author: Actor
     association: str
     """GitHub's role of the author, for display only. It hides private members and proves no right."""
-    at: datetime | None
+    occurred_at: datetime | None
 
     @property
     def command_source(self) -> CommandSource:
@@ -149,7 +149,7 @@ class ReviewEvent(RepositoryEvent):
     author: Actor
     commit: CommitSha | None
     """GitHub changes this commit after a force-push, so it does not prove which commit the reviewer read."""
-    at: datetime | None
+    occurred_at: datetime | None
 
     @property
     def command_source(self) -> CommandSource:
@@ -193,7 +193,7 @@ class CheckEvent(RepositoryEvent):
     """The id that our bot gave its check run. Empty for suites and for check runs of other Apps."""
     button: str | None
     """Identifier of the pressed button for `requested_action`, else None."""
-    at: datetime | None
+    occurred_at: datetime | None
     output: str = ""
     """Title, summary and text of a check run. Untrusted, and often empty."""
 

@@ -87,7 +87,7 @@ def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEve
         return
     merged = kind == EventKind.PULL_MERGED
     seen = replace(
-        _build_event(event, kind, event.sender, event.at or received_at),
+        _build_event(event, kind, event.sender, event.occurred_at or received_at),
         pull=event.number,
         head=event.head,
         details=Details(
@@ -121,7 +121,7 @@ def _issue(event: IssueEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
     }
     if event.action in kinds:
         yield replace(
-            _build_event(event, kinds[event.action], event.sender, event.at or received_at),
+            _build_event(event, kinds[event.action], event.sender, event.occurred_at or received_at),
             issue=event.number,
             details=Details(
                 by_author=event.sender.id == event.author.id,
@@ -135,7 +135,7 @@ def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
     submitted = event.action == ReviewAction.SUBMITTED
     kind = EventKind.REVIEW_SUBMITTED if submitted else EventKind.REVIEW_DISMISSED
     actor = event.author if submitted else event.sender
-    occurred_at = event.at if submitted and event.at else received_at
+    occurred_at = event.occurred_at if submitted and event.occurred_at else received_at
     return replace(
         _build_event(event, kind, actor, occurred_at),
         pull=event.number,
@@ -155,7 +155,7 @@ def _opinions(
         kind = (_OF_ALTERNATIVES if is_alternative else _OPINIONS)[command.verb]
         about = command.about if is_alternative else None
         opinion = replace(
-            _build_event(event, kind, event.author, event.at or received_at),
+            _build_event(event, kind, event.author, event.occurred_at or received_at),
             details=Details(state=command.reason or None, about=about),
         )
         here = PullNumber(event.number) if event.on_pull_request else None
@@ -176,7 +176,7 @@ def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
     yield from _read_button(event, received_at)
     if event.action == CheckAction.COMPLETED and event.is_suite and event.conclusion:
         yield replace(
-            _build_event(event, EventKind.CI_CONCLUDED, event.sender, event.at or received_at),
+            _build_event(event, EventKind.CI_CONCLUDED, event.sender, event.occurred_at or received_at),
             actor=f"{event.app_slug}[bot]" if event.app_slug else None,
             actor_id=None,
             permission=APP,

@@ -31,6 +31,7 @@ def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
     with lock_directory(cache):
         if target.is_dir():
             return target
+        # The scratch directory lies in the cache, because a rename is atomic on one file system only.
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             copy = Path(scratch) / "copy"
@@ -40,6 +41,7 @@ def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
                 weights = transformers.AutoModelForCausalLM.from_pretrained(
                     gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16
                 )
+            # Loading already unpacked every tensor to bf16. Only the marks of the GGUF file are left.
             _forget_quantisation(weights)
             weights.save_pretrained(copy)
             tokenizer.save_pretrained(copy)

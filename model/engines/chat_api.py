@@ -15,6 +15,7 @@ from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
 
 def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
     """Group request indices that can share one HTTP request. Servers refuse `n` for greedy requests."""
+    # The key is the whole request but its seed. A greedy request also gets its own index, so it stays alone.
     groups: dict[tuple[Request, int], list[int]] = {}
     for index, request in enumerate(requests):
         own_group = index if request.temperature <= 0 else -1
@@ -46,6 +47,7 @@ def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True
         body["return_token_ids"] = True
     if request.prefill is not None:
         # vLLM's options to continue an opened turn instead of starting a new one
+        # The prefill is the start of the reply, so the turn must not be closed before it.
         messages.append({"role": "assistant", "content": request.prefill})
         body |= {"continue_final_message": True, "add_generation_prompt": False}
     return body
@@ -65,11 +67,13 @@ def parse_completions(document: Any) -> list[Completion]:
     prompt = int(usage.get("prompt_tokens") or 0), int(details.get("cached_tokens") or 0)
     if not choices:
         raise ValueError("no choices")
+    # Seven tokens of three choices become 3, 2, 2: nothing is lost by rounding.
     share, rest = divmod(sampled, len(choices))
     return [
         Completion(
             text=_read_text(choice),
             finished=choice.get("finish_reason") != "length",
+            # `n` samples share one reading of the prompt, so only the first one carries its cost.
             prompt_tokens=0 if index else prompt[0],
             cached_tokens=0 if index else prompt[1],
             completion_tokens=share + (index < rest),
@@ -138,6 +142,7 @@ def _dump_arguments(arguments: Any) -> str:
 
 
 def _read_tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
+    # Shapes: one entry per sampled token, each with at most `top_logprobs` alternatives.
     reported = (choice.get("logprobs") or {}).get("content") or ()
     tokens = tuple(
         Token(

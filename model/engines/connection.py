@@ -18,6 +18,7 @@ def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client
     return httpx.Client(
         base_url=url.rstrip("/") + "/",
         headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+        # A reply takes minutes, a connection never does: a dead host is noticed early.
         timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS),
         limits=httpx.Limits(keepalive_expiry=_IDLE_SECONDS),
         trust_env=False,  # the engine's address is a setting of ours; nothing else redirects code to elsewhere

@@ -32,6 +32,7 @@ class LocalVLLM:
             self._llm: Any = vllm.LLM(
                 str(directory),
                 max_model_len=context_tokens,
+                # vLLM allows 20 log-probabilities unless told otherwise; P(YES) needs them from more tokens.
                 max_logprobs=TOP_LOGPROBS,
                 block_size=BLOCK_TOKENS,
                 enable_prefix_caching=True,
@@ -43,6 +44,7 @@ class LocalVLLM:
         except (OSError, ValueError, RuntimeError) as error:
             raise EngineDown(f"vLLM can't run the model in {directory}: {error}") from error
         self._tokenizer: Any = self._llm.get_tokenizer()
+        # vLLM may have lowered the length that was asked for, so its own answer is used.
         self.context_tokens: int = self._llm.llm_engine.model_config.max_model_len
 
     def count_tokens(self, text: str) -> int:
@@ -81,11 +83,14 @@ class LocalVLLM:
 
     def _encode_prompt(self, request: Request) -> list[int]:
         turns = [{"role": message.role, "content": message.content} for message in request.messages]
+        # The template is applied as text, because a prefill continues the opened turn.
         text: str = self._tokenizer.apply_chat_template(
             turns, add_generation_prompt=True, tokenize=False
         )
         ids: list[int] = self._tokenizer.encode(
-            text + (request.prefill or ""), add_special_tokens=False
+            # The template has already written the model's special tokens; a second set would shift every position.
+            text + (request.prefill or ""),
+            add_special_tokens=False,
         )
         return ids
 
@@ -95,6 +100,7 @@ class LocalVLLM:
         chosen.temperature = request.temperature
         chosen.max_tokens = request.max_tokens
         chosen.seed = request.seed
+        # 0 asks vLLM for the sampled token's log-probability, which costs time; None asks for nothing.
         chosen.logprobs = request.top_logprobs or None
         return chosen
 
@@ -120,6 +126,7 @@ def _read_tokens(sample: Any, most: int) -> tuple[Token, ...]:
     """Return the likeliest tokens at each position. vLLM reports those, plus the sampled one when it ranks lower."""
     tokens = []
     for token, places in zip(sample.token_ids, sample.logprobs, strict=True):
+        # `places` maps token id to log-probability in no promised order.
         ranked = sorted(places.values(), key=lambda candidate: candidate.logprob, reverse=True)
         tokens.append(
             Token(

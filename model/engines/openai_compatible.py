@@ -85,6 +85,7 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> ServedMode
         raise EngineDown(
             f"{url}/models is no list of models (HTTP {answer.status_code}); the URL usually ends in /v1"
         ) from error
+    # A bot that guesses among several models would judge by an unknown one.
     names = ", ".join(offered) or "none"
     if model is None and len(offered) != 1:
         raise EngineDown(f"the engine at {url} serves {len(offered)} models ({names}); name one")
@@ -119,6 +120,7 @@ class OpenAICompatible:
         self._client = connection.create_client(
             endpoint.url, endpoint.api_key, endpoint.reply_seconds
         )
+        # Abilities are assumed until the server shows that it lacks one. A check at the start would cost tokens.
         self._tokenizes = True
         self._samples_several = True
         self._returns_ids = True
@@ -152,8 +154,10 @@ class OpenAICompatible:
                 return int(answer.json()["count"])
             except httpx.HTTPError:
                 pass  # the server may recover, so only this count is estimated
+            # An answer that is no count: this server has no `/tokenize`, so it is never asked again.
             except (ValueError, KeyError, TypeError):
                 self._tokenizes = False
+        # Too high is safe: a patch may be left out, but no prompt overflows the context.
         return -(-len(text.encode(errors="replace")) // 2)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
@@ -166,6 +170,7 @@ class OpenAICompatible:
         now = time.monotonic()  # deadlines include the time in the pool's queue
         single = [[index] for index in range(len(requests))]
         groups = chat_api.group_by_prompt(requests) if self._samples_several else single
+        # The server batches what arrives together, so the pool sends as much as it may hold.
         with ThreadPoolExecutor(min(len(groups), self._endpoint.concurrency)) as pool:
             parts = list(
                 pool.map(
@@ -175,6 +180,7 @@ class OpenAICompatible:
         pairs = (zip(group, part, strict=True) for group, part in zip(groups, parts, strict=True))
         by_index = dict(pair for part_pairs in pairs for pair in part_pairs)
         answers = [by_index[index] for index in range(len(requests))]
+        # One answer proves that the server lives. Then the rest are failed votes, which count as unknown.
         down = [answer for answer in answers if isinstance(answer, EngineDown)]
         if len(down) == len(answers):
             raise down[0]
@@ -189,6 +195,7 @@ class OpenAICompatible:
             )
             answers: list[Completion | EngineError] = [*_decode_answer(answer)[: len(samples)]]
         except _RequestRefused as error:
+            # A refused batch may be refused for its `n`. Each sample then gets its own request.
             if len(samples) == 1:
                 return self._handle_refusal(samples[0], error, asked)
             answers = []
@@ -224,6 +231,7 @@ class OpenAICompatible:
             if left <= 0:
                 raise EngineTimeout(f"{place} was not ready before the deadline")
             last = attempt >= self._endpoint.attempts
+            # 0.5 s, 1 s, 2 s: long enough for a restart of a proxy, short beside a reply.
             wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
                 answer = self._client.post(
@@ -247,6 +255,7 @@ class OpenAICompatible:
             asked = _read_retry_after(answer)
             if answer.status_code not in _BUSY or asked is None or last:
                 raise _build_refusal(place, answer)
+            # An event instead of a sleep, so that closing the engine ends the wait.
             if self._stop.wait(min(left, asked)):
                 raise _build_refusal(place, answer)
 
@@ -268,6 +277,7 @@ def _decode_answer(answer: httpx.Response) -> list[Completion]:
 def _build_refusal(place: str, answer: httpx.Response) -> EngineError:
     reason = " ".join(answer.text.split())[:200] or "no reason given"
     message = f"{place} answered HTTP {answer.status_code}: {reason}"
+    # 404 comes from a wrong path or from a model that was unloaded: no later request will do better.
     down = (*connection.REFUSED_KEY_STATUSES, 404, *_BUSY)
     if answer.status_code in down:
         return EngineDown(message)

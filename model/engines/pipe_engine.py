@@ -46,7 +46,7 @@ class Failure:
     """An EngineError in the form in which it travels through the pipe."""
 
     kind: str
-    said: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class PipeEngine:
         self.name, self.model = facts.name, facts.model
         self.context_tokens = facts.context_tokens
         self._ask = ask
+        # `count` is atomic in CPython, so threads never share an id.
         self._ids = count()
 
     def count_tokens(self, text: str) -> int:
@@ -88,6 +89,7 @@ class PipeEngine:
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """Answer by the real engine. Raises EngineDown when it does."""
+        # A batch is one question: the real engine can then batch it, and the pipe is crossed once.
         answer = self._ask(CompletionQuestion(next(self._ids), tuple(requests)))
         if answer.down:
             raise _decode_failure(answer.down)
@@ -104,17 +106,20 @@ def describe_engine(engine: Engine) -> EngineFacts:
 
 def answer_question(engine: Engine, question: Question) -> PipeAnswer:
     """Answer a question from the pipe with the real engine."""
+    # Counting needs no guard: every engine estimates where it cannot count.
     if isinstance(question, TokenCountQuestion):
         return PipeAnswer(question.id, engine.count_tokens(question.text))
     try:
         answers = engine.complete(question.requests)
     except EngineError as error:
+        # An exception cannot cross the pipe, and an agent's process must learn that the engine is down.
         return PipeAnswer(question.id, down=encode_failure(error))
     return PipeAnswer(question.id, replies=tuple(_build_reply(item) for item in answers))
 
 
 def encode_failure(error: EngineError) -> Failure:
     """Convert an engine's error to the form in which it travels through the pipe."""
+    # Several kinds may match, because NoTools and EngineTimeout are subclasses. The first one is the closest.
     kinds = (name for name, kind in _FAILURES.items() if isinstance(error, kind))
     return Failure(next(kinds, EngineError.__name__), str(error))
 
@@ -127,5 +132,7 @@ def _build_reply(answer: Completion | EngineError) -> Reply:
 
 def _decode_failure(failed: Failure | None) -> EngineError:
     if failed is None:
+        # The other process may be broken or hostile. An empty answer must not look like a completion.
         return EngineDown("the engine's answer holds neither a completion nor a failure")
-    return _FAILURES.get(failed.kind, EngineError)(failed.said)
+    # An unknown kind becomes the general error: the text still says what happened.
+    return _FAILURES.get(failed.kind, EngineError)(failed.message)

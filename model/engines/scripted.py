@@ -76,8 +76,10 @@ class ScriptedEngine:
         prompt = "\n".join(message.content for message in request.messages) + (
             request.prefill or ""
         )
+        # The line is taken before any delay, so that parallel requests keep the script's order.
         line = self._take_line(prompt)
         if request.seconds is not None and line.stall_seconds > request.seconds:
+            # Waits for the caller's limit as a slow server does, so that deadlines are tested for real.
             threading.Event().wait(request.seconds)
             return EngineTimeout(f"the script had no answer within {request.seconds:g} s")
         if line.stall_seconds:
@@ -90,14 +92,17 @@ class ScriptedEngine:
         if line.box_containing is not None:
             reply += _write_box(prompt, line.box_containing, opened=bool(request.prefill))
         calls = tuple(
+            # The number of messages grows with each turn, so ids differ over a whole conversation.
             ToolCall(f"call-{len(request.messages)}-{index}", name, arguments)
             for index, (name, arguments) in enumerate(line.calls)
         )
+        # Arguments are sampled tokens too. A budget that ignored them would never be used up.
         output = reply + "".join(call.arguments for call in calls)
         read, written = self.count_tokens(prompt), self.count_tokens(output)
         return Completion(reply, True, read, 0, written, tool_calls=calls)
 
     def _take_line(self, prompt: str) -> ScriptLine:
+        # Threads share the engine, and a line must be used once.
         with self._lock:
             for index, line in enumerate(self._lines):
                 if line.when in prompt:
@@ -144,6 +149,7 @@ def _describe_error(error: Exception) -> str:
 def _parse_line(values: Any) -> ScriptLine:
     if not isinstance(values, dict):
         raise TypeError("JSON, but no object")
+    # Checked by hand, because the constructor's TypeError would name Python's arguments and not the file's.
     names = [item.name for item in fields(ScriptLine)]
     if unknown := sorted(set(values) - set(names)):
         raise ValueError(f"unknown field {unknown[0]!r}")
@@ -159,9 +165,11 @@ def _dump_arguments(arguments: Any) -> str:
 
 
 def _write_box(prompt: str, texts: Sequence[str], *, opened: bool) -> str:
+    # Patches are found by content: the verifier shuffles seats, and a script cannot know the order.
     seats = [
         number
         for number, patch in _PATCH.findall(prompt)
         if patch.strip() and any(text in patch for text in texts)
     ]
+    # A prefill already wrote the opening of the box, so the reply only closes it.
     return ", ".join(seats) + "}" if opened else f"\n\\boxed{{{', '.join(seats)}}}"

@@ -22,6 +22,7 @@ from model.voting.yes_no_probability import TOP_LOGPROBS
 
 _PATIENCE_SECONDS = 120.0
 _QUESTION = (Message("user", "Say yes or no."),)
+# A start that no template adds by itself, so a continued reply can be told from a new one.
 _OPENED = "I say"
 PROBABILITIES = "log-probabilities"
 """The only ability that some verifiers require."""
@@ -70,7 +71,13 @@ def check_server(url: str, model: str | None = None, api_key: str | None = None)
     """
     served = probe(url, model, api_key)
     endpoint = Endpoint(
-        url, served.name, api_key, served.context_tokens, _PATIENCE_SECONDS, attempts=1
+        # One attempt: a check must report a failing server, not hide it by trying again.
+        url,
+        served.name,
+        api_key,
+        served.context_tokens,
+        _PATIENCE_SECONDS,
+        attempts=1,
     )
     with (
         closing(OpenAICompatible(endpoint)) as engine,
@@ -86,6 +93,7 @@ def check_server(url: str, model: str | None = None, api_key: str | None = None)
         }
     return ServerCheck(
         served,
+        # Every ability is listed, present or not, so that an operator sees what was tested.
         tuple(CapabilityCheck(name, there, _REMEDIES[name]) for name, there in abilities.items()),
     )
 
@@ -95,9 +103,11 @@ def _build_request(prefill: str | None = None, alternatives: int = 0) -> Request
 
 
 def _has_probabilities(engine: OpenAICompatible) -> bool:
+    # Two requests in one call: the plain one tells a dead server from one without log-probabilities.
     plain, detailed = engine.complete([_build_request(), _build_request(alternatives=TOP_LOGPROBS)])
     if not isinstance(plain, Completion):
         raise EngineDown(f"the server returns no completion: {plain}") from plain
+    # Some servers accept `top_logprobs` and return none. Only tokens in the answer count.
     return isinstance(detailed, Completion) and bool(
         detailed.tokens and detailed.tokens[0].top_logprobs
     )
@@ -106,6 +116,7 @@ def _has_probabilities(engine: OpenAICompatible) -> bool:
 def _has_prefill(engine: OpenAICompatible) -> bool:
     """Return whether prefill works. A server without it closes the turn and opens another, so the prompt is longer."""
     closed_turn = replace(_build_request(), messages=(*_QUESTION, Message("assistant", _OPENED)))
+    # The same words follow both prompts. Only a server that keeps the turn open reads fewer tokens.
     closed, opened = engine.complete([closed_turn, _build_request(prefill=_OPENED)])
     return (
         isinstance(closed, Completion)
@@ -115,6 +126,7 @@ def _has_prefill(engine: OpenAICompatible) -> bool:
 
 
 def _has_several_samples(client: httpx.Client, model: str) -> bool:
+    # Sent by hand, because the engine repairs a missing `n` by itself and so hides it.
     asked = {
         "model": model,
         "messages": [{"role": "user", "content": "Hi"}],
@@ -123,6 +135,7 @@ def _has_several_samples(client: httpx.Client, model: str) -> bool:
     }
     try:
         answer = client.post("chat/completions", json=asked, timeout=_PATIENCE_SECONDS)
+        # A server that ignores `n` answers 200 with one choice.
         return len(answer.json()["choices"]) > 1
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
         return False
@@ -131,6 +144,7 @@ def _has_several_samples(client: httpx.Client, model: str) -> bool:
 def _has_adapters(client: httpx.Client) -> bool:
     """Return whether adapters can be loaded: then the path exists and accepts only POST."""
     try:
+        # GET loads nothing. 405 means that the path exists, 404 that vLLM runs without runtime adapters.
         return client.get("load_lora_adapter").status_code == httpx.codes.METHOD_NOT_ALLOWED
     except httpx.HTTPError:
         return False

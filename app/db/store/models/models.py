@@ -105,8 +105,8 @@ def find_by_name(connection: Connection, name: str) -> Model:
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
         names = ", ".join(model.adapter.name for model in list_models(connection))
-        known = f"the names are {names}" if names else "there is none yet"
-        raise UnknownModel(f"no trained model is called {name!r}; {known}")
+        choices = f"the names are {names}" if names else "there is none yet"
+        raise UnknownModel(f"no trained model is called {name!r}; {choices}")
     return _build_model(row)
 
 
