@@ -1,9 +1,13 @@
-"""How names are written: a function is a verb, a parameter a noun."""
+"""How code is worded: a function is a verb, a parameter a noun, and hard code says why."""
 
 import ast
+import io
 import re
+import tokenize
 
-from tests.architecture.source import MODULES, list_functions, relative
+import pytest
+
+from tests.architecture.source import MODULES, ROOT, list_functions, list_modules, relative
 
 BANNED = frozenset(
     {
@@ -39,8 +43,8 @@ def test_no_parameter_has_a_name_that_says_nothing():
         f"{relative(path)}:{function.name}({argument.arg})"
         for path in MODULES
         for function in list_functions(path)
-        for argument in (*function.args.args, *function.args.kwonlyargs)
-        if argument.arg in BANNED
+        for argument in ast.walk(function.args)
+        if isinstance(argument, ast.arg) and argument.arg in BANNED
     ]
     assert bad == []
 
@@ -53,3 +57,21 @@ def test_no_function_is_named_by_a_participle():
         if _is_participle(function.name) and not _is_property(function)
     ]
     assert bad == []
+
+
+COMMENTED_ROOMS = ("training/objective", "training/trl", "model/engines")
+"""Rooms of numerical code, or of code that overrides a framework's."""
+
+
+def _count_comments(text: str) -> int:
+    """Count the comments that explain something: not those that address a tool."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = (token.string for token in tokens if token.type == tokenize.COMMENT)
+    return sum(not re.match(r"#\s*(noqa|type:|pragma|fmt:)", comment) for comment in comments)
+
+
+@pytest.mark.parametrize("room", COMMENTED_ROOMS)
+def test_hard_code_has_five_comments_for_each_hundred_lines(room):
+    texts = [path.read_text(encoding="utf-8") for path in list_modules(ROOT / room)]
+    lines = sum(len(text.splitlines()) for text in texts)
+    assert sum(map(_count_comments, texts)) >= 0.05 * lines
