@@ -171,7 +171,7 @@ def child(
     *,
     python: str | Path = sys.executable,
 ) -> Iterator[Child]:
-    """`python -m ARGUMENTS`, killed with everything it forked at the end."""
+    """`python -m ARGUMENTS`, killed with everything it forked at the end, also when the tests are killed."""
     with log.open("wb") as output:
         popen = subprocess.Popen(
             [str(python), "-m", *arguments],
@@ -183,9 +183,17 @@ def child(
             start_new_session=True,
         )
     started = Child(popen, log)
+    # Its end of the pipe closes with this process, however that ends.
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", 'read -r _; kill -KILL "-$1"', "r4p-guard", str(popen.pid)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         yield started
     finally:
+        guard.kill()
+        guard.communicate()
         with suppress(ProcessLookupError):  # it is gone already
             started.send(signal.SIGKILL)
         popen.wait()
