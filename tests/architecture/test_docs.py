@@ -69,6 +69,18 @@ def test_every_file_that_is_named_exists(page):
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_every_module_that_a_page_starts_is_there():
+    ours = "app|worker|model|training|migrations|deploy|tests"
+    started = set(re.findall(rf"python -m ((?:{ours})(?:\.\w+)*)", TEXT))
+    assert len(started) > 5
+    files = {name: ROOT / name.replace(".", "/") for name in started}
+    assert [
+        name
+        for name, path in sorted(files.items())
+        if not path.with_suffix(".py").exists() and not (path / "__main__.py").exists()
+    ] == []
+
+
 def test_every_command_of_the_pages_is_one():
     known = {command.name or command.callback.__name__ for command in main.registered_commands}
     known |= {group.name for group in main.registered_groups}
