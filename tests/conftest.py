@@ -20,6 +20,7 @@ from tests import vllm_server
 from tests.crashes import EveryWay
 from tests.services import Services
 
+PROOF_SECONDS = 600
 # The first import of torch reads it. Each core has a worker of pytest-xdist, so more threads only wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # how long one example takes is a matter of what else the machine does
@@ -62,6 +63,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _asks_for(item, "vllm"):
             for mark in ("vllm", "proof", pytest.mark.xdist_group("vllm")):  # one server at a time
                 item.add_marker(mark)
+        # A proof is minutes of work on a machine that has other things to do.
+        if _asks_for(item, "proof") and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(PROOF_SECONDS))
     for what, why_missing in _MISSING.items():
         wanting = [item for item in items if _asks_for(item, what)]
         if wanting and (why := why_missing()):

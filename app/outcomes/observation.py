@@ -121,7 +121,9 @@ def _issue(event: IssueEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
     }
     if event.action in kinds:
         yield replace(
-            _build_event(event, kinds[event.action], event.sender, event.occurred_at or received_at),
+            _build_event(
+                event, kinds[event.action], event.sender, event.occurred_at or received_at
+            ),
             issue=event.number,
             details=Details(
                 by_author=event.sender.id == event.author.id,
@@ -176,7 +178,9 @@ def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
     yield from _read_button(event, received_at)
     if event.action == CheckAction.COMPLETED and event.is_suite and event.conclusion:
         yield replace(
-            _build_event(event, EventKind.CI_CONCLUDED, event.sender, event.occurred_at or received_at),
+            _build_event(
+                event, EventKind.CI_CONCLUDED, event.sender, event.occurred_at or received_at
+            ),
             actor=f"{event.app_slug}[bot]" if event.app_slug else None,
             actor_id=None,
             permission=APP,

@@ -66,7 +66,7 @@ def pull(action=PullAction.OPENED, body="", title="Handle empty input"):
         default_branch="main",
         before=None,
         base_before=None,
-        at=NOON,
+        occurred_at=NOON,
     )
 
 
@@ -79,7 +79,7 @@ def issue(action):
         body="",
         author=MONA,
         state_reason=None,
-        at=NOON,
+        occurred_at=NOON,
     )
 
 
@@ -92,7 +92,7 @@ def comment(body):
         body=body,
         author=MONA,
         association="NONE",
-        at=NOON,
+        occurred_at=NOON,
     )
 
 
@@ -112,7 +112,7 @@ def check(action, button=None, sender=MONA):
         pulls=(12,),
         external_id="",
         button=button,
-        at=NOON,
+        occurred_at=NOON,
     )
 
 
@@ -132,7 +132,7 @@ def review(body="", action=ReviewAction.SUBMITTED, sender=MONA):
         body=body,
         author=MONA,
         commit=SHA,
-        at=NOON,
+        occurred_at=NOON,
     )
 
 

@@ -69,8 +69,8 @@ def run_with_vllm(tmp_path_factory):
 
 
 @pytest.fixture
-def scene(judged_by_vllm):
-    stage, server = judged_by_vllm
+def scene(run_with_vllm):
+    stage, server = run_with_vllm
     story = Story.begin(stage, "learning", CONFIG, Values(0).tree())
     story.patience = 120.0
     yield story, server

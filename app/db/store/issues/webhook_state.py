@@ -179,7 +179,7 @@ def _update_pull(connection: Connection, event: PullRequestEvent, received_at: d
     _update_default_branch(connection, event)
     if event.action not in {PullAction.CLOSED, PullAction.REOPENED}:
         return
-    moment = event.at or received_at
+    moment = event.occurred_at or received_at
     here = update(pull_requests).where(
         pull_requests.c.repository_id == event.repository.id,
         pull_requests.c.number == event.number,
@@ -222,7 +222,7 @@ def _update_issue(connection: Connection, event: IssueEvent, received_at: dateti
     state = _ISSUE_STATES.get(event.action)
     if state is None:
         return
-    moment = event.at or received_at
+    moment = event.occurred_at or received_at
     connection.execute(
         update(groups)
         .where(
