@@ -103,7 +103,10 @@ def save(
     record: AttemptRecord,
     number: AlternativeNumber | None = None,
 ) -> int:
-    """Save an agent's attempt and return its id; `number` names its patch if no rival has the same edit."""
+    """Save an agent's attempt and return its id.
+
+    `number` is the number of the alternative; None when the attempt has no patch, or a rival has the same edit.
+    """
     statement = (
         insert(attempts)
         .values(

@@ -67,7 +67,7 @@ def request_draft(
 ) -> Draft:
     """Save a request for the draft pull request of an alternative, and return the stored draft.
 
-    There is one draft per alternative. The last person who asks gets the reply, unless it is open already.
+    There is one draft per alternative. Until it is open, a later request replaces the earlier one and gets the reply.
     """
     asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.login}
     connection.execute(
@@ -111,7 +111,7 @@ def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[Pu
 def find_branch(connection: Connection, draft: Draft) -> str | None:
     """Return the base branch for a draft pull request; None means the default branch.
 
-    The branch is that of the pull requests at the commit that the alternative was written on.
+    It is the base branch of a rival pull request with the same base commit as the alternative.
     """
     query = (
         select(pull_requests.c.base_ref)

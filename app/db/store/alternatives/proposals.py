@@ -21,7 +21,8 @@ def finish(
 ) -> None:
     """Add the agents' new alternatives to an evaluation that waited for them, so that it can be judged.
 
-    `lack` says why there are fewer than wanted. Where seats are short, second attempts replace their first ones.
+    `lack` says why agents wrote fewer alternatives than wanted. If seats are short, a second attempt replaces the
+    attempt that it follows.
     """
     whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.judged))
     evaluation_alternatives.detach(connection, evaluation.id)

@@ -89,9 +89,9 @@ def find_matches(
 def find_drafts_at(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
-    """Return the alternatives whose draft pull request is at this head commit and got no other commit.
+    """Return the alternatives whose draft pull request is at this head commit and never had another head.
 
-    Each comes with its issue and the newest evaluation that judged it.
+    Each result holds the issue, the alternative's number and the newest evaluation that judged it.
     """
     moved = exists().where(
         outcome_events.c.repository_id == number,

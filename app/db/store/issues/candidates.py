@@ -46,7 +46,7 @@ class JudgedCandidate:
 def find_stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
-    """Return the candidate stored for this head and base; None also when the bot should read it again."""
+    """Return the candidate stored for this head and base; None if there is none, or if the bot should read it again."""
     row = connection.execute(
         select(candidates, patches.c.diff)
         .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)

@@ -109,7 +109,7 @@ class Evaluation:
     asked: EvaluationRequest | None = None
 
     def is_repeated_by(self, new: NewEvaluation) -> bool:
-        """Return whether judging the new group would only repeat this evaluation."""
+        """Return whether the new group has the same content, so that another evaluation would repeat this one."""
         return self.failure is None and self.fingerprint == new.fingerprint
 
 
@@ -181,7 +181,7 @@ def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
 
 
 def find_newest(connection: Connection, group: int, *states: str) -> Evaluation | None:
-    """Return the group's newest evaluation in one of these states."""
+    """Return the group's newest evaluation whose state is one of `states`; None without one."""
     row = connection.execute(
         _select()
         .where(evaluations.c.group_id == group, evaluations.c.state.in_(states))

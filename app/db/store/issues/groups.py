@@ -43,7 +43,10 @@ class PullRow:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A pull request that belongs to a group; strength None means that it belongs by command only."""
+    """A pull request of a group.
+
+    `strength` is None if only a command put it there, and nothing links it to the issue.
+    """
 
     pull: PullNumber
     strength: str | None

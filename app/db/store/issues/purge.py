@@ -35,8 +35,9 @@ def purge(
 ) -> list[RepositoryId]:
     """Delete all stored data of a repository, or of the whole installation when `number` is None.
 
-    Returns the purged repositories; foreign keys delete what refers to them. A recording in progress is awaited and
-    deleted too. A repeat changes nothing.
+    Returns the ids of the purged repositories. Foreign keys delete the rows that refer to them. The function waits for
+    running transactions that store new data of the installation, and deletes this data too. A second call changes
+    nothing.
     """
     upkeep.supersede_jobs_of(connection, installation, number)
     connection.execute(select(func.pg_advisory_xact_lock(installation)))

@@ -70,7 +70,7 @@ def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> froz
 def apply_event(connection: Connection, event: Event, received_at: datetime) -> bool:
     """Update the installation, repository, issue or pull request that a webhook event is about.
 
-    Returns False when the event is about something forgotten; its delivery is then deleted too.
+    Returns False when a purge deleted the data of the repository or installation. The delivery is then deleted too.
     """
     about = event.repository.id if isinstance(event, RepositoryEvent) else None
     if purge.is_forgotten(connection, event.installation, about):

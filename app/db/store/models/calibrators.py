@@ -51,7 +51,7 @@ def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
-    """Save a calibrator and return its id; an active one retires the one before."""
+    """Save a calibrator and return its id. An active calibrator replaces the judge's earlier active one."""
     if new.is_active:
         connection.execute(
             update(calibrators)

@@ -30,7 +30,7 @@ _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 def read_statistics(
     connection: Connection, model: str, since: datetime
 ) -> tuple[CanaryStatistics, CanaryStatistics]:
-    """Count the votes and verdicts of a model since a time, and those of all other models meanwhile."""
+    """Count the votes and verdicts of a model since a time, and those of all other models in the same time."""
     rows = connection.execute(
         select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
         .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))

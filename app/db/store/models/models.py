@@ -58,7 +58,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One change of an alias: the model that got it, or None when it was taken from all."""
+    """One change of an alias. `model` is the new holder, or None if no model holds the alias any more."""
 
     alias: Alias
     model: str | None
@@ -149,7 +149,7 @@ def load_line_up(connection: Connection) -> LineUp:
 
 
 def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
-    """List the changes of aliases between models, newest first."""
+    """List the changes of aliases, newest first."""
     query = (
         select(model_aliases, models.c.name)
         .join(models, models.c.id == model_aliases.c.model_id, isouter=True)
@@ -180,9 +180,9 @@ def promote(
 
 
 def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
-    """Reject the holder of an alias; the champion's alias returns to the champion before.
+    """Reject the model that holds an alias; for the champion, give the alias back to the previous champion.
 
-    Without one the model of the settings judges. Returns the new holder.
+    Returns the new holder, or None. Without a champion, the model of the settings judges.
     """
     lock(connection)
     rejected = find_alias_holder(connection, alias)

@@ -89,14 +89,14 @@ def launch(connection: Connection, training: Training) -> Training:
 
 
 def give_back(connection: Connection, training: Training) -> None:
-    """Take back the last counted start of a training's stage: the worker ended, not the task."""
+    """Take back the last counted start of a training's stage, because the worker ended and not the task."""
     _change(connection, training.id, launches=training.launches - 1)
 
 
 def record_progress(
     connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
 ) -> None:
-    """Save the newest progress of a training. `why` says what is in the way now."""
+    """Save the newest progress of a training. `why` says what delays it now; empty if nothing does."""
     _change(connection, training.id, progress=dict(progress), why=why)
 
 

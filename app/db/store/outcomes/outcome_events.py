@@ -41,9 +41,9 @@ def append(
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store outcome events with the verdict that was public at their time, and skip those stored before.
+    """Store outcome events, each with the verdict that was public at its time, and skip events stored before.
 
-    Returns the events as stored, with that verdict and the known permissions.
+    Returns the stored events, with these verdicts and the known permissions.
     """
     for event in events:
         values = {

@@ -34,7 +34,7 @@ def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: dat
 def find_recent_answer(
     connection: Connection, number: RepositoryId, actor: str, now: datetime
 ) -> PermissionAnswer | None:
-    """Return GitHub's answer about a person's permission, or None when it is time to ask again."""
+    """Return GitHub's last answer about a person's permission, or None if it is older than HOLDS_FOR or missing."""
     asked_at = outcome_events.c.permission_asked_at
     row = connection.execute(
         select(outcome_events.c.permission, asked_at)
@@ -49,7 +49,10 @@ def find_recent_answer(
 def fill_in(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[PullNumber]:
-    """Store a person's permission in the recent outcome events that lack it; return the affected pull requests."""
+    """Store GitHub's answer about a person's permission in the recent outcome events that lack it.
+
+    Returns the affected pull requests.
+    """
     rows = connection.execute(
         update(outcome_events)
         .where(*_match_waiting(number, actor, answer.asked_at))
@@ -64,7 +67,7 @@ def fill_in(
 def list_change_requests(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[DeliveryGuid]:
-    """List the webhook deliveries of a person's reviews that request changes, among the events with this answer."""
+    """List the deliveries of a person's reviews that request changes and got their permission by this answer."""
     rows = connection.scalars(
         select(outcome_events.c.delivery_guid).where(
             outcome_events.c.repository_id == number,

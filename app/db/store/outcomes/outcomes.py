@@ -97,7 +97,7 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
 
 
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
-    """Derive the outcomes of these pull requests again; outcomes that are still right stay untouched."""
+    """Derive the outcomes of these pull requests again. Outcomes that do not change keep their rows."""
     for pull in sorted(pulls):
         # Lock, because two deliveries about one pull request may be recorded at once.
         lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)

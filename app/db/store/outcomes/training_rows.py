@@ -70,7 +70,7 @@ def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, st
 def load_authors(
     connection: Connection, among: Collection[RepositoryId]
 ) -> dict[tuple[RepositoryId, PullNumber], str]:
-    """Load the known authors of pull requests."""
+    """Load the known authors of pull requests in the repositories `among`."""
     rows = connection.execute(
         select(pull_requests.c.repository_id, pull_requests.c.number, pull_requests.c.author).where(
             pull_requests.c.repository_id.in_(among), pull_requests.c.author.is_not(None)
@@ -92,7 +92,7 @@ class JudgedAttempt:
 
 
 def load_attempts(connection: Connection, among: Collection[RepositoryId]) -> list[JudgedAttempt]:
-    """Load the agents' finished attempts, oldest first."""
+    """Load the agents' attempts with a stored trajectory in the repositories `among`, oldest first."""
     last = (
         select(evaluation_alternatives)
         .join(evaluations, evaluations.c.id == evaluation_alternatives.c.evaluation_id)

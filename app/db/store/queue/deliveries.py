@@ -22,7 +22,7 @@ Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 
 
 class StoreResult(StrEnum):
-    """The result of storing a delivery."""
+    """Whether a stored webhook delivery was new, repeated, or repeated with dead jobs that run again."""
 
     NEW = "new"
     REARMED = "rearmed"

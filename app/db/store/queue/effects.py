@@ -66,7 +66,7 @@ def check_key(group: int, pull: int, head_sha: str) -> str:
 
 
 def config_check_key(pull: int, head_sha: str) -> str:
-    """Return the effect key of the check run on a head that breaks the configuration."""
+    """Return the effect key of the check run on a head commit with an invalid `.github/r4p.yml`."""
     return f"check:config:pull:{pull}:{head_sha}"
 
 

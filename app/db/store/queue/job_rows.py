@@ -19,7 +19,7 @@ class StoredJob:
 
 
 def serialize_jobs(planned: Sequence[Planned]) -> str:
-    """Convert jobs to JSON for `STORE`; of several with one key and wish the last counts."""
+    """Convert jobs to JSON for `STORE`. Of several jobs with the same key and wish, the last one stays."""
     rows: dict[tuple[str, str], dict[str, Json]] = {}
     for item in planned:
         payload = item.job.to_payload()

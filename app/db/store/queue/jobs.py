@@ -107,7 +107,10 @@ def enqueue(
 
 
 def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
-    """Claim one job for this worker; None when it is not due, gone, claimed, or a job with its key is running."""
+    """Claim one job for this worker, and return None if that is impossible.
+
+    The job must be ready and due, no other worker may be claiming it, and no job with the same key may be running.
+    """
     return _claim(database, _CLAIM_ONE, {"job": job, "lease": lease_seconds})
 
 
@@ -168,7 +171,7 @@ def postpone(
 ) -> bool:
     """Run a job again later like `retry`, without counting the attempt.
 
-    `who` is what the job waited for; None: nothing in particular.
+    `who` names what the job waited for, such as GitHub; None if it waited for nothing that has a name.
     """
     again = {"error": _clean_text(why), "after": after_seconds, "forgiven": 1}
     return _reschedule(database, claimed, again | _count_wait(claimed.waited, who))
@@ -184,7 +187,7 @@ def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish:
 
 
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
-    """Mark ready and running jobs with these keys as superseded; the heartbeat tells a running job's worker."""
+    """Mark ready and running jobs with these keys as superseded. The heartbeat tells the worker of a running job."""
     done = connection.exec_driver_sql(
         """
         update jobs set state = 'superseded', finished_at = now(), lease_until = null

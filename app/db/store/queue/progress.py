@@ -17,9 +17,9 @@ def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> 
 
 
 def read_progress(connection: Connection, key: str) -> str | None:
-    """Read the progress of the running job of a key.
+    """Read the progress of the running job with this key.
 
-    The result is empty before the job says something, and None when no job of the key runs.
+    Returns "" before the job reports progress, and None when no job with this key runs.
     """
     row = connection.exec_driver_sql(
         "select coalesce(progress, '') as said from jobs where key = %(key)s and state = 'running'",
@@ -29,7 +29,7 @@ def read_progress(connection: Connection, key: str) -> str | None:
 
 
 def read_waits(connection: Connection, keys: Sequence[str]) -> Waits | None:
-    """Read what the jobs of these keys wait for, the longest wait first; None when no job waits."""
+    """Read the longest wait among the jobs with these keys; None when no job waits."""
     row = connection.exec_driver_sql(
         """
         select waits_for, waits, waits_since from jobs

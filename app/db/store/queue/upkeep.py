@@ -83,7 +83,10 @@ class Waiting:
 
 
 def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
-    """List the jobs of a queue that workers can claim now, the longest due first, without those being claimed."""
+    """List the jobs of a queue that workers can claim now, the longest due first.
+
+    Jobs that another transaction claims at this moment are left out.
+    """
     chosen = (
         select(jobs.c.id)
         .where(jobs.c.queue == queue.value, jobs.c.state == "ready", jobs.c.run_after <= func.now())
@@ -148,7 +151,7 @@ def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
 def requeue(connection: Connection, job: JobId) -> bool:
     """Give a dead job all its attempts again.
 
-    Return False when it is not dead or its work is ready already.
+    Returns False when the job is not dead, or when another job does the same work already.
     """
     try:
         with connection.begin_nested():
