@@ -14,12 +14,12 @@ from app.values.identifiers import PullNumber
 
 
 def read_check_suite(source: Source) -> CheckEvent | Ignored:
-    """Read the event that all checks of an App on a commit finished or should run again."""
+    """Read a delivery about a check suite: all checks of an App on a commit finished, or should run again."""
     return _read_check(source, source.payload.get_object("check_suite"), is_suite=True)
 
 
 def read_check_run(source: Source) -> CheckEvent | Ignored:
-    """Read the event that a check finished, should run again, or had a button pressed."""
+    """Read a delivery about a check run: it finished, should run again, or a person pressed its button."""
     return _read_check(source, source.payload.get_object("check_run"), is_suite=False)
 
 
@@ -60,7 +60,7 @@ def _read_output(check: Payload) -> str:
 
 
 def read_installation(source: Source) -> InstallationEvent:
-    """Read the event that the App was installed, removed, suspended, resumed or given more rights."""
+    """Read a delivery about an installation: it was created, removed, suspended or resumed, or got more rights."""
     return InstallationEvent(
         delivery=source.delivery,
         installation=source.installation,
@@ -72,7 +72,7 @@ def read_installation(source: Source) -> InstallationEvent:
 
 
 def read_installation_repositories(source: Source) -> InstallationRepositoriesEvent:
-    """Read the event that repositories joined or left the installation."""
+    """Read a delivery about repositories that joined or left an installation."""
     return InstallationRepositoriesEvent(
         delivery=source.delivery,
         installation=source.installation,

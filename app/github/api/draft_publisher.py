@@ -72,7 +72,7 @@ class DraftPublisher:
     effects: EffectStore
 
     def find_installation(self, repository: RepositoryRef) -> RepositoryRef:
-        """Return the repository under the writer App's installation.
+        """Return the same repository with the id of the writer App's installation on it.
 
         Raises NotFound where the App is not installed.
         """
@@ -93,7 +93,7 @@ class DraftPublisher:
         return rest.read_slice(rest.DefaultBranch, call, self._ask(repository, call)).default_branch
 
     def find_opened(self, key: EffectKey) -> PullNumber | None:
-        """Return the number of a draft that is known to be open, or None."""
+        """Return the number of the draft pull request if the database knows it, else None. Sends no call."""
         effect = self.effects.load(key)
         return None if effect is None or effect.github_id is None else PullNumber(effect.github_id)
 

@@ -39,7 +39,7 @@ class Effect:
     """SHA-256 of the content that GitHub last confirmed."""
 
     def shows(self, digest: str) -> bool:
-        """Return whether GitHub is known to show exactly this content."""
+        """Return whether the bot knows for certain that GitHub shows exactly this content."""
         return self.state is EffectState.CONFIRMED and self.digest == digest
 
 

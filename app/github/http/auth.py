@@ -127,10 +127,10 @@ class Tokens:
         self._tokens: dict[Scope, _Token] = {}
 
     def get_token(self, scope: Scope) -> str:
-        """Return a token that lives five more minutes, or a tenth of its life.
+        """Return a token that stays valid for at least five minutes, or a tenth of its lifetime if that is shorter.
 
-        Raises Unauthorized (unknown App or wrong key), NotFound (not installed any more) or
-        Unprocessable (missing permission or repository).
+        Raises Unauthorized (unknown App or wrong key), NotFound (not installed any more) or Unprocessable (missing
+        permission or repository).
         """
         # One lock per scope: a slow fetch for one repository must not block tokens for others.
         with self._lock:

@@ -59,9 +59,10 @@ def find_write_time(limits: WriteLimits, now: float) -> float:
 
 
 def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[WriteLimits, float]:
-    """Return the limits after one more write, and its time; unchanged if that is beyond `patience`.
+    """Reserve the next free time for a write, and return the new limits and this time.
 
-    A time shortly ahead is promised, so that nobody who asks later comes first.
+    If the time is more than `patience` seconds after `now`, nothing is reserved and the limits stay unchanged. A
+    reserved time is not given to a later caller.
     """
     moment = find_write_time(limits, now)
     if moment - now > patience:
@@ -74,7 +75,7 @@ def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[Wri
 def freeze(limits: WriteLimits, now: float, until: float) -> WriteLimits:
     """Block all calls of an installation until `until`; a shorter block never ends a longer one.
 
-    If GitHub blocks again soon after a block, a short block lasts twice as long each time.
+    If GitHub blocks again soon after a block, the bot doubles short blocks each time.
     """
     thawed = limits.blocked_until
     strikes = limits.strikes
@@ -100,9 +101,10 @@ class LimiterStore(Protocol):
         installation: InstallationId,
         step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
-        """Apply `step` to the stored limits (new ones if there are none) under a lock.
+        """Replace an installation's stored limits by the result of `step`, under a lock.
 
-        Stores the new limits and returns the decision.
+        `step` gets the limits (new ones if none are stored) and returns the changed limits and a decision, which this
+        method returns.
         """
         ...
 
@@ -119,7 +121,7 @@ class WritePermit:
 
 
 class Limiter:
-    """Keeps writes to GitHub within the limits: it waits for a free write that is near, and refuses a distant one."""
+    """Keeps writes to GitHub within the limits: it waits a few seconds for a free write, and refuses a longer wait."""
 
     def __init__(
         self,

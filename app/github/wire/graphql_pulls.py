@@ -158,7 +158,7 @@ class IssueStateSlice(GraphQLSlice):
 
 
 class HeadsOfRepository(GraphQLSlice):
-    """The issue, and each requested pull request under its own alias, in that order."""
+    """GraphQL answer with the state of an issue, and each requested pull request's head under its own alias."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Head | None] = Field(init=False)

@@ -179,15 +179,18 @@ def decode_json(call: Call, answer: Response) -> Any:
 
 
 def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
-    """Read the JSON of a GitHub response into the class `shape`.
+    """Read the JSON of a GitHub response into the class `shape`, ignoring fields that the class lacks.
 
-    Raises as `decode_json` does, also for JSON of another shape.
+    Raises GitHubDown for invalid JSON or fields; after a write, raises Ambiguous instead.
     """
     return parse_slice(shape, call, decode_json(call, answer))
 
 
 def parse_slice(shape: type[Read], call: Call, value: Any) -> Read:
-    """Parse decoded JSON of GitHub into the class `shape`. Raises GitHubDown, or Ambiguous after a write."""
+    """Parse decoded JSON of GitHub into the class `shape`.
+
+    Raises GitHubDown for missing or invalid fields; after a write, raises Ambiguous instead.
+    """
     try:
         return TypeAdapter(shape).validate_python(value)
     except ValidationError as error:
