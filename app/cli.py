@@ -84,7 +84,7 @@ def worker(
 
 @main.command()
 def beat() -> None:
-    """Run the clock, which rings for due jobs and ends old leases. Run exactly one."""
+    """Run the scheduler, which rings for due jobs and ends expired leases. Run exactly one."""
     from app.operator import processes
 
     processes.exec_beat()
@@ -99,7 +99,7 @@ def calibrate(
         ),
     ] = None,
 ) -> None:
-    """Fit a calibrator for each judge on recorded outcomes, and use it unless it is worse."""
+    """Fit a calibrator for each judge on recorded outcomes, and use it unless the present one is better."""
     if seed:
         from app.registry import calibrator_import as seeds
 
@@ -120,7 +120,7 @@ def migrate() -> None:
 
 @main.command()
 def doctor() -> None:
-    """Check whether the bot can give verdicts with these settings, and name each fix. Exit code 5: it can't."""
+    """Check whether the bot can give verdicts with these settings, and name each fix. Exit code 5: it cannot."""
     from app.operator import doctor as examination
 
     raise typer.Exit(examination.run())

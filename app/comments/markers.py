@@ -19,7 +19,7 @@ def format_reply_marker(answers: CommandSource) -> str:
 
 
 def format_refusal_marker(asked_in: CommandSource) -> str:
-    """Return the hidden marker of a later reply to a command: the bot could judge nothing."""
+    """Return the hidden marker of the later reply to a command that the bot could judge nothing."""
     return f"<!-- r4p:not-judged={asked_in} -->"
 
 

@@ -97,7 +97,10 @@ def format_probability(verdict: PatchVerdict, history: int | None) -> str:
 def explain_unsure(
     verdicts: Iterable[PatchVerdict], *, has_model: bool, history: int | None
 ) -> str | None:
-    """Explain why the consensus verifier is unsure. None: no patch is unsure, or votes or a probability explain it."""
+    """Explain why the consensus verifier is unsure about a patch.
+
+    Returns None when no patch is unsure, and when the comment shows votes or a probability, which explain it already.
+    """
     if has_model or history is not None:
         return None
     if all(patch.verdict is not Verdict.UNSURE for patch in verdicts):
@@ -106,7 +109,7 @@ def explain_unsure(
 
 
 def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
-    """Say how many files of a patch the model read, or the comparison used."""
+    """Describe how many files of a patch the model read, or the consensus verifier compared."""
     action = "read" if has_model else "compared"
     if seen.files == 1:
         return f"its one file was {'' if seen.files_seen else 'not '}{action}"
@@ -114,7 +117,7 @@ def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
 
 
 def explain_not_judged(verdict: PatchVerdict) -> str:
-    """Return why a patch was not judged, for a sentence that already says that it was not."""
+    """Return why a patch was not judged, without the leading words "Not judged:"."""
     return verdict.reason.removeprefix(f"{VERDICTS[Verdict.NOT_JUDGED]}: ")
 
 

@@ -120,7 +120,7 @@ def write_explanation_reply(source: CommandSource, view: VerdictView, about: Pat
 
 
 def write_no_verdict_reply(source: CommandSource) -> str:
-    """Reply to a command about a verdict that the issue has none yet."""
+    """Reply to a command that needs a verdict that the issue has no verdict yet."""
     return _reply(
         source,
         "There is no verdict here yet.",
@@ -165,7 +165,7 @@ def write_proposal_refused_reply(source: CommandSource, reason: RefusalReason) -
 
 
 def write_no_alternative_reply(asked_in: CommandSource, reason: RefusalReason) -> str:
-    """Reply to a request for an alternative that the agent wrote none, when no verdict comment can say so."""
+    """Reply that the agent wrote no alternative, for an issue that gets no verdict comment."""
     return _blocks(format_refusal_marker(asked_in), f"No alternative: {REFUSALS[reason]}.")
 
 

@@ -129,7 +129,10 @@ class GroupProgress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AlternativesStatus:
-    """Alternatives, attempts and costs for the reply to `/r4p status`, where some exist or the settings want some."""
+    """An issue's alternatives, attempts and costs, for the reply to `/r4p status`.
+
+    The reply has this part if alternatives exist or the repository's settings ask for them.
+    """
 
     alternatives: tuple[AlternativeNumber, ...]
     """Alternatives of this issue."""
@@ -165,7 +168,7 @@ class StatusView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Values for the reply to `/r4p group`: the edit, the pull requests that it named, and the group after it."""
+    """Values for the reply to `/r4p group`: the action, the named pull requests and the resulting group."""
 
     edit: GroupEdit
     named: tuple[PullNumber, ...]

@@ -48,7 +48,7 @@ class CanaryLimits:
 def find_canary_problem(
     canary: CanaryStatistics, others: CanaryStatistics, limits: CanaryLimits
 ) -> str | None:
-    """Return why the bot must stop the canary, or None if the data shows no problem."""
+    """Return why the bot must stop the canary, or None if its votes and verdicts show no problem."""
     reasons = (
         _find_unreadable(canary, limits),
         _find_shift(canary, others, limits),

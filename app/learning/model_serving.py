@@ -109,9 +109,9 @@ def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
 
 
 def is_unused(state: ModelState, since: datetime, now: datetime, *, comes_back: bool) -> bool:
-    """Report whether servers may unload an adapter whose model has been in its state since a time.
+    """Report whether servers may unload the adapter of a model that has been in `state` since the time `since`.
 
-    `comes_back`: a rollback of the champion would bring the model back, so it stays loaded.
+    `comes_back` is True if a rollback of the champion would use the model again. Its adapter then stays loaded.
     """
     has_alias = state in {ModelState.CHAMPION, ModelState.CANARY, ModelState.SHADOW}
     return not has_alias and not comes_back and now - since >= UNUSED_AFTER

@@ -146,8 +146,8 @@ def explain_skip(
     """Return why these labels are too few for a training, or None if they are enough.
 
     `new` counts new issues. An automatic training needs `least_new` new issues and `least_test` issues to measure on. A
-    person's request passes 0 for both, so only labels that can teach nothing stop it. `failed` is the last training, if
-    it failed with the same plan and settings. Then at least one new issue is necessary.
+    person's request passes 0 for both. `failed` is the last training, if it failed with the same plan and settings.
+    Then at least one new issue is necessary.
     """
     if labels.issues == 0 or labels.correct + labels.incorrect == 0:
         return (

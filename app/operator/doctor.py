@@ -67,7 +67,7 @@ def run() -> int:
 
 
 def list_findings(settings: EngineSettings) -> Iterator[Line]:
-    """Yield the finding about the verifier, then those about its engine."""
+    """Yield the line of `r4p doctor` about the verifier, then the lines about its engine."""
     name = settings.verifier
     try:
         parts = catalog.parse_verifier_name(name)

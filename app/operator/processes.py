@@ -180,7 +180,7 @@ def exec_worker(queues: str, concurrency: int | None) -> None:
 
 
 def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) -> None:
-    """Raise SettingsError with every mistake in the settings of these queues and in further settings."""
+    """Raise SettingsError with every mistake in the settings of these queues and in the settings classes `beside`."""
     own = [kind for name in names for kind in _NEEDED.get(name, ())]
     further: list[str] = []
     if Queue.VERIFY in names and not find_mistakes(EngineSettings):

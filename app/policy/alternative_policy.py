@@ -104,9 +104,9 @@ class Situation:
 
 
 def count_wanted(config: RepoConfig, now: Situation) -> int | NoAttempt:
-    """Return how many new attempts agents make at an issue, or why none is possible.
+    """Return how many new attempts agents make at an issue, or the reason why they can make none.
 
-    0: nobody wants one, or enough were made.
+    The result is 0 if nobody wants a new attempt, or if enough attempts were made.
     """
     count = max(_count_configured(config, now), int(now.asked)) + now.due
     if not count:
@@ -155,7 +155,7 @@ def format_alternative_id(number: AlternativeNumber) -> PatchId:
 def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None]) -> tuple[int, ...]:
     """Return the indices of attempts whose edit no rival and no earlier attempt makes.
 
-    Both arguments hold diffs. None: there is no diff.
+    Both arguments hold diffs; None stands for a missing diff.
     """
     edits = enumerate(find_equal_edits([*rivals, *attempts]))
     # `find_equal_edits` gives for each diff the index of the first diff with the same edit.
@@ -164,7 +164,7 @@ def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None])
 
 
 def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
-    """Return the alternative to offer: the most probable among those judged correct, the first among equals."""
+    """Return the alternative to offer: the most probable one that is judged correct. The first one wins a tie."""
     correct = [patch for patch in patches if patch.verdict is Verdict.CORRECT]
     return max(correct, key=_belief).id if correct else None
 
@@ -182,10 +182,10 @@ class SeatCandidate:
 
 
 def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
-    """Count the alternatives that keep a seat beside the pull requests and `more` alternatives to come.
+    """Count the seats for existing alternatives, beside the pull requests and `more` alternatives to write.
 
-    More than four rivals are split into parts, where some pull requests do not meet. So alternatives get seats beyond
-    four only if somebody asked: the settings by a number, or a person by command.
+    More than four rivals are split into parts, so some pull requests are not compared. So alternatives get seats beyond
+    four only if the settings give a number, or a person asked by command.
     """
     defaults = {Alternatives.FILL: 0, Alternatives.OFF: 1}
     wish = config.alternatives
@@ -194,9 +194,10 @@ def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
 
 
 def keep_seats(alternatives: Sequence[SeatCandidate], free: int) -> tuple[int, ...]:
-    """Return the indices of the alternatives that keep a seat in the next evaluation.
+    """Return the indices of the alternatives that keep one of `free` seats in the next evaluation.
 
-    Judged ones come before new ones, originals before replaced ones, and then the higher probability decides.
+    Judged alternatives come before new ones, and originals before those that a second attempt replaced. Then the higher
+    probability decides.
     """
     ranked = sorted(range(len(alternatives)), key=lambda index: _rank(alternatives[index]))
     return tuple(sorted(ranked[:free]))
@@ -216,7 +217,7 @@ def _belief(patch: PatchVerdict) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class AttemptSummary:
-    """An alternative that may get a second attempt."""
+    """Facts about an alternative that decide whether it gets a second attempt."""
 
     number: AlternativeNumber
     verdict: Verdict | None
@@ -241,8 +242,8 @@ def choose_second_attempts(
 ) -> tuple[AlternativeNumber, ...] | NoAttempt:
     """Choose the alternatives that get a second attempt with the remark as guidance.
 
-    An alternative gets at most one, and a second attempt gets none. The bot's own verdict leads to one only where the
-    settings want alternatives.
+    An alternative gets at most one second attempt, and a second attempt gets none. The bot's own verdict starts a
+    second attempt only if the repository's settings ask for alternatives.
     """
     candidates = tuple(
         attempt for attempt in alternatives if not attempt.is_second and not attempt.has_second

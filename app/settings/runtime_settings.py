@@ -17,7 +17,7 @@ class LogSettings(Settings):
 
 
 class ChildSettings(Settings):
-    """Whether this process belongs to a parent process."""
+    """Settings of a process that another process of the bot started."""
 
     end_with_parent: bool = False
     """End when the parent process dies. `r4p up` sets it for its children."""

@@ -55,7 +55,10 @@ def is_copyable(text: str) -> bool:
 
 
 def fence_code(text: str, language: str) -> str:
-    """Wrap text in a code block that nothing in it can end. It escapes nothing, so the text must be `is_copyable`."""
+    """Wrap text in a Markdown code block whose fence is longer than any run of backticks in the text.
+
+    The function escapes nothing, so the text must be `is_copyable`.
+    """
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     end = "" if text.endswith("\n") else "\n"
     return f"{fence}{language}\n{text}{end}{fence}"

@@ -16,9 +16,9 @@ _REASONS_LIMIT: Final = 500
 
 @dataclass(slots=True)
 class IgnoredCounts:
-    """Counts of ignored deliveries by reason, which the next flush writes to the database.
+    """Counts of ignored deliveries by reason. The next flush adds them to the counts in the database.
 
-    It belongs to one event loop.
+    Only one event loop may use an instance.
     """
 
     pool: Pool

@@ -57,9 +57,9 @@ def load_web_settings() -> WebSettings:
 def create_app(
     settings: WebSettings, *, decide: Decide | None = None, limits: RequestLimits | None = None
 ) -> FastAPI:
-    """Build the web process's FastAPI application. It connects to nothing before it starts.
+    """Build the web process's FastAPI application. It opens no connection before it starts.
 
-    `decide` replaces the bot's policy, and `limits` replaces the limits of requests.
+    `decide` replaces the function from `build_decide`, and `limits` replaces the limits of requests.
     """
     database_url = settings.database.database_url
     logs.hide_passwords(database_url, settings.broker.redis_url)

@@ -41,9 +41,9 @@ def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> Verifie
 
 
 def parse_claim(header: str | None) -> bytes:
-    """Return the 32-byte digest in a signature header, which proves nothing yet. Raises BadSignature.
+    """Return the 32-byte digest that a signature header claims, without a check against a body. Raises BadSignature.
 
-    The webhook uses it to reject a request without a signature before it reads the body.
+    The webhook calls it before it reads the body, to reject a request without a signature.
     """
     if header is None:
         raise BadSignature(f"the header {HEADER} is missing: set a secret in the App's webhook")
