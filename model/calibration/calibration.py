@@ -40,7 +40,7 @@ class CalibrationMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The inputs of a calibrator about one patch. None means that nobody looked, or that there is no opinion."""
+    """The inputs of a calibrator about one patch. A field is None if it was not measured, or if there is no opinion."""
 
     score: float | None = None
     """The model's belief from 0 to 1, usually a share of votes."""

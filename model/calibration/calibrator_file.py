@@ -51,8 +51,9 @@ class CalibratorFile:
     def calibrate(
         self, verdict: GroupVerdict, consensus: Callable[[], GroupVerdict]
     ) -> GroupVerdict:
-        """Add probabilities to a verdict and apply the thresholds. A calibrator without that feature never calls
-        `consensus`.
+        """Add probabilities to a verdict and apply the thresholds.
+
+        `consensus` computes the consensus verdict. It is called only if the calibrator has a weight for that feature.
         """
         is_weighed = "consensus" in self.calibrator.weights and self.verifier != evidence.CONSENSUS
         beliefs = {patch.id: patch.score for patch in consensus().patches} if is_weighed else {}

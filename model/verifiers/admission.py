@@ -41,7 +41,7 @@ class AdmittedPatch:
     """The number of lines around the diff that the prompt does not show."""
 
     def add_note(self, reason: str) -> str:
-        """Put a remark about lines that were left out before the reason."""
+        """Return the reason with a remark in front, if lines of text around the diff were left out of the prompt."""
         if not self.left_out:
             return reason
         lines = "1 line" if self.left_out == 1 else f"{self.left_out:,} lines"
@@ -68,9 +68,9 @@ def admit(
 ) -> tuple[AdmissionResult, ...]:
     """Decide for each patch, in order, whether it fits into the prompt and can be judged.
 
-    `room` is the number of tokens for all patches of one prompt. The longest patches get a prompt of their own
-    until any `rules.seats` of the rest fit together. So a patch that is too long changes nothing for its rivals,
-    and no patch is pushed out by a longer one. A patch that needs more than `room` is refused.
+    `room` is the number of tokens for all patches of one prompt. A patch that needs more than `room` is refused. A
+    patch above `compute_fair_share` gets a prompt of its own. So a long patch neither pushes out a rival nor changes
+    its prompt.
     """
     sizes: dict[PatchId, int] = {}
     cases = [_read_patch(patch, rules) for patch in patches]
@@ -89,7 +89,7 @@ def admit(
 
 
 def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
-    """Return the largest patch size, in tokens, at which any `seats` such patches fit into `room` together."""
+    """Return the largest patch size in tokens up to which any `seats` of the patches fit into `room` together."""
     share, remaining = room, sorted(sizes)
     # The largest `seats` sizes are the worst case of any prompt.
     while sum(remaining[-seats:]) > room:

@@ -68,7 +68,7 @@ class ConsensusVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The fit's name as the model, and the model file's fingerprint in place of a prompt's."""
+        """The fit's name as `model`, and the model file's fingerprint as `prompt_fingerprint`."""
         return EngineInfo("consensus", self._fit.name, self._artefact.fingerprint)
 
     def verify(
@@ -81,7 +81,10 @@ class ConsensusVerifier:
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,  # noqa: ARG002
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:
-        """Score every readable patch that has a readable rival with another edit. Raises Cancelled."""
+        """Score each readable patch by comparing it with the other edits of the group. Raises Cancelled.
+
+        A patch gets no score if no readable rival makes another edit. `votes`, `earlier` and `on_vote` have no effect.
+        """
         started = time.monotonic()
         if not keep_going():
             raise Cancelled

@@ -14,7 +14,10 @@ from model.voting.selection import combine_scores, compute_shortlist_size, selec
 
 
 class HybridVerifier:
-    """A verifier that judges with `first` and judges the best patches again with `second`, whose verdict wins."""
+    """A verifier that judges with `first`, then judges the best patches again with `second`.
+
+    The verdict of `second` replaces the verdict of `first` on these patches.
+    """
 
     def __init__(self, first: Verifier, second: Verifier) -> None:
         self._first = first

@@ -47,7 +47,7 @@ class CandidateGroup:
 
     @classmethod
     def from_cases(cls, issue: str, cases: tuple[AdmissionResult, ...], *salt: str) -> Self:
-        """Build a group from admitted and refused patches. `salt` gives each way to judge its own seeds."""
+        """Build a group from admitted and refused patches. `salt` names a way to judge, which gets its own seeds."""
         admitted = [case for case in cases if isinstance(case, AdmittedPatch)]
         shared = share_seats([case.candidate for case in admitted])
         texts = {
@@ -109,12 +109,12 @@ class PromptBuilder:
 def select_own_votes(
     votes: Sequence[Vote], plan: set[tuple[int, tuple[PatchId | None, ...]]]
 ) -> list[Vote]:
-    """Select the earlier votes that belong to this run: their seed and seats are in its `plan` of votes."""
+    """Select the votes that are part of `plan`, the (seed, seats) pairs that this run would ask for."""
     return [vote for vote in votes if (vote.seed, vote.seats) in plan]
 
 
 def add_note(case: AdmissionResult, verdict: PatchVerdict) -> PatchVerdict:
-    """Add a remark about left-out text to the verdict of an admitted patch."""
+    """Add the remark about text around the diff to the verdict's reason, if the patch was admitted."""
     return (
         verdict
         if isinstance(case, RefusedPatch)

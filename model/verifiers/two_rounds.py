@@ -29,7 +29,10 @@ def _build_line_up(seats: int) -> Scheme:
 
 
 class MostLikelyVerifier:
-    """A verifier that shows all candidates at once, of which each vote names one; the score is the share of votes."""
+    """A verifier that shows all candidates in one prompt, of which each vote names one.
+
+    A patch's score is its share of the votes.
+    """
 
     def __init__(
         self, engine: Engine, template: Template, options: VotingOptions | None = None
@@ -56,7 +59,7 @@ class MostLikelyVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """Count the votes for each patch. Fewer than two candidates get no vote. Raises like VotingVerifier."""
+        """Count the votes for each patch; fewer than two candidates get no votes. Raises like `VotingVerifier`."""
         scheme = _build_line_up(max(1, len(candidates)))
         voting = VotingVerifier(
             self._engine, self._template, scheme, self._options, single_choice=True
@@ -68,7 +71,7 @@ class MostLikelyVerifier:
 
 
 class TwoRoundsVerifier(HybridVerifier):
-    """A verifier with the first round's verdicts, and ranks that put the second round's choice first."""
+    """A verifier with the verdicts of the first round. Its ranks put the patch that the second round chose first."""
 
     def __init__(self, groups: Verifier, most_likely: Verifier) -> None:
         super().__init__(groups, most_likely)

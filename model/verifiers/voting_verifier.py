@@ -231,7 +231,7 @@ def build_refused_verdict(case: RefusedPatch) -> PatchVerdict:
 
 
 def add_twin_note(patch: PatchId, seat: PatchId, reason: str) -> str:
-    """Tell in the reason that a patch shares the seat of another patch with the same edit."""
+    """Add to the reason that a patch makes the same edit as the patch `seat`, which sat in the prompt for both."""
     return reason if seat == patch else f"The same edit as {seat}. {reason}"
 
 

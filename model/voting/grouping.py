@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A way to show the candidates of a group to the engine."""
+    """A way to divide the candidates of a group into prompts, with a seating for each vote."""
 
     name: str
     seats: int
@@ -146,7 +146,7 @@ class _History:
     def staleness(
         self, parts: Sequence[tuple[PatchId, ...]], likeness: Likeness
     ) -> tuple[int, float]:
-        """Score a partition, the lower the better: repeated parts first, then repeated or half-alike neighbours."""
+        """Rate how little new a partition shows: repeated parts, then repeated or half-alike pairs. Lower is better."""
         repeated = sum(self.parts[frozenset(part)] for part in parts)
         pairs = [pair for part in parts for pair in combinations(sorted(part), 2)]
         return repeated, sum(
@@ -155,7 +155,11 @@ class _History:
         )
 
     def take(self, orders: Sequence[tuple[PatchId, ...]]) -> tuple[PatchId, ...]:
-        """Choose the order with the least visited places, a new one if possible, with the longest known beginning."""
+        """Choose an order of seats and record it.
+
+        It prefers seats that their patches seldom had, then a new order, then the longest beginning that an earlier
+        order had.
+        """
         chosen = min(
             orders,
             key=lambda order: (

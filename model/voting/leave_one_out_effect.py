@@ -20,7 +20,10 @@ def find_decisive_rivals(votes: Iterable[Vote], patch: PatchId) -> tuple[PatchId
 
 
 def count_needed_votes(candidates: int) -> int:
-    """Count the votes that leave each candidate out often enough; 0 where no two candidates share a prompt."""
+    """Return the number of votes that leave each candidate out MIN_VOTES times.
+
+    It is 0 for up to two candidates: without one of them, no rival is left to compare with.
+    """
     return MIN_VOTES * candidates if candidates > 2 else 0
 
 
@@ -38,6 +41,9 @@ def _find_majority(count: VoteCount) -> bool | None:
 
 
 def explain_dependence(count: VoteCount, rivals: Sequence[PatchId]) -> str:
-    """Explain to a person why there is no claim. Some votes must be readable."""
+    """Explain to a person that the bot claims nothing, because the verdict depends on these rivals.
+
+    `count` must hold at least one valid vote.
+    """
     tallied = f"{count.correct} of {count.valid} valid votes hold it correct"
     return f"{tallied}; its verdict changes when {' or '.join(rivals)} is not shown"

@@ -37,7 +37,7 @@ def select_shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
 
 
 def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
-    """Select the patches that pass the paper's first round: the correct ones, else the unsure, else all judged."""
+    """Select the patches that pass the paper's first round: the correct, or else the unsure, or else all judged."""
     rounds = ({Verdict.CORRECT}, {Verdict.UNSURE}, {Verdict.INCORRECT})
     passing = (
         frozenset(patch.id for patch in patches if patch.verdict in verdicts) for verdicts in rounds
@@ -48,8 +48,8 @@ def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
 def combine_scores(first: Scores, second: Scores) -> dict[PatchId, float | None]:
     """Combine two scores into one ranking: the second verifier decides, the first breaks ties.
 
-    `second` holds the patches of the shortlist. They rank above all others, in any group. Where the second verifier has
-    no opinion, the first's score stands.
+    `second` holds the patches of the shortlist, which rank above all other patches. Where the second verifier has no
+    opinion, the first verifier's score counts.
     """
     return {
         patch: _score_shortlisted(score if second[patch] is None else second[patch], score)

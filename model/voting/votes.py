@@ -52,7 +52,10 @@ def is_settled(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) 
 
 
 def count_votes_to_settle(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) -> int:
-    """Count the agreeing valid votes, of `left` more, that could settle the verdict; all if none could."""
+    """Return the smallest number of agreeing valid votes, among `left` more votes, that could settle the verdict.
+
+    Returns `left` if no smaller number could settle it.
+    """
     agreed = (
         more
         for more in range(left)
@@ -64,7 +67,7 @@ def count_votes_to_settle(count: VoteCount, left: int, thresholds: Thresholds = 
 def find_open_ballots(
     waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
 ) -> list[bool]:
-    """Return for each waiting seating whether its vote could still change a verdict."""
+    """Tell for each waiting seating whether its vote could still change a verdict."""
     left = Counter(seat for seats in waiting for seat in seats if seat)
     undecided = {
         seat for seat, votes in left.items() if not is_settled(counts[seat], votes, thresholds)
@@ -75,7 +78,10 @@ def find_open_ballots(
 def compute_wave_size(
     waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
 ) -> int:
-    """Return how many waiting seatings to ask before it is worth checking again for settled verdicts."""
+    """Return how many waiting seatings to send to the engine in one batch.
+
+    It is the smallest number of votes after which every verdict could be settled.
+    """
     left = Counter(seat for seats in waiting for seat in seats if seat)
     missing = {seat: count_votes_to_settle(counts[seat], n, thresholds) for seat, n in left.items()}
     for cast, seats in enumerate(waiting):
@@ -95,7 +101,7 @@ def _add_endings(count: VoteCount, more: int) -> tuple[VoteCount, VoteCount, Vot
 
 
 def explain(votes: Sequence[Vote], patch: PatchId, thresholds: Thresholds = AGREEMENT) -> str:
-    """Explain to a person why the votes about a patch's seat decided so.
+    """Explain to a person how the votes about a patch's seat led to its verdict.
 
     The reason quotes a reply of the winning side about that seat, at most EXCERPT_CHARACTERS, with "patch 2" replaced
     by the id of the patch on that seat. Replies that were not forced come first.
