@@ -232,7 +232,7 @@ def _build_verifier(
 
 
 def prepare_model(choice: EngineChoice) -> Path:
-    """Put the files of the embedded model on disk, so that loading takes seconds, and return their directory.
+    """Store the files of the embedded model on disk, so that loading takes seconds, and return their directory.
 
     Raises EngineDown for an unknown model name, and WeightsUnavailable when no source has the file.
     """

@@ -49,7 +49,7 @@ def open_tool_contexts(
 def compute_tree_digest(blobs: Mapping[str, str]) -> str:
     """Compute the digest of a source tree: SHA-256 over its paths and git blob hashes, as 64 hex digits.
 
-    A file that no parser reads has an empty hash, so only its path counts.
+    A file in a language that the code graph does not parse has an empty hash, so only its path counts.
     """
     lines = "".join(f"{path}\0{blob}\0" for path, blob in sorted(blobs.items()))
     return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()

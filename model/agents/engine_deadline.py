@@ -17,8 +17,8 @@ _Answers = list[Completion | EngineError]
 def complete_within(engine: Engine, requests: Sequence[Request], seconds: float) -> _Answers:
     """Call `engine.complete` and wait at most `seconds` for the answers.
 
-    An engine that is late answers EngineTimeout for every request. It keeps a daemon thread busy until it returns.
-    Raises EngineDown.
+    If the engine is late, every request gets an EngineTimeout. The late call keeps a daemon thread busy until it
+    returns. Raises EngineDown.
     """
     timed = [replace(request, seconds=seconds) for request in requests]
     answered: SimpleQueue[_Answers | BaseException] = SimpleQueue()

@@ -108,7 +108,7 @@ class Database:
                     )
 
     def prune(self) -> None:
-        """Delete blobs that are out of use, once a day, and make sure that the name index exists."""
+        """Delete blobs that no snapshot used for a long time, once a day, and make sure that the name index exists."""
         today = _get_today()
         with self._use_connection() as connection:
             connection.execute(_INDEX)

@@ -30,7 +30,7 @@ class _ReportBuilder:
     size: int = 0
 
     def add(self, path: str, blob: IndexedBlob) -> None:
-        """Count a file that the index knows."""
+        """Count a file that the index holds, with its definitions, size and problems."""
         if blob.reason is not None:
             self.skipped.append(Skipped(path, blob.reason))
             return

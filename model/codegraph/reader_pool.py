@@ -128,7 +128,10 @@ class _Process:
         return False
 
     def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[FileDefinitions]:
-        """Read files within that many CPU seconds. Raises _Lost; afterwards the process is useless."""
+        """Parse (language, content) pairs within `seconds` CPU seconds, and return their definitions in order.
+
+        Raises _Lost if the process crashed, timed out or sent an invalid result. The process cannot be used afterwards.
+        """
         try:
             self._socket.send((seconds, jobs))
             if not self._socket.poll(_PATIENCE * seconds):

@@ -26,7 +26,7 @@ def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
 def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
     """Build the JSON body of one chat completions request, for requests that differ only in the seed.
 
-    `token_ids`: the server supports them.
+    `token_ids` says whether the server supports the option `return_token_ids`.
     """
     request = samples[0]
     messages = [_encode_message(item) for item in request.messages]
@@ -56,9 +56,9 @@ def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True
 def parse_completions(document: Any) -> list[Completion]:
     """Decode the answer of the chat completions API: one completion per choice.
 
-    The API counts tokens per answer, not per choice. The first completion carries the prompt, and the sampled
-    tokens are divided evenly, so the sums equal the bill. Raises ValueError, KeyError, TypeError or AttributeError
-    for other documents.
+    The API counts tokens per answer, not per choice. So the first completion carries all prompt tokens, the sampled
+    tokens are divided evenly, and the sums equal the API's counts. Raises ValueError, KeyError, TypeError or
+    AttributeError for other documents.
     """
     choices = document["choices"]
     usage = document.get("usage") or {}

@@ -24,7 +24,7 @@ class CachedPrefix:
     cache: Any
 
     def first(self, length: int) -> Any:
-        """Return a writable cache of the first `length` tokens."""
+        """Return a copy of the cache with the first `length` tokens, which the caller may extend."""
         if not length:
             return transformers.DynamicCache()
         # a shallow copy shares the tensors (1, K, T, D): appending allocates new ones, so the prefix stays intact

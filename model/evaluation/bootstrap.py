@@ -48,7 +48,10 @@ class IssueRows:
     groups: tuple[Indices, ...]
 
     def draws(self, seed: int, replicates: int = REPLICATES) -> Iterator[tuple[Indices, Indices]]:
-        """Yield the rows of patches and groups of as many issues as there are, drawn with replacement."""
+        """Yield `replicates` bootstrap draws of the issues: each holds the row numbers of the drawn patches and groups.
+
+        A draw takes as many issues as there are, with replacement.
+        """
         # one generator for all metrics, so that their draws are the same
         randomness = np.random.default_rng(seed)
         count = len(self.groups)

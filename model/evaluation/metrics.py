@@ -29,9 +29,9 @@ Metric = Callable[[JudgementColumns], float]
 
 
 def compute_best_by_rank(group: JudgedGroup, count: int) -> float:
-    """Compute the chance that the top patch among `count` drawn from the group is correct, over all draws.
+    """Compute the chance that the best-ranked of `count` patches, drawn from the group, is correct, over all draws.
 
-    Opinions come from judging the whole group and are not asked for again.
+    The ranks come from judging the whole group once; the drawn patches are not judged again.
     """
     return compute_best_at_k([(patch.standing, patch.resolved) for patch in group.patches], count)
 

@@ -240,7 +240,7 @@ def _count_tokens(lines: Sequence[str]) -> Counter[str]:
 
 
 def count_changed_words(diff: str) -> Counter[str]:
-    """Count the words and signs on the removed and added lines of a diff, each with its sign in front."""
+    """Count the words and signs on the removed and added lines of a diff, as keys such as `-old` and `+new`."""
     return Counter(
         line[0] + word
         for line in diff.splitlines()

@@ -4,13 +4,13 @@ import hashlib
 
 
 def derive_seed(*parts: str) -> int:
-    """Derive a seed of 31 bits, which every engine accepts, from the texts of a vote."""
+    """Derive a seed from texts, such as an issue and its patches. It has 31 bits, which every engine accepts."""
     digest = hashlib.sha256("\0".join(filter(None, parts)).encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:4]) >> 1
 
 
 def combine_fingerprints(*parts: str) -> str:
-    """Combine fingerprints into one of 12 hex digits. A single fingerprint stays unchanged."""
+    """Combine several fingerprints into one fingerprint of 12 hex digits. A single fingerprint stays unchanged."""
     if len(parts) == 1:
         return parts[0]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]

@@ -26,7 +26,7 @@ class FullFiles:
 def load_fitting_files(
     workspace: Workspace, paths: Iterable[str], free_tokens: int, count_tokens: Callable[[str], int]
 ) -> FullFiles:
-    """Load files for a prompt in order, each that fits into the tokens that the earlier files left."""
+    """Load files for a prompt, in order. A file is left out if it does not fit into the tokens that are still free."""
     texts: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for path in paths:

@@ -61,10 +61,10 @@ class Sampler:
         return self.token_counts[-1]
 
     def collect_values(self, samples: Sequence[Sample[T]]) -> list[T]:
-        """Sample one reply per prompt, and return the values read from the usable replies, at least one.
+        """Sample one reply per prompt, and return the values that could be read from the replies, at least one.
 
-        When time runs out, the values so far are returned. Without any value, AttemptEnded names the reason:
-        the engine when every request failed, time when it ran out, otherwise malformed replies.
+        When time runs out, the method returns the values so far. Without any value it raises AttemptEnded. Its reason
+        is the engine if every request failed, the time limit if time ran out, and malformed replies otherwise.
         """
         values: list[T] = []
         failures: list[str] = []

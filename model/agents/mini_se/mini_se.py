@@ -64,7 +64,7 @@ class _Conversation:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds left, counted at the last answer."""
+        """Seconds from the last answer to the attempt's time limit."""
         return self.limits.seconds - (self.steps[-1].seconds if self.steps else 0.0)
 
 

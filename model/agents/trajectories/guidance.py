@@ -82,8 +82,8 @@ def build_guidance(
 ) -> Guidance | None:
     """Build the hint for a second attempt from feedback text; None when the text is empty.
 
-    A maintainer's list becomes the plan. Locations are the files in `paths` that the text names. A long text keeps
-    its first third and its last two thirds: an error stands last.
+    A list in a maintainer's comment becomes the plan. Locations are the files in `paths` that the text names. Of a text
+    longer than MAX_FEEDBACK characters, the beginning and twice as much of the end are kept, because errors stand last.
     """
     feedback_text = _COLOUR.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     if source is HintSource.MAINTAINER:  # GitHub hides HTML comments from the readers of a comment

@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\\[nrtbf]")
 
 
 def find_word_runs(guidance: Guidance) -> frozenset[str]:
-    """Return the word runs of a hint that would give it away."""
+    """Return the runs of adjacent words of a hint. A text that contains such a run quotes the hint."""
     text = get_hint_text(guidance)
     for path in guidance.locations:
         text = text.replace(path, "\n")
@@ -26,7 +26,7 @@ def find_word_runs(guidance: Guidance) -> frozenset[str]:
 
 
 def drop_public_runs(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
-    """Remove the runs that occur in any of the texts: public words give nothing away."""
+    """Remove the runs that occur in any of these texts: words that the model was shown prove no quotation."""
     for spaced in map(_normalise, texts):
         runs = frozenset(run for run in runs if run not in spaced)
     return runs

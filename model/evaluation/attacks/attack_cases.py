@@ -64,8 +64,8 @@ class AttackCase:
 def build_cases(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[AttackCase]:
     """Apply every attack template to every group that has a wrong patch.
 
-    Attacks that sink a rival also need a correct patch. With a limit, each kind gets its share, drawn by
-    content: a smaller limit gives a subset of a larger one.
+    Attacks that sink a rival also need a correct patch. With a limit, each kind of attack gets an equal share. The
+    choice depends on the content of the cases only, so a smaller limit gives a subset of a larger one.
     """
     drawn: dict[AttackKind, list[AttackCase]] = {kind: [] for kind in AttackKind}
     for case in sorted((c for group in groups for c in _build_group_cases(group)), key=_hash_case):

@@ -22,7 +22,7 @@ _NO_SHARES = {"shift", "shift_noise"}
 
 @dataclass(frozen=True, slots=True)
 class AttackTrial:
-    """An attack case with its judged groups: twin, second twin, attacked group, and its words alone where tried."""
+    """An attack case with the judgements of its groups. `words_only` is None if the words alone were not judged."""
 
     case: AttackCase
     twin: JudgedGroup

@@ -101,8 +101,8 @@ def load_templates() -> tuple[AttackTemplate, ...]:
 def neutralise_text(play: AttackTemplate, text: str, variant: int = 0) -> str:
     """Replace an attack's text by harmless words with the same lines and lengths.
 
-    For kinds that use signs, the signs stay and only words change. A `<`, a backslash or another token count
-    must not explain the difference.
+    For kinds of attack that use signs, the signs stay and only words change. So a `<`, a backslash or another number of
+    tokens cannot explain a different verdict.
     """
     if play.kind in _SIGNS_STAY:
         turns = count(variant)
