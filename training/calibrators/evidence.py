@@ -33,7 +33,7 @@ class GroupEvidence:
 def collect_evidence(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
     """Collect the groups that every verifier of the run files has judged.
 
-    The strict twin of consensus is ignored. Raises ValueError for two verifiers besides consensus, for a run
+    Runs of the strict consensus judge are ignored. Raises ValueError for two verifiers besides consensus, for a run
     with a calibrator, and when no group was judged by all.
     """
     runs = [group for group in runs if not group.key.verifier.endswith(STRICT_SUFFIX)]

@@ -173,9 +173,10 @@ def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> 
 def measure_gains(
     groups: Sequence[GroupEvidence], fit: CalibratorFit, targets: ClaimTargets
 ) -> dict[str, dict[str, Any]]:
-    """Measure the gain of all evidence over votes or consensus alone, as paired differences with intervals.
+    """Measure how much better all evidence predicts than votes alone or consensus alone.
 
-    The metrics are held-out Brier score (lower is better) and AUROC. Empty with only one kind of evidence.
+    The result holds paired differences of the held-out Brier score (lower is better) and AUROC, with intervals. It is
+    empty with only one kind of evidence.
     """
     everything = judge_with_held_out(groups, fit)
     measured = {name: METRICS[name] for name in ("brier", "auroc")}

@@ -85,9 +85,8 @@ def decide_adoption(
 ) -> CalibratorDecision:
     """Decide whether a new calibrator replaces the one in use.
 
-    It needs enough history, and must not be worse on issues that neither was fitted on. The new one is
-    measured by its held-out predictions. Without new issues, old labels were corrected, so the new one is
-    adopted.
+    The new calibrator needs enough history. On issues that neither calibrator was fitted on, its held-out predictions
+    must not be worse. If there are no such issues, only labels were corrected, and the new calibrator is adopted.
     """
     if not fitted.briers:
         return CalibratorDecision(is_active=False, why=NO_HISTORY)

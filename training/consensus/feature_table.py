@@ -83,10 +83,10 @@ def _compute_opinion_features(issue: Issue, read: Sequence[PatchEdit]) -> list[F
 
 
 def compute_weights(table: FeatureTable, mix: Mapping[GroupKind, float], among: Mask) -> Floats:
-    """Compute each patch's weight in a fit: issues weigh the same within a kind of group; rows outside `among` weigh 0.
+    """Compute each patch's weight in a fit; rows outside `among` weigh 0.
 
-    Sampled groups hold other shares of correct patches than given ones. Their weights are balanced to the
-    first kind of the mix, by the number of correct patches.
+    Within a kind of group, all issues weigh the same. `mix` maps each kind to its share of the total weight. Its first
+    kind is the reference: the other kinds are reweighted to the same distribution of correct patches per group.
     """
     first, *_ = mix
     wanted = _compute_shares(table, _weigh_per_issue(table, among & (table.kind == first.value)))

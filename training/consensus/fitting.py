@@ -195,7 +195,10 @@ def _find_block(blocks: Sequence[HoldoutBlock], repository: str, issue: str) -> 
 
 
 def iterate_held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, frozenset[int]]]:
-    """Yield each fit's name and the blocks that it never sees: every single block, all of Django, and none."""
+    """Yield the name of each fit, and the indices of the blocks that it never sees.
+
+    There is one fit without each block, one without all blocks of Django, and one on every issue.
+    """
     yield from ((block.name, frozenset({index})) for index, block in enumerate(blocks))
     yield (
         DJANGO,

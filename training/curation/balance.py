@@ -28,9 +28,9 @@ class Balance(StrEnum):
 def balance_groups(
     groups: Sequence[TrainingGroup], balance: Balance, seed: int
 ) -> tuple[list[TrainingGroup], list[str]]:
-    """Balance training groups by their number of correct patches. Returns kept ones, and why others were dropped.
+    """Balance training groups by their number of correct patches. Returns the kept groups, and why others were dropped.
 
-    Only groups with equally many labels are compared. The choice is random and takes issues in turn, so that
+    Groups are balanced separately for each number of labels. The choice is random and takes issues in turn, so that
     dropped groups spread over issues.
     """
     if balance is Balance.NONE:

@@ -69,7 +69,7 @@ class Clusters:
         self._parent: dict[str, str] = {}
 
     def join(self, first: str, second: str) -> None:
-        """Merge the sets of two names."""
+        """Merge the set that contains `first` with the set that contains `second`."""
         self._parent[self.find_root(first)] = self.find_root(second)
 
     def find_root(self, name: str) -> str:

@@ -76,8 +76,9 @@ class ChangeLimits:
 
 
 def drop_rewrites(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Reduce patches to their diff, without mail headers, dates and signatures. Verifiers do not see those
-    either.
+    """Reduce patches to their diff, without mail headers, dates and signatures, which verifiers do not see either.
+
+    Patches without a readable diff, or with too much text, are dropped with a reason.
     """
     kept, reasons = [], list[str]()
     for pool in pools:

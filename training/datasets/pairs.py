@@ -47,7 +47,7 @@ class JudgedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class GuidedPair:
-    """An agent's two attempts at one issue from the same prompt, the first better than the second."""
+    """An agent's two attempts at one issue from the same prompt: a better one and a worse one."""
 
     issue: str
     chosen: Trajectory

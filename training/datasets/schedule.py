@@ -26,7 +26,7 @@ class RoundSchedule:
 
 
 def count_steps_per_round(plan: TrainPlan) -> int:
-    """Return the optimiser steps between two samplings of replies."""
+    """Return the number of optimiser steps that train on the replies of one round."""
     return plan.rollout.prompts // plan.optimiser.batch * plan.rollout.passes
 
 

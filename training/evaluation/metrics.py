@@ -117,7 +117,7 @@ def build_constant_judge(all_replies: Sequence[GroupReplies], belief: float) -> 
 
 
 def list_correct_issues(all_replies: Sequence[GroupReplies]) -> dict[str, bool]:
-    """Tell for each issue whether its first group, by key, is decided entirely right."""
+    """Tell for each issue whether every labelled patch of its first group, by key, is decided right."""
     first: dict[str, GroupReplies] = {}
     for replies in sorted(all_replies, key=lambda replies: replies.group.key):
         first.setdefault(replies.group.issue, replies)

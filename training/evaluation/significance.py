@@ -54,7 +54,7 @@ def bootstrap_differences(
 def compute_mcnemar_p(only_one: int, only_other: int) -> float:
     """Compute the two-sided p-value of McNemar's exact test.
 
-    The arguments count issues that only one of the two judges decides right.
+    `only_one` counts the issues that only the first judge decides right, `only_other` those that only the second does.
     """
     return min(
         1.0, 2 * min(compute_worse_p(only_one, only_other), compute_worse_p(only_other, only_one))
@@ -62,7 +62,10 @@ def compute_mcnemar_p(only_one: int, only_other: int) -> float:
 
 
 def compute_worse_p(only_one: int, only_other: int) -> float:
-    """Compute the one-sided p-value of the first judge being no worse than the second."""
+    """Compute the one-sided p-value of McNemar's exact test. A small value says that the first judge is worse.
+
+    The arguments are those of `compute_mcnemar_p`.
+    """
     # under the null hypothesis each such issue is a fair coin
     trials = only_one + only_other
     return float(sum(comb(trials, hits) for hits in range(only_other, trials + 1)) / 2**trials)

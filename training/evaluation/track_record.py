@@ -46,7 +46,7 @@ class RecordedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictCounts:
-    """How one speaker, the trained model or the judge beside it, judged the labelled patches."""
+    """Counts of a speaker's verdicts on labelled patches. A speaker is the trained model, or the judge beside it."""
 
     rightly: int
     """Compared patches whose verdict agrees with the label."""
@@ -68,7 +68,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class WeightedShares:
-    """Accuracy and false accepts of each speaker on the compared patches, resampled by issue."""
+    """Accuracy and false accepts of each speaker (model or judge) on the compared patches, resampled by issue."""
 
     shares: tuple[Mapping[str, Estimate], ...]
     """ACCURACY and FALSE_ACCEPTS of each speaker."""
@@ -112,7 +112,7 @@ class _Row:
 
     @property
     def is_compared(self) -> bool:
-        """Whether every speaker makes a claim."""
+        """Whether every verdict on the patch is a claim."""
         return _CLAIMS.issuperset(self.verdicts)
 
     @property
@@ -121,11 +121,11 @@ class _Row:
         return self.label.weight * (WEAK_WEIGHT if self.label.label.is_weak else 1.0)
 
     def is_accepted(self, speaker: int) -> bool:
-        """Whether it was called correct."""
+        """Whether this speaker, an index of `verdicts`, called the patch correct."""
         return self.verdicts[speaker] is Verdict.CORRECT
 
     def is_right(self, speaker: int) -> bool:
-        """Whether the verdict agrees with the label."""
+        """Whether this speaker's decision agrees with the label."""
         return self.label.label.is_positive is self.is_accepted(speaker)
 
 

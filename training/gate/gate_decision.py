@@ -94,7 +94,7 @@ def decide_gate(
 
 
 def build_refusal(error: str, rules: Rules) -> GateDecision:
-    """Build the gate's decision against a trained model that could not be measured."""
+    """Build the decision that a trained model fails the gate because it could not be measured."""
     return GateDecision(
         GateOutcome.FAILED, (GateFinding("measured", passed=False, said=error),), rules
     )

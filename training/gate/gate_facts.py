@@ -26,7 +26,7 @@ class StepHealth:
 
 @dataclass(frozen=True, slots=True)
 class ProvenanceCheck:
-    """What a candidate was trained on, noted by the run and found again today."""
+    """What a run says it trained on, and the same facts measured again at the evaluation."""
 
     status: str
     """Status of the run: finished, or failed with a reason."""

@@ -27,7 +27,11 @@ class EpisodeReward:
 def reward_episode(
     stop: StopReason, belief: float | None, overlong: OverlongHandling
 ) -> EpisodeReward:
-    """Reward an agent's episode. `belief` is the verifier's score of its patch, 0 to 1, or None if it has none."""
+    """Reward an agent's episode that ended by `stop`.
+
+    `belief` is the verifier's score of its patch, 0 to 1, or None without a score. `overlong` says whether the tokens
+    of a cut-off episode get a loss.
+    """
     # The engine or the clock ended the episode, which says nothing about the agent.
     if stop in _EXTERNAL:
         return EpisodeReward(None, is_trained_on=False)

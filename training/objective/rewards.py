@@ -83,11 +83,11 @@ def reward_imitation(
 def measure_similarity(
     before: Mapping[str, str], changed: Mapping[str, str], merged: Mapping[str, str]
 ) -> float | None:
-    """Return the mean similarity of two changes over all files that either touches; 1 if neither changes
-    anything.
+    """Return how similar two changes of the same files are, 0 to 1: the mean over the files that either changes.
 
-    A file that only one of them changes counts 0, as does a diff of ours that is too long. Returns None if a
-    merged diff is too long.
+    All arguments map paths to contents: `before` both changes, after the reply's change, and after the merged fix. A
+    file that only one of them changes counts 0, as does a diff of the reply that is longer than MAX_CHARACTERS. Returns
+    1 if neither changes anything, and None if a diff of the merged fix is too long.
     """
     own_diffs, merged_diffs = _build_diffs(before, changed), _build_diffs(before, merged)
     if any(len(diff) > MAX_CHARACTERS for diff in merged_diffs.values()):

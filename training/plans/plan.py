@@ -140,7 +140,7 @@ class PromptSettings:
 
 @dataclass(frozen=True, slots=True)
 class RolloutSettings:
-    """Plan settings of how replies are sampled. All replies of a round come from the same weights."""
+    """Plan settings for sampling replies. All replies of a round come from the same weights."""
 
     __pydantic_config__ = _STRICT
     prompts: Count = 128

@@ -84,7 +84,10 @@ class AgentRollouts:
         }
 
     def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
-        """Return the rewards that `rollout` computed. A submitted patch counts as a readable answer."""
+        """Return the rewards that `rollout` computed, one per episode; None: unknown.
+
+        It logs the share of submitted patches as TRL's metric `format_valid`.
+        """
         del completions
         for stop in columns["stop"]:
             columns["log_metric"]("format_valid", float(stop == StopReason.SUBMITTED.value))

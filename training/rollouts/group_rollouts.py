@@ -99,7 +99,7 @@ def build_group_rollouts(
 def filter_askable(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> tuple[list[TrainingGroup], Counter[str]]:
-    """Return the groups with readable patches and a short enough prompt, and counts of the others by reason."""
+    """Return the groups with readable patches and a short enough prompt, and counts of dropped groups by reason."""
     template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
     for group in groups:
         try:

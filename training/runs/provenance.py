@@ -36,9 +36,9 @@ class Provenance:
 def record_provenance(
     plan: TrainPlan, manifest: Manifest, material: Path | None, issues: Collection[str]
 ) -> Provenance:
-    """Return the provenance of a run. Raises BadPlan if it cannot continue the plan's adapter.
+    """Return the provenance of a run. Raises BadPlan if the run cannot continue the plan's adapter.
 
-    `issues` are those of the dataset's training split and of the material.
+    `issues` are the issues of the dataset's training split and of `material`, the file that the plan also learns from.
     """
     adapter, before = (None, ()) if not plan.model.adapter else _read_ancestor(plan)
     return Provenance(

@@ -110,7 +110,10 @@ def flush(path: Path) -> None:
 
 
 def replace_folder(source: Path, directory: Path, keep: Sequence[str] = ()) -> None:
-    """Move the complete folder `source` to `directory`, replacing it. `keep` limits the files by name."""
+    """Move the complete folder `source` to `directory`, replacing it.
+
+    If `keep` is not empty, only files and folders with these names are moved, and the others are deleted.
+    """
     for path in source.iterdir():
         if keep and path.name not in keep:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -160,7 +163,7 @@ def read_steps(folder: Path) -> list[TrainingStep]:
 
 
 def truncate_steps(folder: Path, step: int) -> None:
-    """Delete a run's metrics after a checkpoint, because the resumed run repeats those steps."""
+    """Delete a run's metrics after the step `step` of a checkpoint, because the resumed run repeats those steps."""
     kept: Sequence[TrainingStep] = [
         kept_step for kept_step in read_steps(folder) if kept_step.step <= step
     ]

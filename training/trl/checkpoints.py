@@ -84,8 +84,9 @@ def find_newest(folder: Path) -> tuple[Path, int] | None:
 
 
 def list_differences(folder: Path, processes: int) -> list[str]:
-    """Return an objection if another number of processes wrote the last checkpoint: it would sample other
-    replies.
+    """List what a resumed run changes compared with the last checkpoint: the number of processes.
+
+    Another number of processes would sample other replies. Empty if nothing differs.
     """
     newest = find_newest(folder)
     # Checkpoints from before the count was stored have an empty marker.

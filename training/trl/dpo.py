@@ -41,7 +41,7 @@ class MaskedDPOTrainer(CheckpointingTrainer, DPOTrainer):
 
 
 class CompletionMaskCollator(DataCollatorForPreference):
-    """TRL's collator with a completion mask of the model's own tokens."""
+    """TRL's preference collator, with a mask that covers only the tokens that the model itself wrote."""
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the batch: chosen conversations first, then rejected ones."""

@@ -77,7 +77,7 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
     ) -> tuple[list[list[int]], Any]:
         """Return one reply to each prompt as token ids, with log-probabilities if another engine sampled it.
 
-        `copies` is how often each prompt occurs, adjacent. None: the plan's replies.
+        `copies` is how often each prompt occurs in adjacent places; None means the plan's number of replies.
         """
         count = copies or self._plan.rollout.replies
         if self._server:
