@@ -46,7 +46,10 @@ def create_celery(
     *,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Celery:
-    """Create a Celery application; each child process builds its runtime with `make`."""
+    """Create a Celery application; each child process builds its runtime with `make`.
+
+    `pace` holds the intervals and limits. Running jobs have `patience_seconds` to stop after SIGTERM.
+    """
     celery = Celery("r4p-worker", broker=broker.redis_url)
     celery.conf.update(_build_configuration(pace))
     celery.conf.beat_schedule = _build_schedule(pace)

@@ -71,9 +71,7 @@ class Components:
 
     @cached_property
     def judge_setup(self) -> JudgeSetup:
-        """The verifier of the settings with consensus as its prior; an embedded model is loaded
-        now.
-        """
+        """The verifier of the settings, with consensus as its prior. An embedded model is loaded at the first use."""
         settings = load(EngineSettings)
         name = settings.verifier
         if name in catalog.ENGINELESS_VERIFIERS:

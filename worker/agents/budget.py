@@ -74,7 +74,7 @@ class UsageLedger:
         return count + 1
 
     def build_records(self, stop: str, why: str) -> tuple[AttemptRecord, ...]:
-        """Build a record per attempt; an unfinished one gets the given `stop` and reason."""
+        """Build one record per attempt. An unfinished attempt gets the given `stop` and reason."""
         finished = {
             attempt.trajectory.seed: AttemptRecord.from_attempt(attempt)
             for attempt in self.finished
@@ -121,8 +121,7 @@ def reserve_budget(
 ) -> BudgetReservation | None:
     """Reserve budget for attempts that run in parallel, or return None when nothing is left.
 
-    Raises Postponed, if `may_postpone`, when running agents hold the rest of the budget and may
-    return some.
+    Raises Postponed when running agents hold the rest of the budget and may return some of it, if `may_postpone`.
     """
     attempts.lock_budget(connection, repository)
     left = get_remaining_budget(

@@ -65,7 +65,7 @@ class MeteredEngine:
             return self._new + self._reserved
 
     def check_limits(self, question: Question) -> None:
-        """Count an agent's request. Raises LimitExceeded when no agent would send it."""
+        """Count an agent's request against fixed limits. Raises LimitExceeded for a request that no agent sends."""
         if isinstance(question, TokenCountQuestion):
             self._counted += 1
             if self._counted > _COUNTS * self._attempts:
@@ -91,9 +91,8 @@ class MeteredEngine:
     def answer(self, question: Question, seconds: float) -> PipeAnswer:
         """Ask the engine with a time limit, or report that the token limit is reached.
 
-        Of several completions, the first that fit the limit are sent; the others fail. Raises
-        LimitExceeded when more answers come late than there are attempts, because a late answer
-        ends its attempt.
+        If only the first completions fit the token limit, the others fail. A late answer ends its attempt. So more late
+        answers than attempts are impossible for an agent, and raise LimitExceeded.
         """
         if isinstance(question, TokenCountQuestion):
             return self._count(question)
@@ -228,9 +227,9 @@ class EngineRequests:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def submit(self, question: Question) -> None:
-        """Start answering a request.
+        """Start answering a request in a thread.
 
-        Raises LimitExceeded for an unreasonable request, and for too many at once.
+        Raises LimitExceeded for a request that no agent sends, and for too many requests at once.
         """
         self._till.check_limits(question)
         # Do not block: a process that floods the reader must fail, not slow the worker down.
@@ -242,7 +241,7 @@ class EngineRequests:
         work.add_done_callback(self._send_answer)
 
     def raise_engine_error(self) -> None:
-        """Raise what the engine raised, if that was no EngineError."""
+        """Raise the error that stopped the engine, if there is one that is no EngineError."""
         if self._broken is not None:
             raise self._broken
 

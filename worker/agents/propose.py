@@ -61,7 +61,7 @@ class AttemptBatch:
 
 @dataclass(frozen=True, slots=True)
 class ProposalTask:
-    """The agent's attempts to make for one evaluation, and the repository's settings."""
+    """The attempts that agents should make for one evaluation, and the settings of its repository."""
 
     evaluation: Evaluation
     place: Place

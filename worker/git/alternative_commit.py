@@ -22,8 +22,8 @@ class DoesNotApply(Exception):
 def build_alternative_commit(remote: Remote, branch: str, diff: str, message: str) -> NewCommit:
     """Fetch a branch and build the commit that the diff makes on it.
 
-    The fetched objects are deleted afterwards. The diff must have passed `diff_validation.require`.
-    Raises DoesNotApply, GitError, and GitUnreachable when GitHub cannot be reached.
+    The fetched objects are deleted afterwards. `diff_validation.validate_diff` must have accepted the diff. Raises
+    DoesNotApply, GitError, and GitUnreachable when GitHub cannot be reached.
     """
     if not is_valid_branch(branch):
         raise GitError(f"invalid branch name: {branch!r}")

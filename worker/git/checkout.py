@@ -138,7 +138,7 @@ class Checkouts:
 def fetch_until(
     git: Git, remote: Remote, refspecs: Sequence[str], read: Callable[[], Read]
 ) -> Read:
-    """Fetch refs and call `read` on the history; fetch deeper while it raises BaseNotFound."""
+    """Fetch refs, then call `read` and return its result; fetch more history while it raises BaseNotFound."""
     for depth in _list_depths(git):
         _clear_leftovers(git)
         git.fetch(remote, refspecs, depth)

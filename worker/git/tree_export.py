@@ -173,7 +173,7 @@ class _Unpacker:
     _folders: set[str] = field(default_factory=set)
 
     def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Write one member if it is a plain file; folders are created with their files."""
+        """Write one member of the tar if it is a plain file. Folders are created with their files."""
         self._check_time()
         if member.isdir():
             return

@@ -86,7 +86,7 @@ class ReconcileHandler:
 def find_missed_pulls(
     pulls: Sequence[PullSummary], heads: dict[PullNumber, CommitSha], now: datetime
 ) -> tuple[PullNumber, ...]:
-    """Return known pull requests with a new head, and unknown ones that changed lately (pure)."""
+    """Return the missed pull requests: known ones with a new head, and unknown ones that changed lately (pure)."""
     return tuple(
         pull.number
         for pull in pulls

@@ -236,7 +236,7 @@ def _build_pull_row(pull: PullFacts) -> PullRow:
 def choose_seats(
     rivals: Rivals, alternatives: Sequence[Alternative], newest: Evaluation | None, to_come: int
 ) -> tuple[Alternative, ...]:
-    """Choose the alternatives to judge: those that differ from every pull request, as far as seats are free.
+    """Choose the alternatives to judge that differ from every pull request, as many as seats are free.
 
     `to_come` seats stay free for new alternatives.
     """

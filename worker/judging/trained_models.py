@@ -21,7 +21,7 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class JudgeSetup:
-    """A loaded verifier, and the prior (such as consensus) whose score is stored beside its votes."""
+    """A loaded verifier, and a second verifier without an engine (the prior) whose score is stored beside the votes."""
 
     name: str
     """The verifier's name in the catalog."""
@@ -80,7 +80,8 @@ class TrainedModels:
     ) -> None:
         """Let the shadow judge the issue too, and check the canary's statistics.
 
-        Errors here are only logged; the verdict stands.
+        `say` asks a judge and returns its verdict as JSON values. Errors are logged and do not change the published
+        verdict.
         """
         line_up = self.load_line_up(context.database)
         if line_up.shadow:

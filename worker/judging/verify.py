@@ -114,7 +114,10 @@ class VerifyGroupHandler:
 def judge_by_prior(
     prior: Verifier | None, issue: Issue, patches: Sequence[Patch]
 ) -> Mapping[PatchId, float | None]:
-    """Return the prior's score per patch; empty when it fails, because a verdict does not need it."""
+    """Return the score of each patch by the prior, a verifier without an engine such as consensus.
+
+    The result is empty without a prior or when it fails, because a verdict does not need these scores.
+    """
     if prior is None:
         return {}
     try:
@@ -179,9 +182,9 @@ def _describe_calibration(stored: StoredCalibrator) -> Calibration:
 
 
 def add_unreadable(verdict: GroupVerdict, candidates: Sequence[Candidate]) -> GroupVerdict:
-    """Add candidates without a readable patch to a group's verdict, in their places (pure).
+    """Add candidates without a readable patch to a group's verdict as *not judged* (pure).
 
-    Alternatives come last.
+    The result has the order of `candidates`, then the alternatives.
     """
     judged = {patch.id: patch for patch in verdict.patches}
     pulls = {candidate.pull: patch_id(candidate.pull) for candidate in candidates}

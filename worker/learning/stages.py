@@ -112,7 +112,7 @@ def read_labels(training: Training) -> LabelCounts:
 
 
 def count_unseen_issues(training: Training, before: Training | None) -> int:
-    """Count the dataset's issues that the earlier training did not have. Raises TrainingEnded."""
+    """Count the issues of a training's dataset that the training `before` did not have. Raises TrainingEnded."""
     try:
         earlier = read_issues(before.dataset) if before else frozenset()
     except (OSError, ValueError):
@@ -134,9 +134,7 @@ def _read_issues(training: Training) -> frozenset[DatasetIssue]:
 def explain_end(
     training: Training, task: LaunchTask, seen: TaskState
 ) -> TrainingEnded | EngineDown | None:
-    """Return why the training stops after a task that ended without a result; None when it should
-    start again.
-    """
+    """Return why a training must stop after its task ended without a result; None when the task should start again."""
     result = (
         read_json(training.run / "result.json") if training.stage is TrainingStage.RUN else None
     )

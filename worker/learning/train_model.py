@@ -278,7 +278,10 @@ class TrainModelHandler:
 
 
 def plan_training(connection: Connection) -> Sequence[Planned]:
-    """Plan a training once a day and for an unfinished one; none without a plan in the settings."""
+    """Plan the job that starts a training when the last one is old enough, or that resumes an unfinished training.
+
+    Without a plan in the settings there is no job.
+    """
     settings = load(TrainSettings)
     every = timedelta(seconds=settings.train_every_seconds)
     if settings.train_plan is None:

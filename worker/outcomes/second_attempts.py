@@ -72,7 +72,7 @@ def leave_hints_of_verdict(connection: Connection, evaluation: Evaluation) -> Hi
 def leave_hints_of_maintainer(
     connection: Connection, evaluation: Evaluation, words: MaintainerRemark
 ) -> HintResult:
-    """Save a maintainer's comment as the hint for its alternative."""
+    """Save a maintainer's comment as the hint for the alternative that it is about."""
     texts = {alternative.id: words.text for alternative in evaluation.alternatives}
     remark = Remark(HintSource.MAINTAINER, words.about)
     return _leave_hints(connection, evaluation, remark, texts, words.login)

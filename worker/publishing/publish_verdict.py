@@ -185,7 +185,7 @@ def check_pull_request(publisher: Publisher, repository: RepositoryRef, pull: Pu
 def report_broken_config(
     publisher: Publisher, repository: RepositoryRef, pull_issues: PullIssues
 ) -> None:
-    """Write a failing check run when the new file for the default branch is invalid."""
+    """Write a failing check run if a pull request to the default branch makes `.github/r4p.yml` invalid."""
     pull = pull_issues.pull
     if pull_issues.new_config is None or pull.base_ref != pull_issues.default_branch:
         return

@@ -26,7 +26,7 @@ class Replies:
     def send(
         self, repository: RepositoryRef, number: int, answers: CommandSource, body: str
     ) -> CommentId:
-        """Create or update the answer. `number` is the issue or pull request above it."""
+        """Create or update the bot's reply to a command. `number` is the issue or pull request that gets the reply."""
         key = EffectKey(repository, reply_key(answers))
         marker = comments.format_reply_marker(answers)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
@@ -34,9 +34,7 @@ class Replies:
     def refuse(
         self, repository: RepositoryRef, number: int, asked_in: CommandSource, body: str
     ) -> CommentId:
-        """Write that nothing could be judged, in a comment of its own, so that it replaces no
-        answer.
-        """
+        """Reply that nothing could be judged, in a comment of its own, so that it does not replace another reply."""
         key = EffectKey(repository, refusal_key(asked_in))
         marker = comments.format_refusal_marker(asked_in)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
@@ -44,7 +42,7 @@ class Replies:
     def tell_draft(
         self, repository: RepositoryRef, number: int, asked_in: CommandSource, draft: int, body: str
     ) -> CommentId:
-        """Write the result of a draft pull request, in a comment of its own."""
+        """Reply with the result of a request for a draft pull request, in a comment of its own."""
         key = EffectKey(repository, draft_reply_key(draft, asked_in))
         marker = comments.format_draft_marker(draft, asked_in)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))

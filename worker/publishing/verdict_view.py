@@ -28,7 +28,11 @@ def build_verdict_view(
     *,
     may_open: bool = False,
 ) -> VerdictView:
-    """Convert a verified evaluation to the view that its comment shows; `moved` holds pull requests changed since."""
+    """Convert a verified evaluation to the view that its comment shows.
+
+    `moved` holds the pull requests whose head changed since the evaluation. `may_open` says whether the comment may
+    offer `/r4p open`.
+    """
     document = cast("dict[str, Any]", evaluation.verdict)
     verdicts = {verdict.id: verdict for verdict in read_patches(document)}
     engine = EngineInfo(**document["engine"])

@@ -88,7 +88,10 @@ class Attempts:
         return _double(self.first_delay_seconds, self.attempt - 1)
 
     def patience_seconds(self, who: WaitsFor, first: float) -> float:
-        """Return the delay before the next try: doubled each time, less a random share."""
+        """Return the delay before the next try of a job that waits for `who`.
+
+        The delay starts at `first`, doubles with each wait up to a limit, and is shortened by a random share.
+        """
         times = self.waited.times if self.waited is not None and self.waited.who is who else 0
         longest = LONGEST_ENGINE_SECONDS if who is WaitsFor.ENGINE else LONGEST_SECONDS
         return min(_double(first, times), longest) * (1 - self.jitter / 4)

@@ -101,9 +101,9 @@ class Runner:
     stopping: Callable[[], bool] = lambda: False
 
     def answer(self, job: JobId, queue: Queue) -> int:
-        """Run the job that the doorbell named, then other due jobs of its queue, and return their number.
+        """Run the job that the doorbell named, then other due jobs of its queue, and return the number of jobs.
 
-        A ring for a job that is gone or taken still starts the others.
+        If the named job is gone or taken, the method starts with another due job.
         """
         started = time.monotonic()
         claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)

@@ -70,7 +70,7 @@ class ForgetCheckoutHandler:
 
 @dataclass(frozen=True, slots=True)
 class TidyCheckoutsHandler:
-    """Deletes checkouts that another machine was told to forget; each machine runs this at times."""
+    """Deletes checkouts of repositories that the database does not know; each machine runs this periodically."""
 
     checkouts: Checkouts
     trees: TreeStore

@@ -83,8 +83,8 @@ def find_missed(
 ) -> tuple[Tries, ...]:
     """Return the webhooks that never arrived, oldest first (pure).
 
-    Webhooks that suspend or wake an installation carry no time. Only the last of them counts,
-    because an earlier one would undo it.
+    Webhooks that suspend or resume an installation have no time in their payload. Only the last of them counts, because
+    an earlier one would undo it.
     """
     by_guid = sorted(tried, key=lambda attempt: (attempt.guid, -attempt.id))
     every = [tuple(mine) for _, mine in groupby(by_guid, key=lambda attempt: attempt.guid)]
@@ -109,10 +109,10 @@ def _get_first_id(mine: Tries) -> int:
 
 
 def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:
-    """Choose the lost webhook deliveries that GitHub shall repeat now (pure).
+    """Choose the lost webhook deliveries that GitHub should send again now (pure).
 
-    Each webhook rests as long as it has been tried, so one is tried about ten times in all. While
-    the webhook's URL seems down, only one is tried.
+    The wait between two tries doubles, so GitHub sends a webhook about ten times in all. If `door_open` is False, the
+    webhook's URL seems down, and only one delivery is tried.
     """
     rested = [mine[0] for mine in missing if now - mine[0].tried_at >= _get_rest_time(mine)]
     return tuple(rested[: MOST_ASKED if door_open else 1])

@@ -28,11 +28,10 @@ class SchedulerResponse:
 
 
 def run_command(*command: str, given: str = "") -> SchedulerResponse:
-    """Run a scheduler's command with `given` as its input.
+    """Run a scheduler's command with `given` on its standard input.
 
-    The command sees none of the bot's settings, because a scheduler may pass its environment on.
-    Raises LaunchRefused when the client is not installed, and LaunchFailed without an answer in
-    time.
+    The command sees none of the bot's settings, because a scheduler may pass its environment on. Raises LaunchRefused
+    when the client is not installed, and LaunchFailed without an answer in time.
     """
     try:
         done = subprocess.run(

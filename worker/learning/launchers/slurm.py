@@ -66,10 +66,10 @@ class Slurm:
         return "\n".join(["#!/bin/sh", *settings, f"set -- {command}", task.script()])
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return the state by SLURM's controller, which forgets jobs minutes after their end.
+        """Return the task's state from SLURM's controller, or from its accounting once the controller forgot the job.
 
-        Raises LaunchFailed. A job is unknown only if the controller answered: a second start would
-        put two jobs on one folder.
+        Raises LaunchFailed if neither knows the state. It must not be reported as unknown then: the worker would start
+        the task again, and two jobs would write to one folder.
         """
         asked = run_command(
             "squeue", "--noheader", "--states=all", f"--name={task.name}", "--format=%T %i"

@@ -101,7 +101,7 @@ class LaunchTask:
 
 
 def apply_exit_code(seen: TaskState, code: int | None) -> TaskState:
-    """Combine a launched task's state with the exit code that it left (pure)."""
+    """Combine the state that a scheduler reports with the exit code that the task wrote, if any (pure)."""
     if code is None or seen.phase in {Phase.WAITING, Phase.RUNNING}:
         return seen
     return TaskState(Phase.ENDED, describe_exit_code(code))
@@ -136,7 +136,7 @@ class Launcher(Protocol):
         """Start a task; a known task stays as it is. Raises LaunchFailed."""
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return the task's present state. Raises LaunchFailed."""
+        """Ask for the task's state. Raises LaunchFailed without an answer."""
 
     def stop(self, task: LaunchTask) -> None:
         """Stop a task if it runs. Raises LaunchFailed."""
