@@ -119,7 +119,7 @@ def build_lost_answer_error(call: Call, text: str) -> GitHubError:
 
 
 def from_graphql(call: Call, kind: str, text: str, answer: Response, now: datetime) -> GitHubError:
-    """Build the error for one of the `errors` of a GraphQL answer."""
+    """Build the GitHubError for one entry of the list `errors` in a GraphQL answer."""
     summary = f"{call}: GraphQL {kind}: {_clean(text)}"
     if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(summary, _read_reset(answer, now) or now + DEFAULT_WAIT)

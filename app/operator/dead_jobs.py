@@ -30,8 +30,9 @@ def show(*, as_json: bool) -> int:
 
 
 def requeue(which: str) -> int:
-    """Try one dead job, or `all`, again with the next sweep. Returns the exit code: 1 if a job refuses, 2 for a wrong
-    id.
+    """Make one dead job, or `all` of them, ready again.
+
+    Returns the exit code: 1 if a job is not dead or the same work waits already, 2 for a wrong id.
     """
     if which != "all" and not which.isdecimal():
         sys.stderr.write(f"r4p: --requeue {which}: give a job's id, or all\n")

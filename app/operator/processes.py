@@ -142,7 +142,7 @@ def remote_environment() -> dict[str, str]:
 def end_with_parent() -> None:
     """Make the kernel end this process when its parent dies, if `R4P_END_WITH_PARENT` is set.
 
-    The setting survives exec. On other systems than Linux, children of a killed parent stay.
+    The kernel keeps this across exec. It works on Linux only; elsewhere, children of a killed parent keep running.
     """
     if not load(ChildSettings).end_with_parent or sys.platform != "linux":
         return

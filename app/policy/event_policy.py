@@ -84,7 +84,7 @@ def _run_command(event: CommentEvent | ReviewEvent) -> RunCommand:
 
 @dataclass(frozen=True, slots=True)
 class StoredLinks:
-    """Issues that the database links to the subject of a webhook event, and the quiet time before a start."""
+    """Issues that a webhook event concerns, and the quiet time in seconds before their evaluation."""
 
     issues: frozenset[IssueNumber] = frozenset()
     """Issues whose groups hold the pull request. For an issue's event: that issue if it has a group. For a check: the

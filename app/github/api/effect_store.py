@@ -21,7 +21,7 @@ class EffectState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EffectKey:
-    """The name of one thing that the bot writes: a comment, or a check run on one head."""
+    """The name of one object that the bot writes to GitHub, such as a comment or the check run on one head."""
 
     repository: RepositoryRef
     name: str

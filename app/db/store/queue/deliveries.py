@@ -98,7 +98,7 @@ def create_pool(database_url: str, *, size: int) -> Pool:
 async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
     """Commit a webhook delivery and its jobs together, once per GUID.
 
-    Raises psycopg.OperationalError (a pool timeout is one) when the database is down.
+    Raises psycopg.OperationalError when the database is down; PoolTimeout is a subclass of it.
     """
     try:
         return await _accept(pool, delivery, planned)

@@ -154,7 +154,7 @@ def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
 
 
 def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
-    """Run a failed job again later, or supersede it when the same work is ready.
+    """Run a failed job again later. If a ready job already does the same work, supersede the failed job instead.
 
     Return False when this worker has lost the job.
     """

@@ -209,13 +209,13 @@ def supersede_jobs_of(
 
 
 def prune_etags(connection: Connection, days: int) -> int:
-    """Delete cached GitHub responses that were not used for so many days."""
+    """Delete cached GitHub responses that were not used for `days` days."""
     age = func.make_interval(0, 0, 0, days)
     return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
 
 
 def prune_jobs(connection: Connection, days: int) -> int:
-    """Delete jobs that were done or superseded so many days ago; dead jobs stay."""
+    """Delete jobs that were done or superseded more than `days` days ago; dead jobs stay."""
     done = connection.exec_driver_sql(PRUNE, {"days": days})
     return done.rowcount
 
