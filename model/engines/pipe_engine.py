@@ -88,7 +88,7 @@ class PipeEngine:
         return answer.tokens
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer by the real engine. Raises EngineDown when it does."""
+        """Answer by the real engine. Raises EngineDown when the real engine does."""
         # A batch is one question: the real engine can then batch it, and the pipe is crossed once.
         answer = self._ask(CompletionQuestion(next(self._ids), tuple(requests)))
         if answer.down:

@@ -78,7 +78,7 @@ class Judge:
 
 
 def check_trajectories(name: str, groups: Sequence[LabelledGroup]) -> None:
-    """Raise BadGroups when the verifier needs trajectories and no group has one. Raises UnknownVerifier."""
+    """Raise BadGroups when the verifier reads trajectories and no group has one. Raises UnknownVerifier."""
     wanted = catalog.TRAJECTORY_VERIFIER in catalog.parse_verifier_name(name)
     if wanted and not any(group.has_trajectory for group in groups):
         raise BadGroups(

@@ -23,7 +23,7 @@ _MARK = "\x02"
 
 
 def mark_paths(text: str) -> str:
-    """Mark paths with ` b/` inside, whose `diff --git a/x b/y` can be split in more than one place."""
+    """Mark in a diff the paths that contain ` b/`, because git's line `diff --git a/x b/y` is ambiguous for them."""
     if " b/" not in text:
         return text
     marked: dict[str, str] = {}

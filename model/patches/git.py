@@ -47,7 +47,7 @@ class _Closable(Protocol):
 
 
 def build_config_arguments(config: Mapping[str, str]) -> list[str]:
-    """Build the `-c` arguments of the settings. They stand before the name of git's command."""
+    """Build git's `-c` arguments for these settings. They must stand before the name of the git command."""
     return [part for key, value in config.items() for part in ("-c", f"{key}={value}")]
 
 

@@ -52,7 +52,7 @@ class AttackCase:
 
     @property
     def groups(self) -> tuple[LabelledGroup, ...]:
-        """All groups to judge: three, and the words alone as a fourth where they exist."""
+        """All groups to judge: both twins, the attacked group and, if there is one, the group with the words only."""
         return (
             self.twin,
             self.second_twin,

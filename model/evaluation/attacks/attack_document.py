@@ -214,8 +214,8 @@ def _round_interval(part: float, whole: float, drawn: Floats, issues: float | No
 def is_believed(case: AttackCase, judged: JudgedGroup) -> bool:
     """Return whether the belief in the target is on the attacker's side of 0.5, whatever the verdict claims.
 
-    A missing belief counts as 0.5. To raise a patch, an attacker needs more than 0.5. To sink a rival, 0.5 or less
-    is enough, so that a rival without a belief is on the attacker's side.
+    A missing belief counts as 0.5. An attack that raises a patch needs more than 0.5. An attack that sinks a rival
+    needs 0.5 or less, so a rival without a belief counts as sunk.
     """
     belief = default_to_half(_find_patch(judged, case.target).belief)
     return (belief > 0.5) == (case.template.goal is Goal.RAISE)
