@@ -93,7 +93,7 @@ def index_issues(all_replies: Sequence[GroupReplies]) -> IssueRows:
 
 
 def build_statistics(all_replies: Sequence[GroupReplies]) -> dict[str, Statistic]:
-    """Build a function for each metric and the reward that computes it from selected rows, for resampling."""
+    """Build functions that compute each metric, and the reward, from selected rows, for resampling."""
     columns = _build_columns(all_replies)
     rewards = to_array([_compute_mean(replies.rewards) for replies in all_replies])
     statistics = {name: _apply_to_rows(columns, metric) for name, metric in METRICS.items()}

@@ -35,7 +35,7 @@ SampledReplies = tuple[list[list[int]], list[list[float]]]
 
 @dataclass(slots=True)
 class RolloutServer(TrainerCallback):
-    """A vLLM server as the sampler of a run. As a trainer callback it unloads the last adapters."""
+    """A vLLM server that samples the replies of a run. As a trainer callback, it unloads the last adapters."""
 
     replica: Replica
     plan: TrainPlan

@@ -43,7 +43,7 @@ class LimitExceeded(Exception):
 
 
 class MeteredEngine:
-    """An engine with a token limit for an agent. Tokens from the engine's cache are free. Threads share it."""
+    """The engine of one agent process, with a token limit. Cached tokens are free. Threads may share it."""
 
     def __init__(self, engine: Engine, tokens: int, attempts: int) -> None:
         self._engine, self._tokens, self._attempts = engine, tokens, attempts

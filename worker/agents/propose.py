@@ -77,7 +77,7 @@ class ProposalTask:
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """The records of an evaluation's attempts, and why there are fewer than wanted."""
+    """The records of the attempts for one evaluation, and the reason why there are fewer alternatives than wanted."""
 
     records: tuple[AttemptRecord, ...] = ()
     lack: RefusalReason | None = None

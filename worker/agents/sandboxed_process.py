@@ -82,7 +82,7 @@ class SandboxedProcess:
     def read_lines(self) -> Iterator[bytes]:
         """Yield the lines of the process until it closes its output.
 
-        Raises ProcessEnded for a line without an end, for too much output and at the time limit.
+        Raises ProcessEnded for a line that is too long or has no end, for too much output, and at the time limit.
         """
         left = _LINES * self._longest
         while raw := _require_pipe(self._process.stdout).readline(self._longest):

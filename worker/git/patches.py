@@ -119,7 +119,7 @@ def read_pull(
 
 
 def list_changed_files(git: Git, before: str, after: str) -> tuple[ChangedFile, ...]:
-    """List the files that changed between two commits, in git's order; a rename is one file."""
+    """List the files that changed between two commits, in git's order. A renamed file appears once, by its new path."""
     fields = git.output(*DIFF, "--numstat", "-z", before, after, "--").split(b"\0")[:-1]
     files: list[ChangedFile] = []
     while fields:

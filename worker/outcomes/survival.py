@@ -54,7 +54,7 @@ class Survival:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """A commit that names other commits or pull requests as reverted."""
+    """A commit that says which commits or pull requests it reverts."""
 
     commit: CommitSha
     committed_at: datetime

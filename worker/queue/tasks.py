@@ -19,9 +19,7 @@ TICK: Final = "r4p.tick"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The objects that a worker process works with; built after the fork, so that no connection is
-    shared.
-    """
+    """The objects that a worker process works with. They are built after the fork, so that no connection is shared."""
 
     runner: Runner
     upkeep: Upkeep

@@ -36,7 +36,7 @@ class Kubernetes:
             raise build_launch_error("kubectl create", answer)
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return the task's state by the Job's status. Raises LaunchFailed."""
+        """Return the task's state from the status of its Job. Raises LaunchFailed."""
         asked = run_command("kubectl", "get", "job", task.name, *self._where(), "--output=json")
         if asked.code and "NotFound" in asked.complaint:
             return TaskState(Phase.UNKNOWN)

@@ -31,7 +31,7 @@ class Local:
     _children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)
 
     def start(self, task: LaunchTask) -> None:
-        """Start a child that the kernel ends when this worker dies."""
+        """Start the task as a child process, which the kernel ends when this worker dies."""
         try:
             with task.log.open("ab") as log:
                 self._children[task.name] = subprocess.Popen(
