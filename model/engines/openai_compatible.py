@@ -231,7 +231,6 @@ class OpenAICompatible:
             if left <= 0:
                 raise EngineTimeout(f"{place} was not ready before the deadline")
             last = attempt >= self._endpoint.attempts
-            # 0.5 s, 1 s, 2 s: long enough for a restart of a proxy, short beside a reply.
             wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
                 answer = self._client.post(
