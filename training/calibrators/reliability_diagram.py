@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from model.evaluation.bootstrap import Estimate, compute_effective_size
 from model.evaluation.judgement_columns import Floats, Indices
 from model.evaluation.metrics import split_into_bins
-from model.evaluation.report.content import Curve, Curves
 from model.evaluation.wilson import compute_wilson_interval
 
 
@@ -38,13 +38,12 @@ def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[Reliab
 
 def draw_diagram(bins: Sequence[ReliabilityBin], path: Path) -> None:
     """Draw a reliability diagram as a PNG. Raises ImportError without matplotlib."""
-    from model.evaluation.report.drawing import LIGHT, draw_png  # noqa: PLC0415 - needs matplotlib
+    # needs matplotlib
+    from model.evaluation.report.drawing import LIGHT, draw_png, draw_reliability  # noqa: PLC0415
 
-    points = tuple((item.belief, Estimate(item.correct, item.low, item.high)) for item in bins)
-    curve = Curve("held-out issues, with 95 % intervals", 0, points)
-    path.write_bytes(
-        draw_png(Curves("mean belief", "share that is correct", (curve,), diagonal=True), LIGHT)
-    )
+    points = [(item.belief, Estimate(item.correct, item.low, item.high)) for item in bins]
+    curve = ("held-out issues, with 95 % intervals", 0, points)
+    path.write_bytes(draw_png(partial(draw_reliability, [curve]), LIGHT))
 
 
 def count_effective_trials(weights: Floats, issues: Indices) -> float:

@@ -1,24 +1,22 @@
 """Sections: the gate's decision, and metrics before and after training (pure)."""
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.report.content import (
-    DotPlot,
     Figure,
-    Panel,
-    PlotPoint,
-    PlotRow,
-    ReferenceLine,
-    Scale,
+    Gap,
+    Part,
     Section,
     Table,
-    build_head,
-    format_cells,
     format_count,
     format_estimate,
-    format_number,
+    format_size,
+    list_estimates,
 )
+from model.evaluation.report.drawing import Panel, draw_dots, show_differences
 from training.evaluation import significance
 from training.evaluation.metrics import LOWER_IS_BETTER, SHARES
 from training.gate.gate_decision import PRIMARY, GateOutcome
@@ -27,31 +25,24 @@ from training.report.run_reader import TrainingRun
 
 _BEFORE, _AFTER = 0, 1
 _NAMES = ((_BEFORE, "before: the champion"), (_AFTER, "after: the candidate"))
+_UNDEFINED = Estimate(None, None, None)
 
 
 def build_gate_section(run: TrainingRun) -> Section:
     """Build the section on the gate's decision, with every reason."""
     if not run.gate:
-        return Section(
-            "gate",
-            "Gate",
-            (),
-            missing=(
-                "gate.json is missing: the gate has not decided yet. Run r4p train evaluate.",
-            ),
-        )
-    said_why = _format_sentence(str(run.gate.get("why", "")))
-    decided = f"The gate said: {run.gate.get('outcome', 'unknown')}. {said_why}"
-    rows = tuple(
-        (finding.check, _format_answer(finding, run), finding.said) for finding in run.findings
-    )
+        gap = Gap("gate.json is missing: the gate has not decided yet. Run r4p train evaluate.")
+        return Section("gate", "Gate", (gap,))
+    why = str(run.gate.get("why", ""))
+    sentence = f" {why[:1].upper()}{why[1:].removesuffix('.')}." if why else ""
+    decided = f"The gate said: {run.gate.get('outcome', 'unknown')}.{sentence}"
     table = Table(
         "Every check and its result. The rules were fixed before the measurement.",
-        build_head(("check", "passed", "found"), ()),
-        rows,
+        ("check", "passed", "found"),
+        [(finding.check, _format_answer(finding, run), finding.said) for finding in run.findings],
         words=3,
     )
-    return Section("gate", "Gate", (decided.strip(),), tables=(table,) if rows else ())
+    return Section("gate", "Gate", (decided, table) if run.findings else (decided,))
 
 
 def _format_answer(finding: GateFinding, run: TrainingRun) -> str:
@@ -61,39 +52,21 @@ def _format_answer(finding: GateFinding, run: TrainingRun) -> str:
     return "not needed" if run.gate.get("outcome") == GateOutcome.PASSED else "no"
 
 
-def _format_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
-
-
 def build_comparison_section(run: TrainingRun) -> Section:
     """Build the section on metrics of champion and candidate."""
     if not run.compared:
-        return Section(
-            "comparison",
-            "Before and after",
-            (),
-            missing=(
-                "evaluation.json is missing: this model has not been measured. Run r4p train evaluate.",
-            ),
+        gap = (
+            "evaluation.json is missing: this model has not been measured. Run r4p train evaluate."
         )
-    margin = _read_margin(run)
+        return Section("comparison", "Before and after", (Gap(gap),))
     text = (
-        (
-            "Candidate and champion judged the same groups, with the same prompts and sampler. Intervals "
-            "are 95 %, from issues drawn with replacement."
-        ),
-        "Outcomes by maintainers and results of tests answer different questions; they are never pooled.",
-        *(_describe_change(comparison) for comparison in run.compared),
+        "Candidate and champion judged the same groups, with the same prompts and sampler. Intervals "
+        "are 95 %, from issues drawn with replacement."
     )
-    figures = tuple(
-        figure for comparison in run.compared for figure in _build_figures(comparison, margin)
-    )
-    tables = tuple(
-        table
-        for comparison in run.compared
-        for table in (_build_metric_table(comparison), _build_constant_table(comparison))
-    )
-    return Section("comparison", "Before and after", text, figures, tables)
+    sources = "Outcomes by maintainers and results of tests answer different questions; they are never pooled."
+    margin = _read_margin(run)
+    parts = chain.from_iterable(_show_comparison(compared, margin) for compared in run.compared)
+    return Section("comparison", "Before and after", (text, sources, *parts))
 
 
 def _read_margin(run: TrainingRun) -> float | None:
@@ -102,76 +75,83 @@ def _read_margin(run: TrainingRun) -> float | None:
     return float(margin) if isinstance(margin, int | float) else None
 
 
-def _format_size(comparison: ChampionComparison) -> str:
-    return f"{format_count(comparison.issues, 'issue')}, {format_count(comparison.groups, 'group')}, {format_count(comparison.patches, 'patch')}"
+def _show_comparison(compared: ChampionComparison, margin: float | None) -> Iterator[Part]:
+    yield _describe_change(compared)
+    yield _build_value_figure(compared)
+    yield _build_difference_figure(compared, margin)
+    sides = (compared.champion, compared.candidate, compared.difference)
+    yield Table(
+        f"{compared.name}: {_format_size(compared)}.",
+        ("metric", "before", "after", "difference"),
+        [
+            (_format_label(name), *(side.get(name, _UNDEFINED) for side in sides))
+            for name in compared.candidate
+        ],
+    )
+    yield Table(
+        f"{compared.name}: metrics of constant judges.",
+        ("metric", *(constant.replace("_", " ") for constant in compared.constants)),
+        [
+            (_format_label(name), *(values.get(name) for values in compared.constants.values()))
+            for name in compared.candidate
+        ],
+    )
 
 
-def _describe_change(comparison: ChampionComparison) -> str:
+def _format_size(compared: ChampionComparison) -> str:
+    return format_size(compared.issues, compared.groups, compared.patches)
+
+
+def _describe_change(compared: ChampionComparison) -> str:
     before, after, difference = (
         format_estimate(estimates[PRIMARY])
-        for estimates in (comparison.champion, comparison.candidate, comparison.difference)
+        for estimates in (compared.champion, compared.candidate, compared.difference)
     )
     return (
-        f"{comparison.name}: {PRIMARY} {before} before, {after} after; difference {difference}. "
-        f"{format_count(comparison.only_candidate, 'issue')} decided rightly by the candidate alone, {comparison.only_champion:,} by the champion "
-        f"alone (exact McNemar, two-sided: {significance.format_p_value(comparison.p_differs)})."
+        f"{compared.name}: {PRIMARY} {before} before, {after} after; difference {difference}. "
+        f"{format_count(compared.only_candidate, 'issue')} decided rightly by the candidate alone, {compared.only_champion:,} by the champion "
+        f"alone (exact McNemar, two-sided: {significance.format_p_value(compared.p_differs)})."
     )
 
 
-def _build_figures(comparison: ChampionComparison, margin: float | None) -> Iterator[Figure]:
-    shares = [
-        name
-        for name in comparison.candidate
-        if name in SHARES or name in {"balanced_accuracy", "brier"}
+def _list_shares(compared: ChampionComparison) -> list[str]:
+    shown = SHARES | {"balanced_accuracy", "brier"}
+    return [name for name in compared.candidate if name in shown]
+
+
+def _build_value_figure(compared: ChampionComparison) -> Figure:
+    pairs = [
+        (_format_label(name), compared.champion[name], compared.candidate[name])
+        for name in _list_shares(compared)
     ]
     values = "; ".join(
-        f"{_format_label(name)} {format_estimate(comparison.champion[name])} before, {format_estimate(comparison.candidate[name])} after"
-        for name in shares
+        f"{label} {format_estimate(before)} before, {format_estimate(after)} after"
+        for label, before, after in pairs
     )
-    yield Figure(
-        f"values-{_build_slug(comparison.name)}",
-        f"Before and after: {comparison.name}",
-        f"{_format_size(comparison)}.",
+    rows = [(label, {_BEFORE: before, _AFTER: after}) for label, before, after in pairs]
+    return Figure(
+        f"values-{_build_slug(compared.name)}",
+        f"Before and after: {compared.name}",
+        f"{_format_size(compared)}.",
         f"Metrics of champion and candidate with their intervals. {values}.",
-        DotPlot((Panel("", tuple(_build_pair_row(comparison, name) for name in shares)),), _NAMES),
-    )
-    lines = (
-        ReferenceLine("", 0.0),
-        *((ReferenceLine("may not fall below", -margin),) if margin else ()),
-    )
-    values = "; ".join(
-        f"{_format_label(name)} {format_estimate(comparison.difference[name])}" for name in shares
-    )
-    yield Figure(
-        f"differences-{_build_slug(comparison.name)}",
-        f"Candidate minus champion: {comparison.name}",
-        f"{_format_size(comparison)}, paired by issue.",
-        f"Differences of candidate and champion with their intervals. {values}.",
-        DotPlot(
-            (
-                Panel(
-                    "",
-                    tuple(
-                        PlotRow(
-                            _format_label(name), (PlotPoint(_AFTER, comparison.difference[name]),)
-                        )
-                        for name in shares
-                    ),
-                    lines,
-                ),
-            ),
-            scale=Scale.DIFFERENCE,
-        ),
+        partial(draw_dots, [Panel("", rows)], legend=_NAMES),
     )
 
 
-def _build_pair_row(comparison: ChampionComparison, name: str) -> PlotRow:
-    return PlotRow(
-        _format_label(name),
-        (
-            PlotPoint(_BEFORE, comparison.champion[name]),
-            PlotPoint(_AFTER, comparison.candidate[name]),
-        ),
+def _build_difference_figure(compared: ChampionComparison, margin: float | None) -> Figure:
+    differences = [
+        (_format_label(name), compared.difference[name]) for name in _list_shares(compared)
+    ]
+    lines = [("", 0.0)]
+    if margin:
+        lines.append((f"may not fall below: {-100 * margin:+.3g}", -margin))
+    panel = Panel("", [(label, {_AFTER: estimate}) for label, estimate in differences], lines)
+    return Figure(
+        f"differences-{_build_slug(compared.name)}",
+        f"Candidate minus champion: {compared.name}",
+        f"{_format_size(compared)}, paired by issue.",
+        f"Differences of candidate and champion with their intervals. {list_estimates(differences)}.",
+        partial(draw_dots, [panel], scale=show_differences),
     )
 
 
@@ -181,48 +161,5 @@ def _format_label(name: str) -> str:
 
 
 def _build_slug(name: str) -> str:
-    return (
-        "".join(character if character.isalnum() else "-" for character in name.lower()).strip("-")
-        or "set"
-    )
-
-
-def _build_metric_table(comparison: ChampionComparison) -> Table:
-    rows = tuple(
-        (
-            _format_label(name),
-            *(
-                cell
-                for estimates in (comparison.champion, comparison.candidate, comparison.difference)
-                for cell in _build_cells(estimates.get(name))
-            ),
-        )
-        for name in comparison.candidate
-    )
-    return Table(
-        f"{comparison.name}: {_format_size(comparison)}.",
-        build_head(("metric",), ("before", "after", "difference")),
-        rows,
-    )
-
-
-def _build_cells(estimate: Estimate | None) -> tuple[str, str]:
-    return ("–", "–") if estimate is None else format_cells(estimate)
-
-
-def _build_constant_table(comparison: ChampionComparison) -> Table:
-    """Build the table of what constant judges reach."""
-    rows = tuple(
-        (
-            _format_label(name),
-            *(format_number(values.get(name)) for values in comparison.constants.values()),
-        )
-        for name in comparison.candidate
-    )
-    return Table(
-        f"{comparison.name}: metrics of constant judges.",
-        build_head(
-            ("metric", *(constant.replace("_", " ") for constant in comparison.constants)), ()
-        ),
-        rows,
-    )
+    characters = (character if character.isalnum() else "-" for character in name.lower())
+    return "".join(characters).strip("-") or "set"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from model.evaluation.report.content import Report, Section, Table, build_head, format_count
+from model.evaluation.report.content import Gap, Report, Section, Table, format_count
 from model.evaluation.report.series import clean_name
 from model.prompts.untrusted import escape_invisible
 from training.datasets.manifest import Manifest
@@ -20,26 +20,19 @@ _LONGEST = 600
 
 def build_overview_section(run: TrainingRun) -> Section:
     """Build the section on the end of the run and its plan."""
-    facts, settings = tuple(_list_facts(run)), tuple(_list_settings(run.plan))
-    ended = [Table("How the run ended.", build_head(("", ""), ()), facts, words=2)] if facts else []
-    plan = Table(
-        "The plan with every setting.", build_head(("setting", "value"), ()), settings, words=2
-    )
-    return Section("run", "The run", (), tables=(*ended, plan))
+    facts, settings = list(_list_facts(run)), list(_list_settings(run.plan))
+    plan = Table("The plan with every setting.", ("setting", "value"), settings, words=2)
+    ended = Table("How the run ended.", ("", ""), facts, words=2)
+    return Section("run", "The run", (ended, plan) if facts else (plan,))
 
 
 def build_data_section(run: TrainingRun) -> Section:
     """Build the section on the dataset: its splits, and what was dropped."""
     if run.dataset is None:
-        return Section(
-            "data", "Data", (), missing=("dataset.json has no manifest: the dataset is unknown.",)
-        )
-    return Section(
-        "data",
-        "Data",
-        (_describe_dataset(run.dataset),),
-        tables=(_build_split_table(run.dataset), _build_step_table(run.dataset)),
-    )
+        gap = Gap("dataset.json has no manifest: the dataset is unknown.")
+        return Section("data", "Data", (gap,))
+    tables = (_build_split_table(run.dataset), _build_step_table(run.dataset))
+    return Section("data", "Data", (_describe_dataset(run.dataset), *tables))
 
 
 def _list_facts(run: TrainingRun) -> Iterator[tuple[str, str]]:
@@ -89,42 +82,30 @@ def _describe_dataset(manifest: Manifest) -> str:
 
 def _build_split_table(manifest: Manifest) -> Table:
     """Build the table of splits, by number of correct patches: the balance shows what constants reach."""
-    counted = tuple(f"{index} correct" for index in _list_counts(manifest))
-    rows = tuple(
-        (
-            name,
-            f"{split.groups:,}",
-            f"{split.issues:,}",
-            f"{split.repositories:,}",
-            f"{split.unknown:,}",
-            *(f"{split.positives.get(index, 0):,}" for index in _list_counts(manifest)),
-        )
-        for name, split in manifest.splits.items()
-    )
+    positives = {index for split in manifest.splits.values() for index in split.positives}
+    numbers = sorted(positives | set(map(str, _SHARES)), key=int)
+    rows = []
+    for name, split in manifest.splits.items():
+        counts = (split.groups, split.issues, split.repositories, split.unknown)
+        by_number = (split.positives.get(number, 0) for number in numbers)
+        rows.append((name, *(f"{count:,}" for count in (*counts, *by_number))))
+    head = ("split", "groups", "issues", "repositories", "seats without a label")
     return Table(
         "Groups of the dataset by their number of correct patches.",
-        build_head(
-            ("split", "groups", "issues", "repositories", "seats without a label", *counted), ()
-        ),
+        (*head, *(f"{number} correct" for number in numbers)),
         rows,
     )
-
-
-def _list_counts(manifest: Manifest) -> list[str]:
-    counts = {index for split in manifest.splits.values() for index in split.positives}
-    return sorted(counts | set(map(str, _SHARES)), key=int)
 
 
 def _build_step_table(manifest: Manifest) -> Table:
-    rows = tuple(
-        (step.name, _format_dropped(step.dropped), f"{step.issues:,}", f"{step.units:,}")
-        for step in manifest.steps
-    )
     return Table(
         "The steps from the input to the dataset. Units are patches, and groups after the step that forms "
         "them.",
-        build_head(("step", "dropped, and why", "issues kept", "units kept"), ()),
-        rows,
+        ("step", "dropped, and why", "issues kept", "units kept"),
+        [
+            (step.name, _format_dropped(step.dropped), f"{step.issues:,}", f"{step.units:,}")
+            for step in manifest.steps
+        ],
         words=2,
     )
 

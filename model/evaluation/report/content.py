@@ -1,96 +1,15 @@
 """Values that describe a report: text, tables and figures, before drawing or writing (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
+
+from matplotlib.figure import Figure as Canvas
 
 from model.evaluation.bootstrap import Estimate
 
-GREY = -1
-"""Colour index of constants and references."""
-
-
-class Scale(Enum):
-    """The scale of the axis that shows a plot's values."""
-
-    SHARE = "share"
-    """The whole range 0 to 1, so that figures beside each other can be compared."""
-    PART = "part"
-    """A small share: from 0 to the largest value, and at least to 1 %."""
-    DIFFERENCE = "difference"
-    """A difference of shares, in percentage points."""
-    SECONDS = "seconds"
-    """Seconds on a logarithmic axis."""
-    NUMBER = "number"
-    """Any number, with matplotlib's default format."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlotPoint:
-    """A point of a plot: an estimate with its interval, in one colour."""
-
-    colour: int
-    estimate: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class PlotRow:
-    """A labelled row of a plot, with one point per series."""
-
-    label: str
-    marks: tuple[PlotPoint, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceLine:
-    """A reference value, drawn across a panel."""
-
-    label: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One panel of a dot plot: labelled rows over one axis of values."""
-
-    title: str
-    rows: tuple[PlotRow, ...]
-    lines: tuple[ReferenceLine, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DotPlot:
-    """A plot of estimates as points with intervals, in panels below each other."""
-
-    panels: tuple[Panel, ...]
-    legend: tuple[tuple[int, str], ...] = ()
-    """Colour and name, for rows with several points."""
-    scale: Scale = Scale.SHARE
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """One curve of a plot: estimates over the x axis. A grey curve is a reference."""
-
-    label: str
-    colour: int
-    points: tuple[tuple[float, Estimate], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """A plot of several curves in one panel."""
-
-    x_label: str
-    y_label: str
-    curves: tuple[Curve, ...]
-    ticks: tuple[str, ...] = ()
-    """Names of x = 0, 1, 2, …; empty where x is a number."""
-    diagonal: bool = False
-    """Draw x = y over 0 to 1."""
-    level: float | None = None
-    """Height of a horizontal reference line."""
-    scale: Scale = Scale.SHARE
+Cell = str | int | float | Estimate | tuple["Cell", ...] | None
+"""A value of a table. An estimate fills two cells of the page, a tuple the cells of its parts."""
+TableRow = Sequence[Cell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,41 +22,100 @@ class Figure:
     caption: str
     """States, among other things, the numbers of issues and patches."""
     alt: str
-    drawing: DotPlot | Curves
+    draw: Callable[[], Canvas]
+    """Draws in matplotlib's current colours: the page has a light and a dark version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of text cells. `head` has each column's name and the number of cells it spans."""
+    """A table with a header cell for each column."""
 
     caption: str
-    head: tuple[tuple[str, int], ...]
-    rows: tuple[tuple[str, ...], ...]
+    head: Sequence[str]
+    rows: Sequence[TableRow]
     words: int = 1
     """How many of the first cells of a row are words; the others are numbers."""
+
+    @property
+    def columns(self) -> list[tuple[str, int]]:
+        """Name of each column, and the number of cells that it spans."""
+        spans = [
+            max((len(format_cells(row[index])) for row in self.rows), default=1)
+            for index in range(len(self.head))
+        ]
+        return list(zip(self.head, spans, strict=True))
+
+    @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """The rows as text."""
+        return tuple(format_cells(tuple(row)) for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that the input cannot answer, and why."""
+
+    reason: str
+    verifier: str = ""
+    """Empty where the reason is a whole sentence."""
+    group_set: str = ""
+
+
+Part = str | Figure | Table | Gap
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the report: one question and its answers. `missing` explains what the input cannot answer."""
+    """A section of the report: one question and its answers. A `str` among its parts is a paragraph."""
 
     key: str
     title: str
-    text: tuple[str, ...]
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-    missing: tuple[str, ...] = ()
+    parts: Sequence[Part]
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The paragraphs."""
+        return tuple(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures."""
+        return tuple(part for part in self.parts if isinstance(part, Figure))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables."""
+        return tuple(part for part in self.parts if isinstance(part, Table))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Sentences about the gaps."""
+        return tuple(_describe_gaps([part for part in self.parts if isinstance(part, Gap)]))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of an evaluation report: one page with its sections."""
+    """The content of a report: one page with its sections."""
 
     title: str
-    text: tuple[str, ...]
-    notes: tuple[str, ...]
+    text: Sequence[str]
+    notes: Sequence[str]
     """Problems with the input, such as an unfinished run."""
-    sections: tuple[Section, ...]
+    sections: Sequence[Section]
+
+
+def _describe_gaps(gaps: Sequence[Gap]) -> Iterator[str]:
+    """Yield whole sentences first, then the reasons with all verifiers and sets that share them."""
+    yield from (gap.reason for gap in gaps if not gap.verifier)
+    where: dict[tuple[str, str], list[str]] = {}
+    for gap in gaps:
+        where.setdefault((gap.reason, gap.verifier), []).append(gap.group_set)
+    whose: dict[tuple[str, str], list[str]] = {}
+    for (reason, verifier), names in where.items():
+        if verifier:
+            whose.setdefault((reason, ", ".join(names)), []).append(verifier)
+    for (reason, names_), verifiers in whose.items():
+        yield f"{', '.join(verifiers)} on {names_}: {reason}"
 
 
 def format_count(count: int, what: str) -> str:
@@ -146,18 +124,29 @@ def format_count(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else plural}"
 
 
+def format_size(issues: int, groups: int, patches: int) -> str:
+    """Format the size of a measurement: `1 issue, 2 groups, 8 patches`."""
+    counts = (format_count(issues, "issue"), format_count(groups, "group"))
+    return ", ".join((*counts, format_count(patches, "patch")))
+
+
 def format_number(value: float | None) -> str:
     """Format a value with three decimals, as `r4p evaluate` does; a dash for None."""
     return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
-def format_cells(estimate: Estimate) -> tuple[str, str]:
-    """Format an estimate as two cells: value and interval."""
-    if estimate.low is None or estimate.high is None:
-        return format_number(estimate.value), "–"
-    return format_number(
-        estimate.value
-    ), f"{format_number(estimate.low)} … {format_number(estimate.high)}"
+def format_cells(cell: Cell) -> tuple[str, ...]:
+    """Format a value of a table as the texts of its cells. An estimate is value and interval."""
+    match cell:
+        case str() | int():
+            return (str(cell),)
+        case tuple():
+            return tuple(text for part in cell for text in format_cells(part))
+        case Estimate(value, low, high) if low is not None and high is not None:
+            return format_number(value), f"{format_number(low)} … {format_number(high)}"
+        case Estimate(value):
+            return format_number(value), "–"
+    return (format_number(cell),)
 
 
 def format_estimate(estimate: Estimate) -> str:
@@ -166,6 +155,6 @@ def format_estimate(estimate: Estimate) -> str:
     return value if interval == "–" else f"{value} ({interval})"
 
 
-def build_head(first: Iterable[str], estimates: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Build the columns of a table: text columns, then estimates of two cells each."""
-    return (*((name, 1) for name in first), *((name, 2) for name in estimates))
+def list_estimates(named: Iterable[tuple[str, Estimate]]) -> str:
+    """List names with their estimates, for a sentence."""
+    return "; ".join(f"{name} {format_estimate(estimate)}" for name, estimate in named)

@@ -7,7 +7,6 @@ only embedded pictures and the page's own style sheet.
 import hashlib
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,27 +20,15 @@ PAGE = "report.html"
 """File name of the page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One figure as PNG, for a light and a dark screen."""
+def render_page(report: Report, pictures: Mapping[str, tuple[bytes, bytes]]) -> str:
+    """Render a report as an HTML page.
 
-    light: bytes
-    dark: bytes
-
-
-def render_page(report: Report, pictures: Mapping[str, Picture]) -> str:
-    """Render a report as an HTML page. `pictures` has the picture of every figure by its name."""
+    `pictures` has the PNG files of every figure by its name, for a light and a dark screen.
+    """
     style = _read("report.css")
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return _load_template().render(
-        report=report,
-        style=style,
-        policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'",
-        pictures={
-            name: {"light": _embed(picture.light), "dark": _embed(picture.dark)}
-            for name, picture in pictures.items()
-        },
-    )
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
+    return _load_template().render(report=report, style=style, policy=policy, pictures=pictures)
 
 
 def _embed(content: bytes) -> str:
@@ -58,6 +45,7 @@ def _load_template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     # browsers do not unescape the content of <style>, and the style sheet is trusted
+    environment.filters["embed"] = _embed
     environment.filters["ours"] = jinja2.filters.do_mark_safe
     return environment.from_string(_read("report.html.j2"))
 
@@ -65,11 +53,11 @@ def _load_template() -> jinja2.Template:
 def write_report(report: Report, folder: Path) -> int:
     """Draw a report's figures and write its HTML page to a folder. Returns the number of figures. Raises OSError."""
     pictures = {
-        figure.name: Picture(draw_png(figure.drawing, LIGHT), draw_png(figure.drawing, DARK))
+        figure.name: (draw_png(figure.draw, LIGHT), draw_png(figure.draw, DARK))
         for section in report.sections
         for figure in section.figures
     }
-    for name, picture in pictures.items():
-        (folder / f"{name}.png").write_bytes(picture.light)
+    for name, (light, _) in pictures.items():
+        (folder / f"{name}.png").write_bytes(light)
     (folder / PAGE).write_text(render_page(report, pictures), encoding="utf-8")
     return len(pictures)

@@ -12,7 +12,6 @@ from model.evaluation.attacks.attack_document import SCHEMA
 from model.evaluation.attacks.attack_run import RUN_FILE_SUFFIX
 from model.evaluation.attacks.attack_table import DOCUMENT_ADAPTER, AttackDocument
 from model.evaluation.judged_group import JudgedGroup
-from model.evaluation.report.sections.attacks import AttackRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,8 @@ class ReportInput:
 
     runs: tuple[tuple[str, list[JudgedGroup]], ...]
     """Name and judged groups of each run file."""
-    attacks: tuple[AttackRun, ...]
+    attacks: tuple[tuple[str, AttackDocument], ...]
+    """Name of the file of groups, and attack document, of each finished attack run."""
     notes: tuple[str, ...]
     """Problems with the files, such as an unfinished run."""
 
@@ -60,14 +60,13 @@ def _read_runs(paths: list[Path], notes: list[str]) -> Iterator[tuple[str, list[
             notes.append(f"{path.name} holds no judged group yet, and was left out.")
 
 
-def _read_attacks(paths: list[Path], notes: list[str]) -> Iterator[AttackRun]:
+def _read_attacks(paths: list[Path], notes: list[str]) -> Iterator[tuple[str, AttackDocument]]:
     """Yield the attack documents beside the run files. Only these hold the attackers' goals."""
     for path in paths:
         document = path.with_suffix(".json")
         if document.exists():
-            yield AttackRun(
-                path.name.removesuffix(RUN_FILE_SUFFIX).rpartition(".")[0], _read_document(document)
-            )
+            name = path.name.removesuffix(RUN_FILE_SUFFIX).rpartition(".")[0]
+            yield name, _read_document(document)
         else:
             notes.append(
                 f"{path.name}: its attacks have not all been judged, and were left out; the same r4p evaluate --attack "

@@ -1,55 +1,67 @@
-"""Build the sections of an evaluation report in the order of the page (pure).
+"""Build the page of an evaluation report, with its sections in their order.
 
 Each section answers one question about the judged groups. Sections without an answer say what is missing.
 """
 
-from collections.abc import Sequence
-
-from model.evaluation.report.content import Section
-from model.evaluation.report.sections.attacks import AttackRun, build_attacks_section
-from model.evaluation.report.sections.breakdown import (
-    build_lines_section,
-    build_repository_section,
-    build_similarity_section,
+from model.errors import UnknownVerifier
+from model.evaluation import judge_catalog
+from model.evaluation.report.content import Report
+from model.evaluation.report.input_folder import ReportInput
+from model.evaluation.report.sections import (
+    attacks,
+    breakdown,
+    comparison,
+    error_types,
+    headline,
+    reliability,
+    repeatability,
+    seat_bias,
+    selection_gain,
+    timing,
 )
-from model.evaluation.report.sections.comparison import (
-    build_differences_section,
-    build_group_wise_section,
-)
-from model.evaluation.report.sections.error_types import build_errors_section
-from model.evaluation.report.sections.headline import (
-    build_headline_section,
-    build_metrics_section,
-    build_runs_section,
-)
-from model.evaluation.report.sections.reliability import build_reliability_section
-from model.evaluation.report.sections.repeatability import build_deviation_section
-from model.evaluation.report.sections.seat_bias import build_seats_section
-from model.evaluation.report.sections.selection_gain import build_selection_section
-from model.evaluation.report.sections.timing import build_timing_section
-from model.evaluation.report.series import GroupSet
+from model.evaluation.report.series import Series, build_sets
 
 _SECTIONS = (
-    build_runs_section,
-    build_headline_section,
-    build_metrics_section,
-    build_differences_section,
-    build_group_wise_section,
-    build_errors_section,
-    build_lines_section,
-    build_repository_section,
-    build_similarity_section,
-    build_deviation_section,
-    build_seats_section,
-    build_reliability_section,
-    build_selection_section,
-    build_timing_section,
+    headline.build_runs_section,
+    headline.build_headline_section,
+    headline.build_metrics_section,
+    comparison.build_differences_section,
+    comparison.build_group_wise_section,
+    error_types.build_errors_section,
+    breakdown.build_lines_section,
+    breakdown.build_repository_section,
+    breakdown.build_similarity_section,
+    repeatability.build_deviation_section,
+    seat_bias.build_seats_section,
+    reliability.build_reliability_section,
+    selection_gain.build_selection_section,
+    timing.build_timing_section,
 )
 
 
-def build_sections(
-    sets: Sequence[GroupSet], attacked: Sequence[AttackRun] = ()
-) -> tuple[Section, ...]:
-    """Build all sections. The section on attacks appears only after attack runs."""
-    last = (build_attacks_section(attacked),) if attacked else ()
-    return (*(section(sets) for section in _SECTIONS), *last)
+def build_report(folder: ReportInput) -> Report:
+    """Build the page of a folder. The section on attacks appears only after attack runs."""
+    sets = build_sets(folder.runs)
+    cautions = (
+        f"{group_set.name}, {series.label}: {caution}"
+        for group_set in sets
+        for series in group_set.series
+        if (caution := _get_caution(series))
+    )
+    names = ", ".join(group_set.name for group_set in sets)
+    last = [attacks.build_attacks_section(folder.attacks)] if folder.attacks else []
+    return Report(
+        "How right the verifiers are",
+        [f"Measured offline on patches whose truth is known: {names}."],
+        [*folder.notes, *cautions],
+        [*(build_section(sets) for build_section in _SECTIONS), *last],
+    )
+
+
+def _get_caution(series: Series) -> str | None:
+    """Return the warning that `r4p evaluate` printed; None for a verifier of another version."""
+    verifier = judge_catalog.strip_suffixes(series.key.verifier)
+    try:
+        return judge_catalog.build_caution(verifier, series.judged)
+    except UnknownVerifier:
+        return None

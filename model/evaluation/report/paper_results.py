@@ -5,24 +5,12 @@ trajectory verifiers on the same 335 groups (1,340 patches, about half of them c
 section on efficiency have the other values.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedResult:
-    """The published metrics of one system, as shares from 0 to 1; None where the paper has no value."""
-
-    name: str
-    accuracy: float
-    f1: float | None = None
-    exact_match: float | None = None
-
-
-PUBLISHED_RESULTS = (
-    PublishedResult("R4P", 0.722, 0.633, 0.418),
-    PublishedResult("swe-gym-verifier-32b", 0.619),
-    PublishedResult("r2e-gym-verifier-14b", 0.600),
-)
+PUBLISHED_RESULTS = {
+    "R4P": {"accuracy": 0.722, "f1": 0.633, "exact_match": 0.418},
+    "swe-gym-verifier-32b": {"accuracy": 0.619},
+    "r2e-gym-verifier-14b": {"accuracy": 0.600},
+}
+"""Published metrics of each system, as shares from 0 to 1."""
 COMPARISON_NOTE = (
     "The paper's values (R4P: its Table 1; the others: its Figure 3a) come from its own 335 groups (1,340 "
     "patches) of SWE-bench Verified, which are other groups. They are for orientation, not for "

@@ -1,14 +1,16 @@
 """Group judged groups of run files into series of one verifier on one set of groups (pure)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
+from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.judged_group import JudgedGroup, JudgementKey
 from model.evaluation.judgement_columns import Indices, JudgementColumns, build_columns
-from model.evaluation.report.content import format_count
+from model.evaluation.report.content import format_size
 from model.evaluation.report.rate_intervals import number_names
 from model.prompts.untrusted import escape_invisible
 from model.verdict_json import Json
@@ -52,6 +54,11 @@ class Series:
         return frozenset(group.key.group for group in self.judged)
 
     @property
+    def issue_count(self) -> int:
+        """Number of issues with judged groups."""
+        return len({group.instance_id for group in self.judged})
+
+    @property
     def patch_count(self) -> int:
         """Number of judged patches."""
         return sum(len(group.patches) for group in self.judged)
@@ -59,11 +66,7 @@ class Series:
     @property
     def size(self) -> str:
         """Numbers of issues, groups and patches as a sentence part."""
-        issues = len({group.instance_id for group in self.judged})
-        groups = format_count(len(self.judged), "group")
-        return (
-            f"{format_count(issues, 'issue')}, {groups}, {format_count(self.patch_count, 'patch')}"
-        )
+        return format_size(self.issue_count, len(self.judged), self.patch_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +129,10 @@ def format_counts(counts: Iterable[tuple[str, str]]) -> str:
     return "; ".join(f"{', '.join(names)}: {count}" for count, names in whose.items()) + "."
 
 
-def format_reasons(lacking: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """Format triples of set, verifier and reason as sentences, merged by reason."""
-    where: dict[tuple[str, str], list[str]] = {}
-    for name, verifier, why in lacking:
-        where.setdefault((why, verifier), []).append(name)
-    whose: dict[tuple[str, str], list[str]] = {}
-    for (why, verifier), names in where.items():
-        whose.setdefault((why, ", ".join(names)), []).append(verifier)
-    return tuple(
-        f"{', '.join(verifier)} on {names}: {why}" for (why, names), verifier in whose.items()
-    )
+def read_estimate(document: Mapping[str, Json], metric: str) -> Estimate:
+    """Read the estimate of one metric from an `r4p.evaluate/1` document."""
+    values = cast("Mapping[str, float | None]", document[metric])
+    return Estimate(values["value"], values["low"], values["high"])
 
 
 def clean_name(name: str) -> str:
@@ -158,19 +154,15 @@ def _parse_set_name(file: str) -> str:
     return stem.rpartition(".")[0] or stem
 
 
-def _build_labels(everybody: Iterable[_JudgeId]) -> dict[_JudgeId, str]:
+def _build_labels(judges: Collection[_JudgeId]) -> dict[_JudgeId, str]:
     """Label each judge by its verifier, and by the settings that tell its runs apart."""
-    by_verifier: dict[str, list[_JudgeId]] = {}
-    for judge in sorted(everybody):
-        by_verifier.setdefault(judge[0], []).append(judge)
-    return {judge: _build_label(judge, alike) for alike in by_verifier.values() for judge in alike}
-
-
-def _build_label(judge: _JudgeId, alike: Sequence[_JudgeId]) -> str:
-    parts = (judge[1], judge[2], f"prompt {judge[3]}", f"{judge[4]} votes")
-    differing = [len({judge[index] for judge in alike}) > 1 for index in range(1, 5)]
-    kept = [part for part, differs in zip(parts, differing, strict=True) if differs]
-    return ", ".join(clean_name(part) for part in (judge[0], *kept))
+    labels = {}
+    for judge in judges:
+        alike = [rival for rival in judges if rival[0] == judge[0]]
+        parts = (judge[0], judge[1], judge[2], f"prompt {judge[3]}", f"{judge[4]} votes")
+        differing = [index for index in range(1, 5) if len({rival[index] for rival in alike}) > 1]
+        labels[judge] = ", ".join(clean_name(parts[index]) for index in (0, *differing))
+    return labels
 
 
 def _build_slugs(names: Sequence[str]) -> dict[str, str]:

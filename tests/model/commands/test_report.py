@@ -14,7 +14,7 @@ from model.commands.report import report
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.judged_group import dump_line
 from model.evaluation.report.content import format_cells
-from model.evaluation.report.sections.headline import read_estimate
+from model.evaluation.report.series import read_estimate
 from tests.model.evaluation.attacks.test_attack_table import rates
 from tests.model.evaluation.report.builders import run, written
 

@@ -8,7 +8,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from model.evaluation.report import drawing
 from tests.builders.run_folders import compared, document, finish, gated, lines, step, write
 from tests.model.commands.test_report import size
 from tests.model.evaluation.report.test_html_page import parsed
@@ -29,6 +28,10 @@ def invoke(folder):
 def section(report, key):
     (found,) = [one for one in report.sections if one.key == key]
     return found
+
+
+def lines_of(figure):
+    return figure.draw().axes[0].get_lines()
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +81,8 @@ def test_curves_tell_where_they_began_and_ended(tmp_path):
     assert curves.text[0] == "Reward: 0.375 in the first 2 steps, 0.875 in the last 2."
     assert "entropy" not in {one.name for one in curves.figures}
     (reward,) = [one for one in curves.figures if one.name == "reward"]
-    (curve,) = reward.drawing.curves
-    assert [(at, one.value) for at, one in curve.points] == [
-        (1, 0.25),
-        (2, 0.5),
-        (3, 0.75),
-        (4, 1.0),
-    ]
+    (curve,) = lines_of(reward)
+    assert curve.get_xydata().tolist() == [[1, 0.25], [2, 0.5], [3, 0.75], [4, 1.0]]
 
 
 def test_a_long_curve_is_its_mean_over_ten_steps_and_single_steps_behind(tmp_path):
@@ -94,10 +92,10 @@ def test_a_long_curve_is_its_mean_over_ten_steps_and_single_steps_behind(tmp_pat
         for one in section(build_page(read_run(tmp_path)), "curves").figures
         if one.name == "reward"
     ]
-    each, mean = reward.drawing.curves
-    assert (each.label, mean.label) == ("reward, each step", "reward, mean of the last 10 steps")
-    assert mean.points[-1][1].value == pytest.approx(25.5)
-    assert mean.points[0][1].value == 1.0
+    each, mean = lines_of(reward)
+    names = ("reward, each step", "reward, mean of the last 10 steps")
+    assert (each.get_label(), mean.get_label()) == names
+    assert mean.get_ydata()[[0, -1]] == pytest.approx([1.0, 25.5])
 
 
 def test_one_step_is_a_curve_of_a_point_and_says_nothing_of_a_direction(tmp_path):
@@ -140,12 +138,13 @@ def test_a_failed_run_says_why_first(tmp_path):
     assert read_run(folder).notes == (
         "The run failed after 2 of 40 steps: step 2 has the loss nan",
     )
-    told = dict(section(build_page(read_run(folder)), "run").tables[0].rows)
+    told = dict(section(build_page(read_run(folder)), "run").tables[0].cells)
     assert (told["status"], "left out" in told) == ("failed", False)
     (loss,) = [
         one for one in section(build_page(read_run(folder)), "curves").figures if one.name == "loss"
     ]
-    assert len(loss.drawing.curves[0].points) == 1
+    (curve,) = lines_of(loss)
+    assert len(curve.get_xdata()) == 1
 
 
 def test_a_rejected_candidate_shows_which_check_it_failed(tmp_path):
@@ -156,13 +155,13 @@ def test_a_rejected_candidate_shows_which_check_it_failed(tmp_path):
     assert gate.text[0].startswith(
         "The gate said: failed. Benchmark, test: reward no worse: -0.200"
     )
-    assert ("benchmark, test: reward improves", "no") in [row[:2] for row in gate.tables[0].rows]
+    assert ("benchmark, test: reward improves", "no") in [row[:2] for row in gate.tables[0].cells]
 
 
 def test_what_a_gate_that_passed_did_not_need_is_no_failed_check(tmp_path):
     folder = write(tmp_path, sets=(compared(), compared("benchmark, other", issues=3)))
     answers = {
-        row[0]: row[1] for row in section(build_page(read_run(folder)), "gate").tables[0].rows
+        row[0]: row[1] for row in section(build_page(read_run(folder)), "gate").tables[0].cells
     }
     assert (answers["outcomes"], answers["benchmark, other: issues"]) == ("not needed",) * 2
     assert answers["leak"] == "yes"
@@ -176,8 +175,8 @@ def test_no_chance_is_told_as_none(tmp_path):
 def test_constants_are_columns_since_there_are_few_of_them(tmp_path):
     folder = write(tmp_path, sets=(compared(),))
     table = section(build_page(read_run(folder)), "comparison").tables[-1]
-    assert [name for name, _ in table.head] == ["metric", "all correct", "all incorrect"]
-    assert ("reward", "0.500", "0.500") in table.rows
+    assert list(table.head) == ["metric", "all correct", "all incorrect"]
+    assert ("reward", "0.500", "0.500") in table.cells
 
 
 @pytest.mark.parametrize(("clipped", "top"), [(0.0, 0.01), (0.4, 0.4)])
@@ -186,20 +185,20 @@ def test_no_share_of_clipped_tokens_is_below_nothing(tmp_path, clipped, top):
     lines(write(tmp_path), told)
     figures = section(build_page(read_run(tmp_path)), "curves").figures
     (figure,) = [one for one in figures if one.name == "clipped"]
-    canvas = drawing.draw_curves(figure.drawing, drawing.LIGHT)
-    assert canvas.axes[0].get_ylim() == pytest.approx((0, top), rel=0.1)
+    assert figure.draw().axes[0].get_ylim() == pytest.approx((0, top), rel=0.1)
 
 
 def test_margins_are_drawn_where_the_gate_fixed_one(tmp_path):
     folder = write(tmp_path)
-    (_, line), (only,) = (
-        one.figures[1].drawing.panels[0].lines
-        for one in (
-            section(build_page(read_run(folder)), "comparison"),
-            section(build_page(replace(read_run(folder), gate={})), "comparison"),
-        )
-    )
-    assert (only.value, line.label, line.value) == (0.0, "may not fall below", -0.02)
+    run = read_run(folder)
+    for gate, labels, places in (
+        (run.gate, ["may not fall below: -2"], [0.0, -0.02]),
+        ({}, [], [0.0]),
+    ):
+        (axes,) = section(build_page(replace(run, gate=gate)), "comparison").figures[1].draw().axes
+        assert axes.get_legend_handles_labels()[1] == labels
+        verticals = [line for line in axes.get_lines() if len(line.get_xdata()) == 2]
+        assert [line.get_xdata()[0] for line in verticals] == places
 
 
 def test_metrics_that_one_side_lacks_are_a_dash(tmp_path):
@@ -211,7 +210,7 @@ def test_metrics_that_one_side_lacks_are_a_dash(tmp_path):
     rows = (
         section(build_page(replace(read_run(folder), compared=(found,))), "comparison")
         .tables[0]
-        .rows
+        .cells
     )
     assert [row[-2:] for row in rows if row[0] == "mcc"] == [("–", "–")]
 

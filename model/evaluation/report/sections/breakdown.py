@@ -1,235 +1,169 @@
 """Sections: accuracy by size of the patch, similarity in the group, and repository (pure)."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 import numpy as np
+from matplotlib.figure import Figure as Canvas
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch
 from model.evaluation.judgement_columns import score_decisions
 from model.evaluation.report.content import (
-    Curve,
-    Curves,
-    DotPlot,
     Figure,
-    Panel,
-    PlotPoint,
-    PlotRow,
+    Gap,
+    Part,
     Section,
     Table,
-    format_cells,
     format_count,
-    format_estimate,
+    list_estimates,
 )
+from model.evaluation.report.drawing import Panel, draw_curves, draw_dots
 from model.evaluation.report.rate_intervals import estimate_means
-from model.evaluation.report.series import GroupSet, clean_name
+from model.evaluation.report.series import GroupSet, Series, clean_name
 
 _REPOSITORIES = 12
 """Repositories shown one by one; the others form one bin."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """A measure of patches or groups, divided into bins."""
-
-    key: str
-    title: str
-    said: str
-    axis: str
-    column: str
-    lacking: str
-    """Text about patches without a value."""
-    edges: tuple[float, ...]
-    """Lower edge of each bin but the first."""
-    bins: tuple[str, ...]
-    size: Callable[[JudgedGroup, JudgedPatch], float | None]
-
-    def place(self, group: JudgedGroup, patch: JudgedPatch) -> int:
-        """Find the bin of a patch; -1 without a value."""
-        size = self.size(group, patch)
-        return -1 if size is None else int(np.searchsorted(self.edges, size, "right"))
-
-
-_LINES = _Scale(
-    "lines",
-    "Accuracy by edited lines",
-    "Lines that a patch adds or removes. The paper sees accuracy rise with them, and advises not to trust verdicts "
-    "on extremely short patches.",
-    axis="edited lines of the patch",
-    column="edited lines",
-    lacking="without a number of lines: no unified diff",
-    edges=(3, 6, 11, 26),
-    bins=("0–2", "3–5", "6–10", "11–25", "26+"),
-    size=lambda _group, patch: patch.edited_lines,
-)
-_SIMILARITY = _Scale(
-    "similarity",
-    "Accuracy by similarity within the group",
-    "Mean similarity of each two diffs of a group: the share of characters that an insertion or deletion need not "
-    "touch (Indel). In the paper, groups of very similar and of very different patches are judged best.",
-    axis="mean similarity of the group",
-    column="similarity",
-    lacking="without a rival, and so without a similarity",
-    edges=(0.2, 0.4, 0.6, 0.8),
-    bins=("< 0.2", "0.2–0.4", "0.4–0.6", "0.6–0.8", "≥ 0.8"),
-    size=lambda group, _patch: group.similarity,
-)
+_LINES = {"0–2": 0, "3–5": 3, "6–10": 6, "11–25": 11, "26+": 26}
+"""Least number of edited lines in each bin."""
+_SIMILARITIES = {"< 0.2": 0, "0.2–0.4": 0.2, "0.4–0.6": 0.4, "0.6–0.8": 0.6, "≥ 0.8": 0.8}
+"""Least similarity in each bin."""
 
 
 def build_lines_section(sets: Sequence[GroupSet]) -> Section:
     """Build the report section on accuracy by number of edited lines."""
-    return _build_size_section(sets, _LINES)
+    text = (
+        "Lines that a patch adds or removes. The paper sees accuracy rise with them, and advises not to trust verdicts "
+        "on extremely short patches."
+    )
+    parts = chain.from_iterable(map(_show_lines, sets))
+    return Section("lines", "Accuracy by edited lines", (text, *parts))
 
 
 def build_similarity_section(sets: Sequence[GroupSet]) -> Section:
     """Build the report section on accuracy by similarity within the group."""
-    return _build_size_section(sets, _SIMILARITY)
-
-
-def _build_size_section(sets: Sequence[GroupSet], scale: _Scale) -> Section:
-    split = [_split_patches(group_set, scale.bins, scale.place) for group_set in sets]
-    return Section(
-        scale.key,
-        scale.title,
-        (scale.said,),
-        figures=tuple(part.curves(scale.key, scale.axis) for part in split),
-        tables=tuple(part.table(scale.column) for part in split),
-        missing=tuple(
-            f"{part.group_set.name}: {format_count(part.left_out, 'patch')} {scale.lacking}."
-            for part in split
-            if part.left_out
-        ),
+    text = (
+        "Mean similarity of each two diffs of a group: the share of characters that an insertion or deletion need not "
+        "touch (Indel). In the paper, groups of very similar and of very different patches are judged best."
     )
+    parts = chain.from_iterable(map(_show_similarities, sets))
+    return Section("similarity", "Accuracy by similarity within the group", (text, *parts))
 
 
 def build_repository_section(sets: Sequence[GroupSet]) -> Section:
     """Build the report section on accuracy by repository."""
-    split = [_split_by_repository(group_set) for group_set in sets]
-    return Section(
-        "repositories",
-        "Accuracy by repository",
-        (
-            "The largest first. A repository of few issues has a wide interval, or none worth reading.",
-        ),
-        figures=tuple(part.dots("repositories") for part in split),
-        tables=tuple(part.table("repository") for part in split),
+    text = (
+        "The largest first. A repository of few issues has a wide interval, or none worth reading."
     )
-
-
-def _split_by_repository(group_set: GroupSet) -> "_Split":
-    patches = Counter(group.repo for group in group_set.largest.judged for _ in group.patches)
-    everywhere = {group.repo for series in group_set.series for group in series.judged}
-    ranked = sorted(everywhere, key=lambda repo: (-patches[repo], repo))
-    places = {repo: min(index, _REPOSITORIES) for index, repo in enumerate(ranked)}
-    rest = len(ranked) - _REPOSITORIES
-    others = (f"{rest} others",) if rest > 0 else ()
-    names = (*map(clean_name, ranked[:_REPOSITORIES]), *others)
-    return _split_patches(group_set, names, lambda group, _patch: places[group.repo])
+    parts = chain.from_iterable(map(_show_repositories, sets))
+    return Section("repositories", "Accuracy by repository", (text, *parts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """Accuracy and number of patches of each series in each bin."""
+    """Number of patches and accuracy of each series in each bin."""
 
     group_set: GroupSet
-    bins: tuple[str, ...]
-    found: dict[str, list[Estimate]]
-    counts: dict[str, list[int]]
+    bins: Sequence[str]
+    measured: dict[Series, list[tuple[int, Estimate]]]
 
-    @property
-    def left_out(self) -> int:
-        """Number of patches without a bin, in the largest series."""
+    def as_curves(self, axis: str) -> Callable[[], Canvas]:
+        """Prepare to draw ordered bins along an axis."""
+        curves = [
+            (series.label, series.colour, [(index, found) for index, (_, found) in enumerate(bins)])
+            for series, bins in self.measured.items()
+        ]
+        return partial(draw_curves, curves, (axis, "accuracy"), ticks=self.bins, level=0.5)
+
+    def list_gaps(self, lacking: str) -> Iterator[Gap]:
+        """Yield a note on the patches of the largest series without a bin."""
         largest = self.group_set.largest
-        return largest.patch_count - sum(self.counts[largest.label])
+        left_out = largest.patch_count - sum(count for count, _ in self.measured[largest])
+        if left_out:
+            yield Gap(f"{self.group_set.name}: {format_count(left_out, 'patch')} {lacking}.")
 
-    @property
-    def caption(self) -> str:
-        """Caption of the figure."""
-        return f"Accuracy with 95 % intervals. {self.group_set.size}"
-
-    @property
-    def alt(self) -> str:
-        """Alternative text with the values of the largest series."""
-        largest = self.group_set.largest
-        values = "; ".join(
-            f"{name} {format_estimate(estimate)}"
-            for name, estimate in zip(self.bins, self.found[largest.label], strict=True)
+    def show(self, key: str, column: str, draw: Callable[[], Canvas]) -> Iterator[Part]:
+        """Yield the figure, with the values of the largest series as its text, and the table."""
+        largest, name = self.group_set.largest, self.group_set.name
+        values = list_estimates(
+            (label, estimate)
+            for label, (_, estimate) in zip(self.bins, self.measured[largest], strict=True)
             if estimate.value is not None
         )
-        return f"Accuracy of {largest.label} on {self.group_set.name}: {values}. The others are in the table."
-
-    def curves(self, key: str, x_label: str) -> Figure:
-        """Draw ordered bins as curves."""
-        curves = tuple(
-            Curve(
-                series.label,
-                series.colour,
-                tuple(
-                    (float(index), estimate)
-                    for index, estimate in enumerate(self.found[series.label])
-                ),
-            )
-            for series in self.group_set.series
+        yield Figure(
+            f"{key}-{self.group_set.slug}",
+            name,
+            f"Accuracy with 95 % intervals. {self.group_set.size}",
+            f"Accuracy of {largest.label} on {name}: {values}. The others are in the table.",
+            draw,
         )
-        drawing = Curves(x_label, "accuracy", curves, ticks=self.bins, level=0.5)
-        return self._figure(key, drawing)
-
-    def dots(self, key: str) -> Figure:
-        """Draw named bins as a dot plot."""
-        series = self.group_set.series
-        rows = tuple(
-            PlotRow(
-                name,
-                tuple(
-                    PlotPoint(each_series.colour, self.found[each_series.label][index])
-                    for each_series in series
-                ),
-            )
-            for index, name in enumerate(self.bins)
-        )
-        legend = tuple((each_series.colour, each_series.label) for each_series in series)
-        return self._figure(key, DotPlot((Panel("Accuracy", rows),), legend))
-
-    def table(self, first: str) -> Table:
-        """List every series and bin with its number of patches."""
-        heads = [(series.label, 3) for series in self.group_set.series]
-        return Table(
-            f"{self.group_set.name}: patches, accuracy and its interval",
-            ((first, 1), *heads),
-            tuple(
-                (
-                    name,
-                    *(
-                        cell
-                        for label, estimates in self.found.items()
-                        for cell in (
-                            str(self.counts[label][index]),
-                            *format_cells(estimates[index]),
-                        )
-                    ),
-                )
-                for index, name in enumerate(self.bins)
-            ),
+        yield Table(
+            f"{name}: patches, accuracy and its interval",
+            (column, *(series.label for series in self.measured)),
+            list(zip(self.bins, *self.measured.values(), strict=True)),
         )
 
-    def _figure(self, key: str, drawing: DotPlot | Curves) -> Figure:
-        group_set = self.group_set
-        return Figure(f"{key}-{group_set.slug}", group_set.name, self.caption, self.alt, drawing)
+
+def _show_lines(group_set: GroupSet) -> Iterator[Part]:
+    def place(_group: JudgedGroup, patch: JudgedPatch) -> int:
+        return _find_bin(_LINES, patch.edited_lines)
+
+    split = _split_patches(group_set, tuple(_LINES), place)
+    yield from split.show("lines", "edited lines", split.as_curves("edited lines of the patch"))
+    yield from split.list_gaps("without a number of lines: no unified diff")
+
+
+def _show_similarities(group_set: GroupSet) -> Iterator[Part]:
+    def place(group: JudgedGroup, _patch: JudgedPatch) -> int:
+        return _find_bin(_SIMILARITIES, group.similarity)
+
+    split = _split_patches(group_set, tuple(_SIMILARITIES), place)
+    yield from split.show(
+        "similarity", "similarity", split.as_curves("mean similarity of the group")
+    )
+    yield from split.list_gaps("without a rival, and so without a similarity")
+
+
+def _find_bin(bins: Mapping[str, float], value: float | None) -> int:
+    """Find the bin of a value; -1 for None."""
+    return -1 if value is None else sum(value >= least for least in list(bins.values())[1:])
+
+
+def _show_repositories(group_set: GroupSet) -> Iterator[Part]:
+    patches = Counter(group.repo for group in group_set.largest.judged for _ in group.patches)
+    everywhere = {group.repo for series in group_set.series for group in series.judged}
+    ranked = sorted(everywhere, key=lambda repo: (-patches[repo], repo))
+    places = {repo: min(index, _REPOSITORIES) for index, repo in enumerate(ranked)}
+    names = [clean_name(repo) for repo in ranked[:_REPOSITORIES]]
+    if len(ranked) > _REPOSITORIES:
+        names.append(f"{len(ranked) - _REPOSITORIES} others")
+    split = _split_patches(group_set, names, lambda group, _patch: places[group.repo])
+    rows = [
+        (name, {series.colour: bins[index][1] for series, bins in split.measured.items()})
+        for index, name in enumerate(names)
+    ]
+    legend = [(series.colour, series.label) for series in group_set.series]
+    draw = partial(draw_dots, [Panel("Accuracy", rows)], legend=legend)
+    yield from split.show("repositories", "repository", draw)
 
 
 def _split_patches(
-    group_set: GroupSet, bins: tuple[str, ...], bin_of: Callable[[JudgedGroup, JudgedPatch], int]
+    group_set: GroupSet, bins: Sequence[str], place: Callable[[JudgedGroup, JudgedPatch], int]
 ) -> _Split:
     """Sort patches into bins. A patch with a negative bin is left out."""
-    estimates, counts = {}, {}
+    measured = {}
     for series in group_set.series:
         placed = np.asarray(
-            [bin_of(group, patch) for group in series.judged for patch in group.patches],
+            [place(group, patch) for group in series.judged for patch in group.patches],
             dtype=np.intp,
         )
         right = score_decisions(series.columns.belief, series.columns.label)
-        estimates[series.label] = estimate_means(right, placed, len(bins), series.issue)
-        counts[series.label] = [int((placed == index).sum()) for index in range(len(bins))]
-    return _Split(group_set, bins, estimates, counts)
+        accuracies = estimate_means(right, placed, len(bins), series.issue)
+        counts = [int((placed == index).sum()) for index in range(len(bins))]
+        measured[series] = list(zip(counts, accuracies, strict=True))
+    return _Split(group_set, bins, measured)

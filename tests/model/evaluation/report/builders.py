@@ -64,4 +64,4 @@ def of(*runs, name="s"):
 
 
 def rows(section, table=0):
-    return section.tables[table].rows
+    return section.tables[table].cells

@@ -11,8 +11,8 @@ from tests.model.evaluation.report.builders import group, of, rows, run
 
 def test_differences_are_paired_on_the_groups_that_both_judged():
     one, other = run(issues=8), run("pointwise", issues=5)
-    (section,) = [comparison.build_differences_section(of(one, other))]
-    first = section.tables[0].rows[0]
+    section = comparison.build_differences_section(of(one, other))
+    first = rows(section)[0]
     assert first[:4] == ("pointwise − r4p", "accuracy", "5", "20")
     right = [metrics.compute_accuracy(build_columns(judged[:5])) for judged in (other, one)]
     assert first[4] == format_number(right[0] - right[1])

@@ -5,10 +5,13 @@ import re
 from base64 import b64decode, b64encode
 from html.parser import HTMLParser
 
-from model.evaluation.report.content import Curves, Figure, Report, Section, Table
-from model.evaluation.report.html_page import Picture, render_page
-from model.evaluation.report.outline import build_sections
-from model.evaluation.report.series import build_sets
+from matplotlib.figure import Figure as Canvas
+
+from model.evaluation.bootstrap import Estimate
+from model.evaluation.report.content import Figure, Gap, Report, Section, Table
+from model.evaluation.report.html_page import render_page
+from model.evaluation.report.input_folder import ReportInput
+from model.evaluation.report.outline import build_report
 from tests.model.evaluation.report.builders import run
 
 VOID = {"meta", "img", "source", "br", "link", "input", "hr"}
@@ -55,11 +58,9 @@ def parsed(html):
 
 def made(*runs, name="s", notes=()):
     """The page about one set, with a picture that is none."""
-    report = Report(
-        "Title", ("Words.",), notes, build_sections(build_sets([(f"{name}.r4p.jsonl", runs[0])]))
-    )
+    report = build_report(ReportInput(((f"{name}.r4p.jsonl", runs[0]),), (), notes))
     names = [figure.name for section in report.sections for figure in section.figures]
-    return render_page(report, dict.fromkeys(names, Picture(b"light", b"dark")))
+    return render_page(report, dict.fromkeys(names, (b"light", b"dark")))
 
 
 def test_the_page_is_whole_and_every_figure_has_words():
@@ -100,11 +101,13 @@ def test_strangers_text_is_text():
 
 
 def test_words_and_numbers_of_a_table_stand_in_their_own_cells():
-    table = Table("T", (("who", 1), ("what", 1), ("n", 2)), (("a", "b", "1", "2"),), words=2)
-    figure = Figure("f", "F", "caption", "alt", Curves("x", "y", ()))
-    report = Report("R", (), (), (Section("k", "K", ("t",), (figure,), (table,), ("no.",)),))
-    html = render_page(report, {"f": Picture(b"l", b"d")})
+    table = Table("T", ("who", "what", "n"), [("a", "b", Estimate(1.0, 0.5, 2.0))], words=2)
+    figure = Figure("f", "F", "caption", "alt", Canvas)
+    report = Report("R", (), (), [Section("k", "K", ("t", figure, table, Gap("no.")))])
+    html = render_page(report, {"f": (b"l", b"d")})
     parsed(html)
-    assert '<th scope="row">a</th><td class="words">b</td><td>1</td><td>2</td>' in html
+    assert (
+        '<th scope="row">a</th><td class="words">b</td><td>1.000</td><td>0.500 … 2.000</td>' in html
+    )
     assert '<th scope="col" colspan="2">n</th>' in html
     assert '<p class="missing">no.</p>' in html

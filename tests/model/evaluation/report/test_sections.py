@@ -9,14 +9,15 @@ from model.evaluation import metrics
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.judgement_columns import build_columns
 from model.evaluation.report.content import (
-    DotPlot,
+    Gap,
+    Section,
     format_cells,
     format_count,
     format_estimate,
     format_number,
 )
-from model.evaluation.report.outline import build_sections
-from model.evaluation.report.paper_results import PUBLISHED_RESULTS
+from model.evaluation.report.input_folder import ReportInput
+from model.evaluation.report.outline import build_report
 from model.evaluation.report.sections import (
     error_types,
     headline,
@@ -24,13 +25,19 @@ from model.evaluation.report.sections import (
     selection_gain,
     timing,
 )
+from model.evaluation.report.series import read_estimate
 from model.voting.selection import compute_best_at_k
 from tests.model.evaluation.builders import judged_group, with_edits
 from tests.model.evaluation.report.builders import group, of, rows, run
 
 
+def sections_of(*runs):
+    files = tuple((f"s.{at}.jsonl", judged) for at, judged in enumerate(runs))
+    return build_report(ReportInput(files, (), ())).sections
+
+
 def test_every_section_has_a_key_a_figure_or_a_reason():
-    made = build_sections(of(run(votes=3), run("pointwise", votes=3), run("consensus")))
+    made = sections_of(run(votes=3), run("pointwise", votes=3), run("consensus"))
     assert len({one.key for one in made}) == len(made) == 14
     names = [figure.name for one in made for figure in one.figures]
     assert len(set(names)) == len(names) == 12
@@ -41,7 +48,7 @@ def test_every_section_has_a_key_a_figure_or_a_reason():
             assert "issues" in figure.caption
             assert len(figure.alt) > 20
         for table in one.tables:
-            assert {len(row) for row in table.rows} == {sum(span for _, span in table.head)}
+            assert {len(row) for row in table.cells} == {sum(span for _, span in table.columns)}
 
 
 def test_the_headline_has_the_numbers_of_the_document_constants_and_the_paper():
@@ -55,24 +62,23 @@ def test_the_headline_has_the_numbers_of_the_document_constants_and_the_paper():
         for name in ("all_correct", "none_correct", "random")
     ]:
         assert named[who] == tuple(
-            cell for name in shown for cell in format_cells(headline.read_estimate(source, name))
+            cell for name in shown for cell in format_cells(read_estimate(source, name))
         )
     assert named["R4P (paper)"][::2] == ("0.722", "0.633", "0.418")
     (figure,) = made.figures
-    assert isinstance(figure.drawing, DotPlot)
-    assert [[line.value for line in panel.lines] for panel in figure.drawing.panels] == [
-        [0.722, 0.619, 0.6],
-        [0.633],
-        [0.418],
+    legends = [axes.get_legend().get_texts() for axes in figure.draw().axes]
+    assert [[text.get_text() for text in texts] for texts in legends] == [
+        ["R4P: 72.2%", "swe-gym-verifier-32b: 61.9%", "r2e-gym-verifier-14b: 60.0%"],
+        ["R4P: 63.3%"],
+        ["R4P: 41.8%"],
     ]
-    assert len(PUBLISHED_RESULTS) == 3
 
 
 def test_all_metrics_are_those_of_the_document():
     judged = run()
     told = build_document(judged)
     assert rows(headline.build_metrics_section(of(judged))) == tuple(
-        (name.replace("_", " "), *format_cells(headline.read_estimate(told, name)))
+        (name.replace("_", " "), *format_cells(read_estimate(told, name)))
         for name in metrics.METRICS
     )
 
@@ -91,12 +97,13 @@ def test_the_runs_are_listed_with_what_was_judged():
 
 
 def test_who_judged_a_part_of_the_file_is_not_compared_by_eye():
-    (one,) = found = of(run(), run("yes-no", issues=3))
+    runs = run(), run("yes-no", issues=3)
+    (one,) = found = of(*runs)
     (missing,) = headline.build_runs_section(found).missing
     assert missing.startswith("yes-no on s: judged 3 of the 8 groups that others judged")
     warned = "yes-no: 3 issues, 3 groups, 12 patches. Not the same groups: compare by paired"
     assert warned in one.size
-    captions = [figure.caption for made in build_sections(found) for figure in made.figures]
+    captions = [figure.caption for made in sections_of(*runs) for figure in made.figures]
     assert sum(warned in caption for caption in captions) == len(captions) - 1 > 6
     assert "constants, on the groups of r4p;" in captions[0]
     assert headline.build_runs_section(of(run(), run("yes-no"))).missing == ()
@@ -184,10 +191,11 @@ def test_the_majority_is_counted_anew_in_each_draw():
     assert [row[5] for row in rows(section)] == [
         format_number(one["value"]) for one in told["best_at_k"]
     ]
-    assert rows(section)[3][5:7] == format_cells(headline.read_estimate(told, "best_of_group"))
+    assert rows(section)[3][5:7] == format_cells(read_estimate(told, "best_of_group"))
     assert section.missing == ()
     (figure,) = section.figures
-    assert [one.label for one in figure.drawing.curves] == ["r4p", "oracle", "majority", "random"]
+    (legend,) = figure.draw().legends
+    assert [text.get_text() for text in legend.texts] == ["r4p", "oracle", "majority", "random"]
     assert "oracle, majority, random on the groups of r4p" in figure.caption
 
 
@@ -217,7 +225,12 @@ def test_numbers_say_what_is_not_defined():
     )
     made = error_types.build_errors_section(of([judged_group("a", (0.9, True))]))
     assert "accepts – of the incorrect" in made.figures[0].alt
-    assert (
-        format_estimate(headline.read_estimate(build_document(run()), "accuracy")).count("…") == 1
-    )
+    assert format_estimate(read_estimate(build_document(run()), "accuracy")).count("…") == 1
     assert json.dumps(made.key) == '"errors"'
+
+
+def test_reasons_are_given_once_for_all_verifiers_and_sets_that_share_them():
+    gaps = [Gap("no votes.", *where) for where in (("a", "x"), ("b", "x"), ("a", "y"))]
+    assert Section("k", "K", gaps).missing == ("a on x, y: no votes.", "b on x: no votes.")
+    gaps += [Gap("no votes.", "b", "y"), Gap("Nothing.")]
+    assert Section("k", "K", gaps).missing == ("Nothing.", "a, b on x, y: no votes.")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from model.domain import EngineInfo
 from model.evaluation.evaluation_document import build_document
-from model.evaluation.report.series import build_sets, clean_name, format_counts, format_reasons
+from model.evaluation.report.series import build_sets, clean_name, format_counts
 from tests.model.evaluation.report.builders import group, run
 
 
@@ -69,12 +69,6 @@ def test_a_name_from_outside_is_short_and_shows_what_is_hidden_in_it():
 def test_counts_are_told_once_where_they_are_alike():
     assert format_counts([("a", "2 issues"), ("b", "2 issues")]) == "2 issues."
     assert format_counts([("a", "2"), ("b", "3"), ("c", "2")]) == "a, c: 2; b: 3."
-
-
-def test_reasons_are_told_once_for_all_whom_they_concern():
-    lacking = [("x", "a", "no votes."), ("x", "b", "no votes."), ("y", "a", "no votes.")]
-    assert format_reasons(lacking) == ("a on x, y: no votes.", "b on x: no votes.")
-    assert format_reasons([*lacking, ("y", "b", "no votes.")]) == ("a, b on x, y: no votes.",)
 
 
 def test_a_series_knows_the_issue_of_each_patch():
