@@ -69,8 +69,7 @@ Register = Callable[[Context, Training], tuple[TrainingState, str, str | None]]
 class TrainModelHandler:
     """Carries a training through its stages (dataset, run, evaluation); a repeat continues where it stopped.
 
-    Raises EngineDown while no server can measure the candidate, and Postponed while a scheduler
-    does not answer.
+    Raises EngineDown while no server can measure the candidate, and Postponed while a scheduler does not answer.
     """
 
     settings: TrainSettings
