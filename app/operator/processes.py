@@ -239,8 +239,8 @@ def exec_beat() -> None:
     """Replace this process by Celery beat. Its schedule is code, so it stores nothing on disk."""
     end_with_parent()
     check_queues((), (BrokerSettings,))
-    clock = ("--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
-    _exec_celery("beat", *clock)
+    options = ("--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
+    _exec_celery("beat", *options)
 
 
 def _exec_module(module: str, *arguments: str) -> None:

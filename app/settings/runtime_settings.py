@@ -58,7 +58,7 @@ class QueueSettings(Settings):
     heartbeat_seconds: float = 15.0
     """How often a worker renews the lease of its job."""
     sweep_seconds: float = 2.0
-    """How often the clock looks for due jobs and expired leases."""
+    """How often beat looks for due jobs and expired leases."""
     retry_seconds: float = 5.0
     """Delay after the first failed attempt. It doubles with each further attempt."""
     max_attempts: int = 3

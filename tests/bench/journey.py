@@ -76,7 +76,7 @@ def _round(running: Stage, count: int) -> list[tuple[float, float]]:
 
 SUBJECT = Subject(
     "journey",
-    "The processes of `r4p up`, idle but for the clock's sweeps, and an `issues` delivery every"
+    "The processes of `r4p up`, idle but for the beat's sweeps, and an `issues` delivery every"
     " tenth of a second; the times are those of the rows in `jobs`, by the same machine's clock.",
     measure,
 )
