@@ -79,10 +79,6 @@ class BadTrajectory(ModelError):
     """The text is not a trajectory of an attempt. The message names the problem."""
 
 
-class TreeMismatch(ModelError):
-    """A trajectory belongs to another tree of code. The message names the digests of both trees."""
-
-
 class UnknownAgent(ModelError):
     """No agent has that name. The message lists the known names."""
 

@@ -24,12 +24,12 @@ from model.agents import attempt_setup
 from model.agents.agent import Agent
 from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.replay import replay_attempt
 from model.agents.trajectories import trajectory_json
 from model.agents.trajectories.trajectory import Attempt, AttemptLimits, Step
 from model.catalog import EngineChoice
 from model.protocols import Engine
 from tests import vllm_server
+from tests.builders.attempt_replay import replay_attempt
 from tests.proofs import instances
 from tests.proofs.instances import Instance
 from tests.proofs.results import agents_table

@@ -113,11 +113,6 @@ def build_from_labels(
     ]
 
 
-def count_patches(pools: Iterable[Pool]) -> Counter[str]:
-    """Count patches by label: `correct`, `incorrect`, `unknown`."""
-    return Counter(describe_belief(patch) for pool in pools for patch in pool.patches)
-
-
 def describe_belief(patch: PoolPatch) -> str:
     """Name a patch's label: `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
     if patch.target is None:

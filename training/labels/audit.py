@@ -38,20 +38,6 @@ class FlipRates:
     right_to_wrong: float
     """r1: share of correct patches that are labelled incorrect."""
 
-    def correct_target(self, is_positive: bool) -> float:
-        """Return the unbiased target (y - r0) / (1 - r0 - r1) of arXiv 2510.00915.
-
-        The result may lie outside 0 to 1. Use it in averages, never as a probability. Its variance grows as r0
-        + r1 approaches 1. Raises ValueError when r0 + r1 is 1 or more.
-        """
-        denominator = 1 - self.wrong_to_right - self.right_to_wrong
-        if denominator <= 0:
-            raise ValueError(
-                f"flip rates {self.wrong_to_right:.2f} and {self.right_to_wrong:.2f} add up to 1 or more:"
-                " such labels carry no information; correct the rules first"
-            )
-        return (is_positive - self.wrong_to_right) / denominator
-
 
 @dataclass(frozen=True, slots=True)
 class LabelAudit:
@@ -96,9 +82,6 @@ def _compute_share(
     whole = sum(every.values())
     part = sum(size for rule, size in every.items() if _SIDES[rule] is of_positive)
     return part / whole if whole else 0.0
-
-
-UNAUDITED = LabelAudit()
 
 
 def summarise_checks(checks: Iterable[CheckedLabel]) -> LabelAudit:

@@ -1,7 +1,7 @@
 """The record of what an agent saw, wrote and did, step by step (pure).
 
 A conversation is linear: its opening, then each reply with its results. So the record is the prompt too.
-`trajectory_json` stores it, `replay` repeats it.
+`trajectory_json` stores it.
 """
 
 import json

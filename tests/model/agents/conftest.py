@@ -4,8 +4,8 @@ import pytest
 
 from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.replay import replay_attempt
 from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
+from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, TREE, desk_on
 from tests.model.fake_engines import RecordingEngine

@@ -22,7 +22,7 @@ from training.curation.pools import (
     PoolPatch,
     build_from_groups,
     build_from_labels,
-    count_patches,
+    describe_belief,
 )
 from training.datasets.groups import LabelSource
 from training.labels import labels
@@ -97,12 +97,9 @@ def test_later_labels_were_not_known():
     assert one.hide_later_labels(datetime(2026, 3, 2, tzinfo=UTC)) == one
 
 
-def test_patches_are_counted_by_what_is_believed_of_them():
-    assert count_patches([pool(targets=(1.0, 0.5, 0.49, 0.0, None))]) == {
-        "correct": 2,
-        "incorrect": 2,
-        "unknown": 1,
-    }
+def test_a_belief_is_correct_from_one_half_on():
+    beliefs = [describe_belief(one) for one in pool(targets=(0.5, 0.49, None)).patches]
+    assert beliefs == ["correct", "incorrect", "unknown"]
 
 
 def diffs_of(*targets):

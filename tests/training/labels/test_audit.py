@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.labels.audit import UNAUDITED, CheckedLabel, FlipRates, summarise_checks
+from training.labels.audit import CheckedLabel, FlipRates, LabelAudit, summarise_checks
 from training.labels.rules import RULES
 
 
@@ -12,7 +12,7 @@ def checked(rule, correct, incorrect):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_unaudited_rules_are_believed_as_the_table_says(rule):
-    assert UNAUDITED.estimate_probability(rule) == pytest.approx(RULES[rule].probability)
+    assert LabelAudit().estimate_probability(rule) == pytest.approx(RULES[rule].probability)
 
 
 def test_beliefs_follow_what_was_found():
@@ -42,23 +42,6 @@ def test_flip_rates_are_of_all_patches_not_of_a_sample_that_took_rules_evenly():
 @pytest.mark.parametrize("few", [checked("merged", 60, 19), checked("reverted", 19, 60), []])
 def test_few_checked_patches_tell_no_rate(few):
     assert summarise_checks(few).estimate_flip_rates({"merged": 100, "reverted": 100}) is None
-
-
-def test_corrected_targets_average_to_the_truth():
-    """Of 1,000 patches 600 are correct; labels flip as the rates say."""
-    rates = FlipRates(0.1, 0.25)
-    positive = 600 * 0.75 + 400 * 0.1
-    mean = (
-        positive * rates.correct_target(True) + (1000 - positive) * rates.correct_target(False)
-    ) / 1000
-    assert mean == pytest.approx(0.6)
-    assert rates.correct_target(True) == pytest.approx(0.9 / 0.65)
-    assert rates.correct_target(False) == pytest.approx(-0.1 / 0.65)
-
-
-def test_labels_that_say_nothing_are_refused():
-    with pytest.raises(ValueError, match=r"0.60 and 0.40 add up to 1 or more"):
-        FlipRates(0.6, 0.4).correct_target(True)
 
 
 def test_a_rule_that_is_none_is_refused():

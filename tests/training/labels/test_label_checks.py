@@ -10,7 +10,7 @@ from app.outcomes import OutcomeKind
 from app.outcomes.judgement import LabelCheck
 from tests.builders.pull_outcomes import ASKED, CLOSED, LATER, MERGED, fate, record
 from training.labels import label_checks, labels
-from training.labels.audit import UNAUDITED, FlipRates
+from training.labels.audit import FlipRates, LabelAudit
 
 RECORDS = [
     *(record(MERGED, pull=100 + at) for at in range(40)),
@@ -101,7 +101,7 @@ def test_the_report_tells_what_rules_are_worth_and_how_often_labels_flip():
 
 
 def test_the_report_says_what_was_checked_too_little():
-    assert list(label_checks.format_audit(UNAUDITED, COUNTS)) == [
+    assert list(label_checks.format_audit(LabelAudit(), COUNTS)) == [
         'No label was checked: write true or false after "correct".'
     ]
     lines = answers(KNOWN[:3], lambda one: True)

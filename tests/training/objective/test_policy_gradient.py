@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders.policy_loss import average_loss, compute_token_loss
 from training.objective.policy_gradient import (
     TRL_EPSILON,
-    average_loss,
-    compute_token_loss,
     normalise_by_group,
     subtract_leave_one_out,
     subtract_mean,

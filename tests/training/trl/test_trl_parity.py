@@ -10,10 +10,9 @@ from transformers import AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from tests.builders import tiny_model
+from tests.builders.policy_loss import average_loss, compute_token_loss
 from training.objective.policy_gradient import (
     TRL_EPSILON,
-    average_loss,
-    compute_token_loss,
     normalise_by_group,
     subtract_leave_one_out,
     subtract_mean,

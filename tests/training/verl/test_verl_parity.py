@@ -17,10 +17,10 @@ from transformers import AutoTokenizer
 
 from model.protocols import Message
 from tests.builders import tiny_model
+from tests.builders.policy_loss import average_loss, compute_token_loss
 from tests.services import ROOT
 from tests.training.verl.small_export import PLAN, dataset_at
 from training.objective import policy_gradient, rewards
-from training.objective.policy_gradient import average_loss, compute_token_loss
 from training.plans.plan import LossAggregation
 from training.rollouts import tokenization
 from training.verl import export_folder

@@ -14,12 +14,12 @@ import pytest
 from app.settings import build_child_environment
 from app.settings.engine_settings import Sandbox
 from model.agents import agent_catalog
-from model.agents.replay import replay_attempt
 from model.agents.trajectories.guidance import HintSource, build_guidance
 from model.agents.trajectories.trajectory import StopReason
 from model.agents.trajectories.trajectory_json import dump_trajectory
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import Cancelled, NoTools, UnknownAgent
+from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling, desk_on, written
 from tests.model.fake_engines import RecordingEngine

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 from app.cli import main
 from model.agents import engine_deadline
 from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
-from model.agents.replay import replay_attempt
 from model.agents.trajectories.trajectory import AttemptLimits, StopReason
 from model.engines.scripted import ScriptLine
 from model.patches.diff import fingerprint
+from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents.agentless_replies import (
     LOCATE,
     MATHS,

@@ -7,10 +7,10 @@ import pytest
 
 from model import catalog
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.replay import replay_attempt
 from model.agents.trajectories.trajectory import AttemptLimits, StopReason
 from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from model.catalog import EngineChoice
+from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents.builders import ISSUE, TREE, desk_on
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]

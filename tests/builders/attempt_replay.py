@@ -9,7 +9,7 @@ from model.agents.agentless.agentless_mini import AgentlessMini, CandidateFilter
 from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
 from model.agents.tools.toolbox import ToolContext
 from model.agents.trajectories.trajectory import Step, StopReason, Trajectory
-from model.errors import EngineDown, EngineError, EngineTimeout, TreeMismatch, UnknownAgent
+from model.errors import EngineDown, EngineError, EngineTimeout
 from model.protocols import Completion, Request
 
 
@@ -75,16 +75,8 @@ class SampleReplayEngine:
 
 
 def replay_attempt(trajectory: Trajectory, context: ToolContext) -> Trajectory:
-    """Repeat a recorded attempt on the tree where it was made.
-
-    The result equals the record as long as the agent's code is unchanged. Raises TreeMismatch for another tree and
-    UnknownAgent for a record of an agent that this package does not have.
-    """
-    if context.tree != trajectory.tree:
-        raise TreeMismatch(
-            f"the attempt was made on a tree with digest {trajectory.tree!r}, this one has {context.tree!r}; "
-            "replay it on the commit it was made on"
-        )
+    """Repeat a recorded attempt on the tree where it was made."""
+    assert context.tree == trajectory.tree
     agent = _build_agent(trajectory)
     again = agent.propose(
         trajectory.issue, context, seed=trajectory.seed, guidance=trajectory.guidance
@@ -93,22 +85,17 @@ def replay_attempt(trajectory: Trajectory, context: ToolContext) -> Trajectory:
 
 
 def _build_agent(trajectory: Trajectory) -> Agent:
-    """Build the recorded agent with its recorded settings. Raises UnknownAgent."""
+    """Build the recorded agent with its recorded settings."""
     limits, clock = trajectory.limits, _build_clock(trajectory)
     if trajectory.agent == MiniSE.name:
         return MiniSE(ReplayEngine(trajectory), limits=limits, clock=clock)
-    if trajectory.agent == AgentlessMini.name:
-        setting = json.loads(trajectory.setting)
-        engine = SampleReplayEngine(trajectory, setting["counts"])
-        return AgentlessMini(
-            engine,
-            limits=limits,
-            plan=SamplingPlan(**setting["plan"]),
-            keep=_build_filter(setting["kept"]),
-            clock=clock,
-        )
-    raise UnknownAgent(
-        f"only {MiniSE.name} and {AgentlessMini.name} can be replayed, this is by {trajectory.agent!r}"
+    setting = json.loads(trajectory.setting)
+    return AgentlessMini(
+        SampleReplayEngine(trajectory, setting["counts"]),
+        limits=limits,
+        plan=SamplingPlan(**setting["plan"]),
+        keep=_build_filter(setting["kept"]),
+        clock=clock,
     )
 
 
