@@ -5,10 +5,9 @@ are rivals.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
-from app.values.identifiers import CommitSha, IssueNumber, PullNumber, RepositoryId
+from app.values.identifiers import CommitSha, IssueNumber, PullNumber
 
 
 class IssueState(StrEnum):
@@ -20,40 +19,20 @@ class IssueState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
-    """The account that opened an issue or pull request. A bot's login ends in `[bot]`."""
+class PullRequest:
+    """A pull request as GitHub describes it at the time of reading."""
 
-    login: str
-    is_bot: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PullFacts:
-    """What GitHub says about a pull request at the time of reading."""
-
-    id: int
     number: PullNumber
     repository: str
     """`owner/name`: a pull request of another repository can link to the issue."""
-    title: str
     body: str
     state: IssueState
     is_draft: bool
-    author: Author | None
-    """None when the account is gone."""
+    author: str | None
+    """The author's login, which ends in `[bot]` for a bot. None when the account is gone."""
     base_ref: str
     base_sha: CommitSha
-    head_ref: str
     head_sha: CommitSha
-    is_from_fork: bool
-    additions: int
-    deletions: int
-    changed_files: int
-    created_at: datetime
-    updated_at: datetime
-    merged_at: datetime | None
-    merge_sha: CommitSha | None
-    """The commit that merged it into the base; None before the merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +52,7 @@ class LinkFacts:
 class LinkedPull:
     """A pull request and its links to an issue."""
 
-    pull: PullFacts
+    pull: PullRequest
     link: LinkFacts
 
 
@@ -81,7 +60,6 @@ class LinkedPull:
 class ConfigBlob:
     """The settings file `.github/r4p.yml` as GitHub holds it at one commit."""
 
-    oid: str
     byte_size: int
     text: str | None
     """None: binary, or too long for GitHub to send whole."""
@@ -91,9 +69,7 @@ class ConfigBlob:
 class RepositoryFacts:
     """What GitHub says about a repository at the time of reading, with its settings file."""
 
-    id: RepositoryId
     full_name: str
-    is_private: bool
     default_branch: str | None
     """None: empty repository."""
     default_sha: CommitSha | None
@@ -106,16 +82,10 @@ class IssueFacts:
     """An issue with all pull requests that link to it, oldest link first."""
 
     repository: RepositoryFacts
-    id: int
     number: IssueNumber
     title: str
     body: str
     state: IssueState
-    state_reason: str | None
-    """Such as `completed` or `not_planned`; None while open or when GitHub doesn't say."""
-    author: Author | None
-    created_at: datetime
-    updated_at: datetime
     pulls: tuple[LinkedPull, ...]
     is_complete: bool
     """False when there are more links than the bot reads."""
@@ -127,8 +97,6 @@ class HeadFacts:
 
     number: PullNumber
     state: IssueState
-    is_draft: bool
-    base_sha: CommitSha
     head_sha: CommitSha
 
 
@@ -159,7 +127,7 @@ class PullIssues:
     An empty list proves nothing: GitHub fills it only for pull requests to the default branch.
     """
 
-    pull: PullFacts
+    pull: PullRequest
     default_branch: str | None
     closes: tuple[IssueMention, ...]
     new_config: ConfigBlob | None = None

@@ -9,7 +9,6 @@ from sqlalchemy import Connection, insert, update
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation, VerificationResult, patch_id
-from app.db.store.issues.groups import PullRow
 from app.db.store.outcomes import outcome_events, outcomes
 from app.db.tables.schema import candidates as candidate_table
 from app.db.tables.schema import evaluations as evaluation_table
@@ -18,6 +17,7 @@ from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
+from tests.builders.pull_requests import build_pull
 
 REPOSITORY = RepositoryId(70)
 ISSUE = IssueNumber(3)
@@ -61,7 +61,7 @@ class Life:
 
     def ask(self, issue: int, pulls: Sequence[int]) -> int:
         """One more issue with its rivals; returns our number of it."""
-        rows = [PullRow(PullNumber(pull), "open", head(pull), BASE, "main") for pull in pulls]
+        rows = [build_pull(PullNumber(pull), "open", head(pull), BASE, "main") for pull in pulls]
         groups.upsert_pulls(self.connection, REPOSITORY, rows)
         group = groups.upsert_group(self.connection, REPOSITORY, IssueNumber(issue), TEXT, "open")
         groups.save_links(self.connection, group, [(row.number, "closes") for row in rows])

@@ -7,7 +7,6 @@ from sqlalchemy import insert, update
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation, VerificationResult, patch_id
-from app.db.store.issues.groups import PullRow
 from app.db.store.outcomes import outcome_events, outcomes
 from app.db.tables.schema import candidates as candidate_table
 from app.db.tables.schema import evaluations as evaluation_table
@@ -17,6 +16,7 @@ from app.values.identifiers import CommitSha, IssueNumber, PullNumber
 from model.calibration import evidence
 from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
+from tests.builders.pull_requests import build_pull
 
 BASE = CommitSha("b" * 40)
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -50,7 +50,7 @@ def live(connection, repository, judge, issues=80, *, wrong_votes=20, first=0):
 
 def _judged(connection, repository, judge, pull, *, believed):
     head = CommitSha(f"{pull:040x}")
-    groups.upsert_pulls(connection, repository, [PullRow(pull, "merged", head, BASE, "main")])
+    groups.upsert_pulls(connection, repository, [build_pull(pull, "merged", head, BASE, "main")])
     text = (f"Issue of {pull}", "It fails.")
     issue = IssueNumber(pull + 100_000)
     group = groups.upsert_group(connection, repository, issue, text, "closed")

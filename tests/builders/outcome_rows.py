@@ -9,6 +9,7 @@ from app.db.tables.schema import candidates
 from app.db.tables.schema import evaluation_candidates as submitted
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import CommitSha, DeliveryGuid
+from tests.builders import stored_outcomes
 from tests.builders.stored_verdict import BASE, PUBLISHED_AT, REPOSITORY, head_of
 
 OTHER = CommitSha("f" * 40)
@@ -45,7 +46,7 @@ def record(connection, *events):
 
 
 def told(connection, group):
-    rows = outcomes.list_rows(connection, group)
+    rows = stored_outcomes.list_rows(connection, group)
     return [(row.pull, str(row.kind), row.reason) for row in rows]
 
 
@@ -61,5 +62,5 @@ def evaluation_of(connection, pull):
 
 def placed(connection, group):
     """Which head of which pull request, and the verdict that was read."""
-    rows = outcomes.list_rows(connection, group)
+    rows = stored_outcomes.list_rows(connection, group)
     return [(row.pull, row.head_sha, row.evaluation) for row in rows]

@@ -7,10 +7,10 @@ from sqlalchemy import insert, select, update
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.issues.groups import PullRow
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import installations, repositories
 from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from tests.builders.pull_requests import build_pull
 
 INSTALLATION = InstallationId(7)
 REPOSITORY = RepositoryId(70)
@@ -70,4 +70,4 @@ def count(connection, table):
 
 
 def _pull(pull):
-    return PullRow(pull, "open", head_of(pull), BASE, "main")
+    return build_pull(pull, "open", head_of(pull), BASE, "main")

@@ -13,7 +13,6 @@ from app.db.session import transaction
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.issues.groups import PullRow
 from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.db.tables.schema import deliveries, installations, repositories, votes
@@ -33,6 +32,7 @@ from app.values.identifiers import (
 from model import catalog
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.builders.job_attempts import waiting
+from tests.builders.pull_requests import build_pull
 from tests.github.facts import App
 from tests.github.repo import Repo
 from tests.github.stand_in import StandIn
@@ -196,7 +196,7 @@ class Scenery:
 
 
 def _row(pull):
-    return PullRow(
+    return build_pull(
         pull.number,
         pull.state,
         pull.head_sha,

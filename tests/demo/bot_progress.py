@@ -10,12 +10,12 @@ from sqlalchemy import Engine
 from app.db.session import create_database_engine, transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
-from app.db.store.outcomes import outcomes
-from app.db.store.outcomes.outcomes import OutcomeRow
 from app.db.store.queue import progress, upkeep
 from app.jobs.job import VerifyGroup
 from app.operator.up import Bot, BotDown
 from app.values.identifiers import IssueNumber, RepositoryId
+from tests.builders import stored_outcomes
+from tests.builders.stored_outcomes import OutcomeRow
 
 Found = TypeVar("Found")
 
@@ -51,7 +51,7 @@ class BotProgress:
         """Return the outcomes of the pull requests so far."""
         with transaction(self.database) as connection:
             group = groups.find_group(connection, self.repository, self.issue)
-            return outcomes.list_rows(connection, group.id) if group else ()
+            return stored_outcomes.list_rows(connection, group.id) if group else ()
 
     def progress(self) -> str:
         """Return the progress text of the running `verify_group` job, or "" without one."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from rich.console import Console
 
 from app.db.store.issues.evaluations import Evaluation
-from app.db.store.outcomes.outcomes import OutcomeRow
 from app.jobs.job import Json
 from app.operator.embedded import EmbeddedError
 from app.operator.up import BotDown
@@ -22,6 +21,8 @@ from app.settings import EngineSettings, load
 from model import catalog
 from model.catalog import EngineChoice
 from model.errors import ModelError
+from model.verdict_json import read_patches
+from tests.builders.stored_outcomes import OutcomeRow
 from tests.demo import terminal
 from tests.demo.bot_progress import BotProgress, TookTooLong
 from tests.demo.demo_stage import MAINTAINER, DemoStage, run_stage
@@ -174,11 +175,12 @@ def _read_published(world: DemoStage, issue: int, evaluation: Evaluation, since:
     comments = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
     if len(comments) != 1:
         raise DemoFailed(f"{len(comments)} comments on the issue, expected exactly one")
-    if _asks_a_model() and not any(patch.correct or patch.incorrect for patch in evaluation.judged):
+    has_votes = any(patch.votes.valid for patch in read_patches(evaluation.verdict))
+    if _asks_a_model() and not has_votes:
         raise DemoFailed("no vote of the model could be read")
     checks = {}
-    for judged in evaluation.judged:
-        number = judged.candidate.pull
+    for candidate in evaluation.candidates:
+        number = candidate.pull
         runs = [r for r in world.repo.check_runs(number) if r.name == "r4p/verdict"]
         if len(runs) != 1:
             raise DemoFailed(f"{len(runs)} check runs on #{number}, expected exactly one")

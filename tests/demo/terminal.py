@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from app.db.store.outcomes.outcomes import OutcomeRow
+from tests.builders.stored_outcomes import OutcomeRow
 from tests.github.facts import CheckFacts
 
 _HIDDEN = re.compile(r"<!--.*?-->", re.DOTALL)

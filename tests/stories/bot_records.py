@@ -7,10 +7,10 @@ from pathlib import Path
 from sqlalchemy import select, text
 
 from app.db.store.issues import groups
-from app.db.store.outcomes import outcomes
-from app.db.store.outcomes.outcomes import OutcomeRow
 from app.db.tables.schema import deliveries, evaluations, installations, jobs, repositories
 from app.db.tables.schema import groups as group_table
+from tests.builders import stored_outcomes
+from tests.builders.stored_outcomes import OutcomeRow
 from tests.github.repo import Repo
 from tests.stories.stage import Stage
 
@@ -48,7 +48,7 @@ class BotRecords:
         """Return the whole outcome rows of an issue's rivals."""
         with self.stage.database.connect() as connection:
             group = groups.find_group(connection, self.repo.id, issue)
-            return outcomes.list_rows(connection, group.id) if group else ()
+            return stored_outcomes.list_rows(connection, group.id) if group else ()
 
     def has_reached(self, state: str) -> bool:
         """Return whether the newest evaluation has reached a state."""

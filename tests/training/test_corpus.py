@@ -10,7 +10,6 @@ from app.db.session import transaction
 from app.db.store.issues import evaluations, groups, purge
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.issues.groups import PullRow
 from app.db.store.outcomes import outcome_events, outcomes
 from app.db.tables.schema import candidates, installations, repositories
 from app.db.tables.schema import evaluations as evaluation_table
@@ -18,6 +17,7 @@ from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
 from tests.builders import judged_history
 from tests.builders.patch_pools import diff
+from tests.builders.pull_requests import build_pull
 from training.commands import datasets
 from training.corpus import Corpus
 from training.curation.splits import SPLITS
@@ -49,7 +49,7 @@ def _happen(connection, issue):
     """Of four rivals two were merged, and one of these was taken back; one was pushed to before anybody merged it."""
     opened = START + timedelta(days=10 * issue)
     pulls = [PullNumber(FIRST + 10 * issue + seat) for seat in range(4)]
-    rows = [PullRow(one, "open", _head(one), BASE, "main", "somebody") for one in pulls]
+    rows = [build_pull(one, "open", _head(one), BASE, "main", "somebody") for one in pulls]
     groups.upsert_pulls(connection, REPOSITORY, rows)
     for turn, body in enumerate((_body(issue), "It was fixed by changing 1 to 2.")):
         text = (f"Issue {issue}", body)

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store.outcomes import outcomes
 from app.db.tables.schema import outcome_events
 from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
 from app.values.identifiers import PullNumber
+from tests.builders import stored_outcomes
 from tests.builders.job_attempts import waiting
 from tests.worker.outcomes.judged_repository import World
 from worker.outcomes.observe_outcomes import (
@@ -32,7 +32,7 @@ def judged(standin, app, database):
 def told(database):
     """What became of the rivals, without their numbers."""
     with transaction(database) as connection:
-        rows = outcomes.list_rows(connection, 1)
+        rows = stored_outcomes.list_rows(connection, 1)
     return [(row.kind.value, row.permission, row.value) for row in rows]
 
 

@@ -272,7 +272,7 @@ def _get_judgeable_patch(record: AttemptRecord) -> str | None:
 def _save_result(connection: Connection, task: ProposalTask, result: ProposalResult) -> None:
     """Save every attempt, and add patches with a new edit to the group."""
     evaluation = task.evaluation
-    rivals = [judged.candidate.diff for judged in evaluation.judged]
+    rivals = [candidate.diff for candidate in evaluation.candidates]
     rivals += [alternative.diff for alternative in evaluation.alternatives]
     new = find_new_edits(rivals, [_get_judgeable_patch(record) for record in result.records])
     alternatives, lacks = [], []

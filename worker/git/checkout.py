@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from app.github.endpoints import Endpoints
+from app.github.facts import PullRequest
 from app.values.identifiers import RepositoryId, RepositoryRef
 from worker.git.hardened_git import (
     Git,
@@ -32,7 +33,6 @@ from worker.git.patches import (
     FetchedPull,
     Refusal,
     RefusedPull,
-    WantedPull,
     read_pull,
 )
 
@@ -65,7 +65,7 @@ class Checkouts:
     """Longest wait for another process that uses the same repository."""
 
     def fetch_pulls(
-        self, repository: RepositoryRef, token: str | None, pulls: Sequence[WantedPull]
+        self, repository: RepositoryRef, token: str | None, pulls: Sequence[PullRequest]
     ) -> tuple[FetchedPull | RefusedPull, ...]:
         """Return each pull request's patch, or why there is none, in the order of `pulls`.
 
@@ -83,7 +83,7 @@ class Checkouts:
                 by_number = _fetch_one_by_one(git, remote, wanted)
         return tuple(
             by_number.get(pull.number)
-            or RefusedPull(pull.number, Refusal.UNFETCHABLE, f"invalid branch or commit: {pull}")
+            or RefusedPull(pull.number, Refusal.UNFETCHABLE, _describe_invalid(pull))
             for pull in pulls
         )
 
@@ -173,13 +173,18 @@ def is_valid_branch(name: str) -> bool:
     )
 
 
-def _is_valid_pull(pull: WantedPull) -> bool:
-    whole = _OBJECT.fullmatch(pull.head) and _OBJECT.fullmatch(pull.base)
+def _describe_invalid(pull: PullRequest) -> str:
+    commits = f"head {pull.head_sha!r}, base {pull.base_sha!r}"
+    return f"invalid branch or commit: {commits}, branch {pull.base_ref!r}"
+
+
+def _is_valid_pull(pull: PullRequest) -> bool:
+    whole = _OBJECT.fullmatch(pull.head_sha) and _OBJECT.fullmatch(pull.base_sha)
     return bool(whole and pull.number > 0 and is_valid_branch(pull.base_ref))
 
 
 def _fetch_and_read(
-    git: Git, remote: Remote, pulls: Sequence[WantedPull]
+    git: Git, remote: Remote, pulls: Sequence[PullRequest]
 ) -> dict[int, FetchedPull | RefusedPull]:
     bases = {pull.base_ref: build_refspec(pull.base_ref) for pull in pulls}
     heads = {pull.number: f"refs/r4p/pull/{int(pull.number)}" for pull in pulls}
@@ -196,7 +201,7 @@ def _fetch_and_read(
 
 
 def _read_or_refuse(
-    git: Git, pull: WantedPull, base_ref: str, head_ref: str
+    git: Git, pull: PullRequest, base_ref: str, head_ref: str
 ) -> FetchedPull | RefusedPull:
     try:
         return read_pull(git, pull, base_ref, head_ref)
@@ -207,7 +212,7 @@ def _read_or_refuse(
 
 
 def _fetch_one_by_one(
-    git: Git, remote: Remote, pulls: Sequence[WantedPull]
+    git: Git, remote: Remote, pulls: Sequence[PullRequest]
 ) -> dict[int, FetchedPull | RefusedPull]:
     by_number: dict[int, FetchedPull | RefusedPull] = {}
     for pull in pulls:
@@ -221,7 +226,7 @@ def _fetch_one_by_one(
     return by_number
 
 
-def _build_refusal(pull: WantedPull, error: GitError) -> RefusedPull:
+def _build_refusal(pull: PullRequest, error: GitError) -> RefusedPull:
     match error:
         case GitTooBig():
             reason = Refusal.TOO_BIG

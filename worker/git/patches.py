@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from app.github.facts import PullRequest
 from app.values.identifiers import CommitSha, PullNumber
 from worker.git.hardened_git import Git, GitError, GitTooBig
 
@@ -44,17 +45,6 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedPull:
-    """A pull request to fetch, as GitHub described it."""
-
-    number: PullNumber
-    head: CommitSha
-    base_ref: str
-    base: CommitSha
-    """The base branch's commit, as GitHub named it."""
-
-
-@dataclass(frozen=True, slots=True)
 class ChangedFile:
     """One file of a patch; undecodable bytes of its path are escaped."""
 
@@ -91,14 +81,14 @@ class BaseNotFound(GitError):
 
 
 def read_pull(
-    git: Git, pull: WantedPull, base_ref: str, head_ref: str
+    git: Git, pull: PullRequest, base_ref: str, head_ref: str
 ) -> FetchedPull | RefusedPull:
     """Read a pull request's patch from the fetched git objects, or say why there is none.
 
     Raises BaseNotFound when deeper history is needed.
     """
     head = git.text("rev-parse", "--verify", "--end-of-options", f"{head_ref}^{{commit}}")
-    if head != pull.head:
+    if head != pull.head_sha:
         return RefusedPull(pull.number, Refusal.MOVED, f"its head is {head} by now")
     base = _find_base(git, pull, base_ref)
     began = find_merge_base(git, base, head)
@@ -110,7 +100,7 @@ def read_pull(
         raise GitTooBig(f"{len(files)} files are changed, at most {git.limits.files} are read")
     return FetchedPull(
         number=pull.number,
-        head=pull.head,
+        head=pull.head_sha,
         base=CommitSha(base),
         merge_base=CommitSha(began),
         diff=git.output(*DIFF, "--unified=3", began, head, "--"),
@@ -135,10 +125,10 @@ def _parse_count(field: bytes) -> int | None:
     return None if field == b"-" else int(field)
 
 
-def _find_base(git: Git, pull: WantedPull, base_ref: str) -> str:
+def _find_base(git: Git, pull: PullRequest, base_ref: str) -> str:
     """Return the base commit that GitHub named, if fetched; else the base branch's present commit."""
-    if git.succeeds("cat-file", "-e", f"{pull.base}^{{commit}}"):
-        return pull.base
+    if git.succeeds("cat-file", "-e", f"{pull.base_sha}^{{commit}}"):
+        return pull.base_sha
     return git.text("rev-parse", "--verify", "--end-of-options", f"{base_ref}^{{commit}}")
 
 

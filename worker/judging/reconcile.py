@@ -144,7 +144,7 @@ def _publish_unpublished(connection: Connection) -> Iterator[Planned]:
 
 def build_empty_verdict(evaluation: Evaluation) -> GroupVerdict:
     """Build the verdict "not judged" for every patch of an evaluation that failed (pure)."""
-    files = {patch_id(patch.candidate.pull): patch.candidate.files for patch in evaluation.judged}
+    files = {patch_id(patch.pull): patch.files for patch in evaluation.candidates}
     files |= {patch.id: _count_files(patch.diff) for patch in evaluation.alternatives}
     return GroupVerdict(
         patches=tuple(

@@ -13,10 +13,10 @@ from app.db.store.issues import candidates, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation
-from app.db.store.issues.groups import PullRow, StoredRepository
+from app.db.store.issues.groups import StoredRepository
 from app.github.api import graphql_reader as github_links
 from app.github.errors import NotFound
-from app.github.facts import IssueFacts, IssueState, PullFacts
+from app.github.facts import IssueFacts, IssueState, PullRequest
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub
 from app.policy import rival_links
@@ -30,7 +30,7 @@ from model.patches import diff
 from model.verdict_json import read_patches
 from worker.git.checkout import BUSY_SECONDS, CheckoutBusy, Checkouts
 from worker.git.hardened_git import GitUnreachable
-from worker.git.patches import FetchedPull, RefusedPull, WantedPull
+from worker.git.patches import FetchedPull, RefusedPull
 from worker.judging.tree_handover import BaseCommit
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
@@ -44,7 +44,7 @@ class Rivals:
     facts: IssueFacts
     settings: CurrentConfig
     members: tuple[Member, ...]
-    pulls: tuple[PullFacts, ...]
+    pulls: tuple[PullRequest, ...]
     candidates: tuple[Candidate, ...]
     """Candidates of the open pull requests that are no drafts, in their order."""
 
@@ -69,7 +69,7 @@ class Rivals:
         return [
             CandidateFacts(
                 number=pull.number,
-                author=pull.author.login if pull.author else "",
+                author=pull.author or "",
                 is_open=pull.state is IssueState.OPEN,
                 is_draft=pull.is_draft,
                 paths=_list_paths(by_pull.get(pull.number)) if self.settings.config.paths else (),
@@ -112,7 +112,7 @@ class RivalCollector:
 
     def _read_pulls(
         self, repository: RepositoryRef, facts: IssueFacts, members: Sequence[Member]
-    ) -> tuple[PullFacts, ...]:
+    ) -> tuple[PullRequest, ...]:
         """Read the members' facts; members that only a command added need a query each."""
         linked_pulls = {linked.pull.number: linked.pull for linked in facts.pulls}
         pulls = []
@@ -127,7 +127,11 @@ class RivalCollector:
         return tuple(pulls)
 
     def _load_candidates(
-        self, context: Context, ref: IssueRef, pulls: Sequence[PullFacts], members: Sequence[Member]
+        self,
+        context: Context,
+        ref: IssueRef,
+        pulls: Sequence[PullRequest],
+        members: Sequence[Member],
     ) -> tuple[Candidate, ...]:
         strength = {member.number: member.strength.value for member in members}
         ready = [pull for pull in pulls if pull.state is IssueState.OPEN and not pull.is_draft]
@@ -147,15 +151,14 @@ class RivalCollector:
         )
 
     def _fetch(
-        self, repository: RepositoryRef, pulls: Sequence[PullFacts]
+        self, repository: RepositoryRef, pulls: Sequence[PullRequest]
     ) -> dict[PullNumber, Candidate]:
         if not pulls:
             return {}
         scope = Scope.for_repository(repository, Purpose.READ)
-        wanted = [WantedPull(p.number, p.head_sha, p.base_ref, p.base_sha) for p in pulls]
         try:
             fetched = self.checkouts.fetch_pulls(
-                repository, self.github.tokens.get_token(scope), wanted
+                repository, self.github.tokens.get_token(scope), pulls
             )
         except CheckoutBusy as error:
             raise Postponed(str(error), after_seconds=BUSY_SECONDS) from error
@@ -185,7 +188,7 @@ def _load_forced_members(
     )
 
 
-def _build_candidate(pull: PullFacts, fetched: FetchedPull | RefusedPull) -> Candidate:
+def _build_candidate(pull: PullRequest, fetched: FetchedPull | RefusedPull) -> Candidate:
     if isinstance(fetched, RefusedPull):
         why, again = fetched.detail, fetched.reason.is_transient
         return Candidate(pull.number, pull.head_sha, pull.base_sha, None, 0, why, read_again=again)
@@ -211,7 +214,7 @@ def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rival
     group = groups.upsert_group(
         connection, number, facts.number, (facts.title, facts.body), facts.state.value
     )
-    groups.upsert_pulls(connection, number, [_build_pull_row(pull) for pull in rivals.pulls])
+    groups.upsert_pulls(connection, number, rivals.pulls)
     linked = [
         (member.number, None if member.strength is LinkStrength.ADDED else member.strength.value)
         for member in rivals.members
@@ -220,17 +223,6 @@ def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rival
     for candidate in rivals.candidates:
         candidates.save(connection, number, candidate)
     return group
-
-
-def _build_pull_row(pull: PullFacts) -> PullRow:
-    return PullRow(
-        number=pull.number,
-        state=pull.state.value,
-        head_sha=pull.head_sha,
-        base_sha=pull.base_sha,
-        base_ref=pull.base_ref,
-        author=pull.author.login if pull.author else None,
-    )
 
 
 def choose_seats(

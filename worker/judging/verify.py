@@ -79,9 +79,10 @@ class VerifyGroupHandler:
             earlier = votes.find_earlier(
                 connection, evaluation.group, evaluation.fingerprint, verifier.engine
             )
-        candidates = [judged.candidate for judged in evaluation.judged]
         issue = Issue(evaluation.title, evaluation.body)
-        patches = [Patch(patch_id(c.pull), c.diff) for c in candidates if c.diff is not None]
+        patches = [
+            Patch(patch_id(c.pull), c.diff) for c in evaluation.candidates if c.diff is not None
+        ]
         patches += [
             Patch(alternative.id, alternative.diff) for alternative in evaluation.alternatives
         ]
@@ -101,7 +102,7 @@ class VerifyGroupHandler:
         weighed = evidence.apply_calibrator(
             verdict, known_evidence, stored.calibrator if stored else None
         )
-        whole = add_unreadable(weighed, candidates)
+        whole = add_unreadable(weighed, evaluation.candidates)
         verdict_document = build_document(evaluation, whole, bench.name, stored)
         new = verdict.votes[len(earlier) :]
         return VerificationResult(verdict_document, whole.patches, new, bench.name, known_evidence)
@@ -152,7 +153,7 @@ def build_document(
     stored: StoredCalibrator | None = None,
 ) -> Json:
     """Build the `r4p.verdict/1` document of an evaluation (pure)."""
-    heads = {patch_id(j.candidate.pull): j.candidate.head_sha for j in evaluation.judged}
+    heads = {patch_id(c.pull): c.head_sha for c in evaluation.candidates}
     subject = Subject(
         title=evaluation.title,
         group_id=str(evaluation.group),

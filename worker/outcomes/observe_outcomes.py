@@ -10,7 +10,7 @@ from app.db.session import transaction
 from app.db.store.issues import groups
 from app.db.store.outcomes import outcome_events, outcome_permissions, outcomes
 from app.db.store.outcomes.outcome_permissions import PermissionAnswer
-from app.db.store.outcomes.outcomes import MergedPullRow
+from app.db.store.outcomes.outcomes import MergedPull
 from app.db.store.queue.effects import PostgresEffects, comment_key
 from app.github.api import rest_reader
 from app.github.api.effect_store import EffectKey
@@ -27,7 +27,7 @@ from worker.git.hardened_git import GitUnreachable
 from worker.outcomes import second_attempts, survival
 from worker.outcomes.record_event import plan_permission_jobs, record_outcomes
 from worker.outcomes.review_hints import load_review
-from worker.outcomes.survival import MergedPull, Revert
+from worker.outcomes.survival import Revert
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
@@ -136,13 +136,10 @@ class MeasureSurvivalHandler:
             record_outcomes(connection, job.repository, events)
 
     def _measure(
-        self, repository: RepositoryRef, job: MeasureSurvival, merged: MergedPullRow
+        self, repository: RepositoryRef, job: MeasureSurvival, merged: MergedPull
     ) -> Iterator[OutcomeEvent]:
         token = self.github.tokens.get_token(Scope.for_repository(repository, Purpose.READ))
-        wanted = MergedPull(job.pull, merged.head, merged.base, merged.merge)
-        measured = survival.measure_survival(
-            self.checkouts, repository, token, wanted, merged.branch
-        )
+        measured = survival.measure_survival(self.checkouts, repository, token, merged)
         # A patch that only deletes lines has no share: 0 would mean that it was reverted.
         if measured.share is not None:
             yield OutcomeEvent(
@@ -207,7 +204,7 @@ def _load_active_repository(connection: Connection, number: RepositoryId) -> Rep
     return None if stored is None or stored.suspended else stored.ref
 
 
-def _is_revert_of(revert: Revert, pull: PullNumber, merged: MergedPullRow) -> bool:
+def _is_revert_of(revert: Revert, pull: PullNumber, merged: MergedPull) -> bool:
     return pull in revert.pulls or any(merged.merge.startswith(name) for name in revert.commits)
 
 

@@ -183,7 +183,7 @@ def _decide(connection: Connection, evaluation: Evaluation, remark: Remark) -> H
     issue = Issue(evaluation.title, evaluation.body)
     bases = {alternative.base_sha for alternative in evaluation.alternatives}
     now = Situation(
-        pulls=len(evaluation.judged),
+        pulls=len(evaluation.candidates),
         tried=attempts.count_tried(connection, evaluation.group, bases, attempts.hash_issue(issue)),
         today=proposals.count_today(connection, evaluation.group),
         spent=attempts.sum_cost(connection, evaluation.repository),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from app.db.store.outcomes.outcomes import MergedPull
 from app.values.identifiers import CommitSha, PullNumber, RepositoryRef
 from worker.git.checkout import Checkouts, build_refspec, fetch_until, is_valid_branch
 from worker.git.hardened_git import Git, GitError
@@ -25,18 +26,6 @@ _PULL: Final = re.compile(r"^Reverts (?:([\w.-]+/[\w.-]+))?#(\d{1,9})\b", re.MUL
 _TITLE: Final = re.compile(r'^Revert "(?!Revert ")[^\n]* \(#(\d{1,9})\)"')
 """Git's title for the revert of a squashed pull request, with its number."""
 _MOST_REVERTS: Final = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class MergedPull:
-    """A pull request that was merged by merge commit, squash or rebase."""
-
-    number: PullNumber
-    head: CommitSha
-    base: CommitSha
-    """The base branch's commit before the merge."""
-    merge: CommitSha
-    """The commit that the merge created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +58,11 @@ def measure_survival(
     repository: RepositoryRef,
     token: str | None,
     merged: MergedPull,
-    branch: str,
 ) -> Survival:
-    """Count the surviving lines of a merged patch on a branch, with one fetch. Raises GitError."""
-    if not is_valid_branch(branch):
-        raise GitError(f"{branch!r} is not a branch name")
-    spec, now = build_refspec(branch)
+    """Count the surviving lines of a merged patch on its branch, with one fetch. Raises GitError."""
+    if not is_valid_branch(merged.branch):
+        raise GitError(f"{merged.branch!r} is not a branch name")
+    spec, now = build_refspec(merged.branch)
     head, base, merge = (
         f"refs/r4p/merged/{int(merged.number)}/{part}" for part in ("head", "base", "merge")
     )

@@ -67,7 +67,7 @@ class PublishVerdictHandler:
                     evaluations.mark_superseded(connection, evaluation.id)
             return
         context.check()
-        if not evaluation.judged and not evaluation.alternatives:
+        if not evaluation.candidates and not evaluation.alternatives:
             self._reply_without_alternative(stored.ref, evaluation)
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
@@ -103,7 +103,7 @@ class PublishVerdictHandler:
         return bool(moved)
 
     def _read_heads(self, repository: RepositoryRef, evaluation: Evaluation) -> Heads:
-        numbers = [judged.candidate.pull for judged in evaluation.judged]
+        numbers = [candidate.pull for candidate in evaluation.candidates]
         return graphql_reader.read_heads(
             self.github, IssueRef(repository, evaluation.issue), numbers
         )
@@ -143,7 +143,7 @@ def _plan_second_attempts(job: PublishVerdict, evaluation: Evaluation) -> Planne
 def find_moved_heads(evaluation: Evaluation, heads: Heads) -> frozenset[PullNumber]:
     """Return the pull requests whose head changed since they were judged (pure)."""
     now = {pull.number: pull.head_sha for pull in heads.pulls}
-    judged = {item.candidate.pull: item.candidate.head_sha for item in evaluation.judged}
+    judged = {candidate.pull: candidate.head_sha for candidate in evaluation.candidates}
     return frozenset(pull for pull, head in judged.items() if now.get(pull, head) != head)
 
 

@@ -41,14 +41,14 @@ def build_verdict_view(
         mode=Mode(evaluation.mode),
         rows=tuple(
             VerdictRow(
-                pull=judged.candidate.pull,
-                head=judged.candidate.head_sha,
-                verdict=verdicts[patch_id(judged.candidate.pull)],
-                strength=LinkStrength(judged.candidate.strength or LinkStrength.ADDED),
-                moved=judged.candidate.pull in moved,
-                findings=_build_findings(escape_patch(judged.candidate.diff or "").injections),
+                pull=candidate.pull,
+                head=candidate.head_sha,
+                verdict=verdicts[patch_id(candidate.pull)],
+                strength=LinkStrength(candidate.strength or LinkStrength.ADDED),
+                moved=candidate.pull in moved,
+                findings=_build_findings(escape_patch(candidate.diff or "").injections),
             )
-            for judged in evaluation.judged
+            for candidate in evaluation.candidates
         ),
         verifier=document.get("verifier", "none"),
         history=document.get("calibrator", {}).get("issues"),

@@ -26,12 +26,9 @@ class CommentFacts:
     """One comment on an issue or a pull request, as GitHub returns it."""
 
     id: CommentId
-    author: str | None
     body: str
     is_ours: bool
     """True when the bot's App wrote it."""
-    created_at: datetime
-    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,8 @@ def list_comments(
     by_id: dict[int, CommentFacts] = {}
     for answer in github.pages(scope, path):
         for item in rest.read_slice(tuple[rest.CommentSlice, ...], _build_call(path), answer):
-            by_id[item.id] = _build_comment(github, item)
+            is_ours = item.is_by(github.app.id)
+            by_id[item.id] = CommentFacts(CommentId(item.id), item.body, is_ours)
     return tuple(by_id.values())
 
 
@@ -152,17 +150,6 @@ def list_open_pulls(github: GitHub, repository: RepositoryRef) -> tuple[PullSumm
     return tuple(
         PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
         for item in rest.read_slice(tuple[rest.OpenPull, ...], _build_call(path), answer)
-    )
-
-
-def _build_comment(github: GitHub, item: rest.CommentSlice) -> CommentFacts:
-    return CommentFacts(
-        id=CommentId(item.id),
-        author=item.user.login if item.user else None,
-        body=item.body,
-        is_ours=item.is_by(github.app.id),
-        created_at=item.created_at,
-        updated_at=item.updated_at,
     )
 
 

@@ -1,20 +1,16 @@
 """Read GraphQL answers about an issue and its repository into facts."""
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from app.github.facts import (
     IssueFacts,
-    IssueState,
     LinkedPull,
     LinkFacts,
     RepositoryFacts,
 )
 from app.github.wire.graphql_pulls import (
-    ActorSlice,
     AnyState,
     Blob,
     BranchName,
@@ -22,10 +18,9 @@ from app.github.wire.graphql_pulls import (
     MaybePull,
     Page,
     Pull,
-    lower_case,
 )
 from app.github.wire.rest import Body, Text
-from app.values.identifiers import CommitSha, IssueNumber, RepositoryId
+from app.values.identifiers import CommitSha, IssueNumber
 
 
 class Event(GraphQLSlice):
@@ -36,15 +31,10 @@ class Event(GraphQLSlice):
 
 
 class Issue(GraphQLSlice):
-    database_id: int
     number: int
     title: Text
     body: Body
     state: AnyState
-    state_reason: Annotated[str | None, BeforeValidator(lower_case)] = None
-    created_at: datetime
-    updated_at: datetime
-    author: ActorSlice | None
     closed_by_pull_requests_references: Page[Pull] | None = None
     timeline_items: Page[Event]
 
@@ -54,18 +44,14 @@ class Issue(GraphQLSlice):
 
 
 class RepositorySlice(GraphQLSlice):
-    database_id: int
     name_with_owner: Text
-    is_private: bool
     default_branch_ref: BranchName | None
     config: Blob | None = None
 
     def facts(self) -> RepositoryFacts:
         branch = self.default_branch_ref
         return RepositoryFacts(
-            id=RepositoryId(self.database_id),
             full_name=self.name_with_owner,
-            is_private=self.is_private,
             default_branch=branch.name if branch else None,
             default_sha=CommitSha(branch.target.oid) if branch and branch.target else None,
             config=self.config.facts() if self.config else None,
@@ -123,15 +109,10 @@ def build_issue_facts(
     """Build an issue's facts with the links of all pages."""
     return IssueFacts(
         repository=repository,
-        id=issue.database_id,
         number=IssueNumber(issue.number),
         title=issue.title,
         body=issue.body,
         state=issue.state,
-        state_reason=issue.state_reason if issue.state is IssueState.CLOSED else None,
-        author=issue.author.author() if issue.author else None,
-        created_at=issue.created_at,
-        updated_at=issue.updated_at,
         pulls=pulls,
         is_complete=is_complete,
     )

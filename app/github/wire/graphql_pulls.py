@@ -3,20 +3,18 @@
 Nodes that the App may not see arrive as null and are left out.
 """
 
-from datetime import datetime
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.github.facts import (
-    Author,
     ConfigBlob,
     HeadFacts,
     Heads,
     IssueMention,
     IssueState,
-    PullFacts,
+    PullRequest,
 )
 from app.github.wire.rest import Body, Text
 from app.values.identifiers import CommitSha, IssueNumber, PullNumber
@@ -55,10 +53,11 @@ class ActorSlice(GraphQLSlice):
     kind: str = Field(alias="__typename")
     login: Text
 
-    def author(self) -> Author:
-        is_bot = self.kind == "Bot"
-        suffix = "[bot]" if is_bot and not self.login.endswith("[bot]") else ""
-        return Author(self.login + suffix, is_bot)
+    @property
+    def full_login(self) -> str:
+        """The login as webhooks have it: a bot's ends in `[bot]`."""
+        is_short = self.kind == "Bot" and not self.login.endswith("[bot]")
+        return f"{self.login}[bot]" if is_short else self.login
 
 
 class RepositoryName(GraphQLSlice):
@@ -85,50 +84,27 @@ class Page(GraphQLSlice, Generic[Node]):
 
 
 class Pull(GraphQLSlice):
-    database_id: int
     number: int
-    title: Text
     body: Body
     state: AnyState
     is_draft: bool
-    merged_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
     base_ref_name: Text
     base_ref_oid: str
-    head_ref_name: Text
     head_ref_oid: str
-    is_cross_repository: bool
-    additions: int
-    deletions: int
-    changed_files: int
     author: ActorSlice | None
     repository: RepositoryName
-    merge_commit: Target | None = None
 
-    def facts(self) -> PullFacts:
-        merge = self.merge_commit if self.state is IssueState.MERGED else None
-        return PullFacts(
-            id=self.database_id,
+    def facts(self) -> PullRequest:
+        return PullRequest(
             number=PullNumber(self.number),
             repository=self.repository.name_with_owner,
-            title=self.title,
             body=self.body,
             state=self.state,
             is_draft=self.is_draft,
-            author=self.author.author() if self.author else None,
+            author=self.author.full_login if self.author else None,
             base_ref=self.base_ref_name,
             base_sha=CommitSha(self.base_ref_oid),
-            head_ref=self.head_ref_name,
             head_sha=CommitSha(self.head_ref_oid),
-            is_from_fork=self.is_cross_repository,
-            additions=self.additions,
-            deletions=self.deletions,
-            changed_files=self.changed_files,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            merged_at=self.merged_at,
-            merge_sha=CommitSha(merge.oid) if merge else None,
         )
 
 
@@ -138,18 +114,10 @@ MaybePull = Annotated[Pull | None, BeforeValidator(_pull_or_none)]
 class Head(GraphQLSlice):
     number: int
     state: AnyState
-    is_draft: bool
-    base_ref_oid: str
     head_ref_oid: str
 
     def facts(self) -> HeadFacts:
-        return HeadFacts(
-            number=PullNumber(self.number),
-            state=self.state,
-            is_draft=self.is_draft,
-            base_sha=CommitSha(self.base_ref_oid),
-            head_sha=CommitSha(self.head_ref_oid),
-        )
+        return HeadFacts(PullNumber(self.number), self.state, CommitSha(self.head_ref_oid))
 
 
 class IssueStateSlice(GraphQLSlice):
@@ -195,7 +163,7 @@ class Blob(GraphQLSlice):
     def facts(self) -> ConfigBlob | None:
         if self.oid is None:
             return None
-        return ConfigBlob(self.oid, self.byte_size, None if self.is_truncated else self.text)
+        return ConfigBlob(self.byte_size, None if self.is_truncated else self.text)
 
 
 class TreeEntry(GraphQLSlice):

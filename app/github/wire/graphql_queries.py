@@ -7,18 +7,15 @@ from app.settings.repo_config import FILE
 
 _PULL: Final = """
 fragment PULL on PullRequest {
-  databaseId number title body state isDraft mergedAt createdAt updatedAt
-  baseRefName baseRefOid headRefName headRefOid isCrossRepository
-  additions deletions changedFiles
+  number body state isDraft baseRefName baseRefOid headRefOid
   author { __typename login }
   repository { nameWithOwner }
-  mergeCommit { oid }
 }
 """
 
 _REPOSITORY: Final = f"""
 fragment REPOSITORY on Repository {{
-  databaseId nameWithOwner isPrivate
+  nameWithOwner
   defaultBranchRef {{ name target {{ oid }} }}
   config: object(expression: "HEAD:{FILE}") {{ ...BLOB }}
 }}
@@ -33,8 +30,7 @@ query Issue($owner: String!, $name: String!, $number: Int!, $closing: String, $e
   repository(owner: $owner, name: $name) {{
     ...REPOSITORY
     issue(number: $number) {{
-      databaseId number title body state stateReason createdAt updatedAt
-      author {{ __typename login }}
+      number title body state
       closedByPullRequestsReferences(first: 50, after: $closing, includeClosedPrs: true) {{
         pageInfo {{ hasNextPage endCursor }}
         nodes {{ ...PULL }}
@@ -88,7 +84,7 @@ def build_heads_query(numbers: Sequence[int]) -> str:
     Each pull request stands under the alias `p` + number.
     """
     pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
-    fragment = "fragment HEAD on PullRequest { number state isDraft baseRefOid headRefOid }"
+    fragment = "fragment HEAD on PullRequest { number state headRefOid }"
     return f"""
 query Heads($owner: String!, $name: String!, $issue: Int!) {{
   repository(owner: $owner, name: $name) {{

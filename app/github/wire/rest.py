@@ -73,9 +73,6 @@ class CommentSlice(RestSlice):
     body: Body = ""
     user: Account | None = None
     performed_via_github_app: AppSlice | None = None
-    created_at: datetime
-    updated_at: datetime
-    html_url: str = ""
 
     def is_by(self, app_id: int) -> bool:
         """Return whether the App itself wrote the comment, not a person acting through it."""
@@ -86,11 +83,7 @@ class CommentSlice(RestSlice):
 
 class CheckRunSlice(RestSlice):
     id: int
-    name: Text
-    head_sha: str
     external_id: Text | None = None
-    status: str
-    conclusion: str | None = None
     app: AppSlice | None = None
 
 
@@ -128,7 +121,6 @@ class OpenPull(RestSlice):
     number: int
     updated_at: datetime
     head: PullHead
-    base: PullHead
 
 
 class NumberSlice(RestSlice):
@@ -144,7 +136,6 @@ class BranchSlice(RestSlice):
 
 
 class GitCommit(RestSlice):
-    sha: str
     tree: GitObject
     message: Text
 

@@ -8,10 +8,10 @@ from app.github.facts import (
     IssueState,
     LinkedPull,
     LinkFacts,
-    PullFacts,
     RepositoryFacts,
 )
 from app.policy.rival_links import LinkStrength, Member, find_closing_numbers, find_members
+from tests.builders.pull_requests import build_pull
 
 REPOSITORY = "octo/cat"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -67,42 +67,16 @@ def test_links_of_an_enterprise_server_count_on_that_server():
     assert find_closing_numbers(text, REPOSITORY, "git.example.org") == (3,)
 
 
-PULL = PullFacts(
-    id=1,
-    number=12,
-    repository=REPOSITORY,
-    title="Handle empty input",
-    body="",
-    state=IssueState.OPEN,
-    is_draft=False,
-    author=None,
-    base_ref="main",
-    base_sha="b" * 40,
-    head_ref="fix",
-    head_sha="a" * 40,
-    is_from_fork=True,
-    additions=1,
-    deletions=0,
-    changed_files=1,
-    created_at=NOON,
-    updated_at=NOON,
-    merged_at=None,
-    merge_sha=None,
-)
+PULL = replace(build_pull(12, "open", "a" * 40, "b" * 40), repository=REPOSITORY)
 
 
 def facts(*pulls):
     return IssueFacts(
-        repository=RepositoryFacts(70, REPOSITORY, False, "main", "c" * 40, None),
-        id=2,
+        repository=RepositoryFacts(REPOSITORY, "main", "c" * 40, None),
         number=3,
         title="Crash",
         body="",
         state=IssueState.OPEN,
-        state_reason=None,
-        author=None,
-        created_at=NOON,
-        updated_at=NOON,
         pulls=pulls,
         is_complete=True,
     )

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from app.db.session import transaction
-from app.db.store.outcomes import history, outcomes
+from app.db.store.outcomes import history
 from app.outcomes import EventKind
 from model.domain import Verdict
-from tests.builders import issue_history
+from tests.builders import issue_history, stored_outcomes
 from tests.builders.issue_history import BASE, MAINTAINER, MERGED, START
 from training.labels import labels
 
@@ -53,7 +53,7 @@ def found(database, written):
             told = labels.label_patches(
                 history.load_records(connection), START + timedelta(days=90)
             )
-            rows = outcomes.list_rows(connection, group)
+            rows = stored_outcomes.list_rows(connection, group)
             return [one.rule_name for one in told], {one.kind for one in rows}
 
     return happen

@@ -8,23 +8,22 @@ import pytest
 
 from app.github.endpoints import build_endpoints
 from app.values.identifiers import (
-    CommitSha,
     InstallationId,
-    PullNumber,
     RepositoryId,
     RepositoryRef,
 )
 from tests.builders.git_server import GitServer
+from tests.builders.pull_requests import build_pull
 from worker.git.checkout import Checkouts, is_valid_branch
 from worker.git.hardened_git import GitError, GitLimits, GitUnreachable
-from worker.git.patches import FetchedPull, Refusal, RefusedPull, WantedPull
+from worker.git.patches import FetchedPull, Refusal, RefusedPull
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 TOKEN = "ghs_7_" + "secret" * 10
 
 
 def wanted(number, head, base, ref="main"):
-    return WantedPull(PullNumber(number), CommitSha(head), ref, CommitSha(base))
+    return build_pull(number, "open", head, base, ref)
 
 
 def open_pull(upstream, number, files, base):
@@ -47,7 +46,7 @@ def test_the_patch_starts_where_the_pull_began_not_where_the_branch_is(upstream,
     began = upstream.commit({"a": "1\n", "b": "1\n"}, ref="refs/heads/main")
     pull = open_pull(upstream, 1, {"a": "2\n", "b": "1\n"}, began)
     tip = upstream.commit({"a": "1\n", "b": "9\n"}, began, ref="refs/heads/main")
-    (found,) = checkouts.fetch_pulls(REPOSITORY, TOKEN, [wanted(1, pull.head, tip)])
+    (found,) = checkouts.fetch_pulls(REPOSITORY, TOKEN, [wanted(1, pull.head_sha, tip)])
     assert (found.merge_base, [f.path for f in found.files]) == (began, ["a"])
 
 

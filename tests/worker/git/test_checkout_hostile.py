@@ -9,16 +9,15 @@ import pytest
 
 from app.github.endpoints import build_endpoints
 from app.values.identifiers import (
-    CommitSha,
     InstallationId,
-    PullNumber,
     RepositoryId,
     RepositoryRef,
 )
 from tests.builders.git_server import GitServer, Upstream
+from tests.builders.pull_requests import build_pull
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import Git, GitError, GitLimits, Remote
-from worker.git.patches import FetchedPull, Refusal, RefusedPull, WantedPull
+from worker.git.patches import FetchedPull, Refusal, RefusedPull
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 SECRET = "the contents of a file that is not theirs"
@@ -201,10 +200,7 @@ def fetch(tmp_path, upstream):
             for hook in (upstream.path / "hooks").iterdir():
                 hook.chmod(0o755)
             before = outside(tmp_path)
-            pulls = [
-                WantedPull(PullNumber(n), CommitSha(head), "main", CommitSha(base))
-                for n, head in ((1, hostile), (2, harmless))
-            ]
+            pulls = [build_pull(n, "open", head, base) for n, head in ((1, hostile), (2, harmless))]
             checkouts = Checkouts(tmp_path / "data", build_endpoints(server.url))
             first, second = checkouts.fetch_pulls(REPOSITORY, None, pulls)
             assert outside(tmp_path) == before

@@ -8,11 +8,12 @@ from app.github.api.graphql_reader import read_issue
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import Purpose, Scope
 from tests.builders.github_scene import opened
+from tests.builders.merged_pulls import build_merged
 from tests.github.stand_in import StandIn
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError
-from worker.git.patches import FetchedPull, WantedPull
-from worker.outcomes.survival import MergedPull, Survival, find_reverts, measure_survival
+from worker.git.patches import FetchedPull
+from worker.outcomes.survival import Survival, find_reverts, measure_survival
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +43,7 @@ def token(scene):
 
 
 def wanted(facts):
-    return [
-        WantedPull(p.pull.number, p.pull.head_sha, p.pull.base_ref, p.pull.base_sha)
-        for p in facts.pulls
-    ]
+    return [p.pull for p in facts.pulls]
 
 
 def test_what_graphql_names_is_what_git_brings(scene, checkouts):
@@ -85,13 +83,13 @@ def test_survival_is_measured_alike_for_each_way_of_merging(scene, checkouts, me
     issue = scene.repo.open_issue("Broken")
     text = "one\ntwo\nthis_line_was_added_by_the_patch = 1\nand_this_one_was_added_too = 2\n"
     pull = scene.repo.open_pr("Fix", f"Fixes #{issue}", files={"a.py": text})
-    scene.repo.merge(pull.number, method=method)
+    sha = scene.repo.merge(pull.number, method=method)
     facts = read_issue(scene.github, scene.issue(issue)).pulls[0].pull
-    merged = MergedPull(facts.number, facts.head_sha, facts.base_sha, facts.merge_sha)
+    merged = build_merged(facts.head_sha, facts.base_sha, sha, number=facts.number)
     access = (scene.repository, token(scene))
-    assert measure_survival(checkouts, *access, merged, "main") == Survival(2, 2)
+    assert measure_survival(checkouts, *access, merged) == Survival(2, 2)
     scene.repo.commit({"a.py": text.replace("= 2", "= 3")})
-    assert measure_survival(checkouts, *access, merged, "main") == Survival(2, 1)
+    assert measure_survival(checkouts, *access, merged) == Survival(2, 1)
 
 
 @pytest.mark.parametrize("method", ["merge", "rebase"])

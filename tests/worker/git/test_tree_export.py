@@ -13,14 +13,13 @@ import pytest
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
-    PullNumber,
     RepositoryId,
     RepositoryRef,
 )
 from model.workspace import Workspace
+from tests.builders.pull_requests import build_pull
 from tests.builders.tars import files_in, member, tar_of
 from worker.git.hardened_git import GitError, GitTimeout, GitTooBig
-from worker.git.patches import WantedPull
 from worker.git.tree_export import ExportLimits, TreeExporter, unpack
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
@@ -93,7 +92,7 @@ def test_a_base_that_was_fetched_for_its_pulls_becomes_a_tree_and_its_diff_fits(
     """From a server to a patch: nothing but the exported tree is there to work on."""
     base = upstream.commit({"a.py": "one\r\ntwo\r\n", "b.py": "b = 1\n"}, ref="refs/heads/main")
     head = upstream.commit({"a.py": "theirs\n"}, base, ref="refs/pull/1/head")
-    pull = WantedPull(PullNumber(1), CommitSha(head), "main", CommitSha(base))
+    pull = build_pull(1, "open", head, base)
     checkouts.fetch_pulls(REPOSITORY, None, [pull])
     with exports.create_folder() as room:
         with checkouts.open_repository(REPOSITORY) as git:

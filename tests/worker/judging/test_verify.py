@@ -7,7 +7,6 @@ from app.db.session import transaction
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.issues.groups import PullRow
 from app.db.tables.schema import evaluation_candidates
 from app.jobs.job import VerifyGroup
 from app.settings import QueueSettings
@@ -16,6 +15,7 @@ from model import catalog
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
+from tests.builders.pull_requests import build_pull
 from tests.model.fake_engines import LogprobEngine, build_token
 from worker.components import Components
 from worker.judging.verify import JudgeSetup, VerifyGroupHandler
@@ -42,7 +42,7 @@ def job(database):
         taken = []
         for pull, result in RESULTS.items():
             head = CommitSha(f"{pull:040x}")
-            rows = [PullRow(pull, "open", head, judged_history.BASE, "main")]
+            rows = [build_pull(pull, "open", head, judged_history.BASE, "main")]
             groups.upsert_pulls(connection, REPOSITORY, rows)
             taken.append(Candidate(pull, head, judged_history.BASE, diff(result), 1))
             candidates.save(connection, REPOSITORY, taken[-1])

@@ -4,10 +4,10 @@ from app.db.session import transaction
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.issues.groups import PullRow
 from app.jobs.job import VerifyGroup
 from app.values.identifiers import CommitSha
 from tests.builders import judged_history
+from tests.builders.pull_requests import build_pull
 
 REPOSITORY = 70
 GOOD = "return w * h"
@@ -25,7 +25,7 @@ def issues(database):
             taken = []
             for pull, result in ((number * 10, GOOD), (number * 10 + 1, "return w - h")):
                 head = CommitSha(f"{pull:040x}")
-                rows = [PullRow(pull, "open", head, judged_history.BASE, "main")]
+                rows = [build_pull(pull, "open", head, judged_history.BASE, "main")]
                 groups.upsert_pulls(connection, REPOSITORY, rows)
                 diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-return w + h\n+{result}\n"
                 taken.append(Candidate(pull, head, judged_history.BASE, diff, 1))

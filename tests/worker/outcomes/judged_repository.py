@@ -9,8 +9,6 @@ from app.db.session import transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.issues.groups import PullRow
-from app.db.store.outcomes import outcomes
 from app.db.store.queue.effects import comment_key
 from app.db.tables.schema import deliveries, effects
 from app.db.tables.schema import evaluations as evaluation_table
@@ -18,7 +16,9 @@ from app.db.tables.schema import outcome_events as event_table
 from app.db.tables.schema import outcomes as outcome_table
 from app.jobs.job import RecordEvent
 from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from tests.builders import stored_outcomes
 from tests.builders.job_attempts import carry_out
+from tests.builders.pull_requests import build_pull
 from worker.outcomes.record_event import RecordEventHandler
 
 ORIGINAL = "def area(w, h):\n    return w\n"
@@ -52,7 +52,7 @@ class World:
     def _judge(self, connection):
         pulls = (self.first, self.second)
         rows = [
-            PullRow(
+            build_pull(
                 PullNumber(pull.number),
                 "open",
                 CommitSha(pull.head_sha),
@@ -118,5 +118,5 @@ class World:
 
     def told(self):
         with transaction(self.database) as connection:
-            rows = outcomes.list_rows(connection, self.group)
+            rows = stored_outcomes.list_rows(connection, self.group)
         return [(row.pull, str(row.kind), row.reason, row.permission) for row in rows]

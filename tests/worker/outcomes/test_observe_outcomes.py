@@ -6,7 +6,6 @@ from sqlalchemy import update
 
 from app.db.session import transaction
 from app.db.store.issues import groups
-from app.db.store.outcomes import outcomes
 from app.db.tables.schema import effects, installations, repositories
 from app.github.api.rest_reader import ReactionFacts
 from app.github.endpoints import build_endpoints
@@ -14,6 +13,7 @@ from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermiss
 from app.jobs.waits import WaitsFor
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import IssueNumber, PullNumber
+from tests.builders import stored_outcomes
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.local_github import LocalGitHub, Reply, connected
 from tests.worker.outcomes.judged_repository import FIX, World
@@ -163,7 +163,9 @@ def test_half_of_a_merged_patch_survives(world, survival):
     world.do(survival, job)
     with transaction(world.database) as connection:
         (row,) = [
-            row for row in outcomes.list_rows(connection, world.group) if row.kind == "survival"
+            row
+            for row in stored_outcomes.list_rows(connection, world.group)
+            if row.kind == "survival"
         ]
     assert (row.reason, row.value) == ("after_7_days", pytest.approx(2 / 3))
 
@@ -182,7 +184,7 @@ def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, to
     kinds = [row[1] for row in world.told()]
     assert kinds.count("reverted") == 1
     with transaction(world.database) as connection:
-        rows = outcomes.list_rows(connection, world.group)
+        rows = stored_outcomes.list_rows(connection, world.group)
     assert [row.value for row in rows if row.kind == "survival"] == [0.0]
 
 

@@ -4,12 +4,11 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from app.db.session import transaction
-from app.db.store.outcomes import outcomes
 from app.db.tables.schema import deliveries, jobs, metadata, outcome_events, repositories
 from app.db.tables.schema import outcomes as outcomes_table
 from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
 from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
-from tests.builders import webhook_payloads
+from tests.builders import stored_outcomes, webhook_payloads
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.local_github import LocalGitHub, Reply, connected
 from tests.builders.stored_verdict import (
@@ -73,7 +72,7 @@ def merge(database, guid="g1", number=FIRST):
 
 def told(database, group):
     with transaction(database) as connection:
-        rows = outcomes.list_rows(connection, group)
+        rows = stored_outcomes.list_rows(connection, group)
     return [(row.pull, str(row.kind), row.reason) for row in rows]
 
 

@@ -12,7 +12,6 @@ from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import NewEvaluation, VerificationResult
-from app.db.store.issues.groups import PullRow
 from app.db.tables.schema import deliveries
 from app.jobs.job import EvaluateIssue
 from app.jobs.outcome_jobs import HearReview
@@ -28,6 +27,7 @@ from model.domain import (
     VoteCount,
 )
 from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.pull_requests import build_pull
 from worker.judging.verify import build_document
 from worker.outcomes.review_hints import HearReviewHandler
 
@@ -51,7 +51,7 @@ def copied(scene, database):
         pull = scene.repo.pull(scene.pulls[0])
         with transaction(database) as connection:
             identity = _judged(connection, scene, CommitSha(pull.base_sha))
-            row = PullRow(pull.number, "open", pull.head_sha, pull.base_sha, "main")
+            row = build_pull(pull.number, "open", pull.head_sha, pull.base_sha, "main")
             groups.upsert_pulls(connection, scene.id, [row])
             copy = Candidate(pull.number, pull.head_sha, pull.base_sha, DIFF, 1)
             candidates.save(connection, scene.id, copy)

@@ -1,21 +1,21 @@
 """What became of a merged patch, for each way of merging, and who says that he takes it back."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from app.github.endpoints import build_endpoints
 from app.values.identifiers import (
-    CommitSha,
     InstallationId,
-    PullNumber,
     RepositoryId,
     RepositoryRef,
 )
 from tests.builders.git_server import GitServer, Upstream
+from tests.builders.merged_pulls import build_merged
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError
-from worker.outcomes.survival import MergedPull, Survival, find_reverts, measure_survival
+from worker.outcomes.survival import Survival, find_reverts, measure_survival
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 OLD = "def old():\n    return 1\n"
@@ -55,16 +55,16 @@ def merged(upstream, how):
     else:
         first = upstream.commit(half | other, base, ref="refs/heads/main")
         merge = upstream.commit({"a.py": NEW} | other, first, ref="refs/heads/main")
-    return MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
+    return build_merged(head, base, merge)
 
 
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
 def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, checkouts, how):
     pull = merged(upstream, how)
-    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 4)
+    assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(4, 4)
     rest = OLD + ADDED[0] + ADDED[3].replace("first", "other")
     upstream.commit({"a.py": rest}, pull.merge, ref="refs/heads/main")
-    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 1)
+    assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(4, 1)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, che
 def test_lines_are_followed_where_they_went(upstream, checkouts, files, surviving):
     pull = merged(upstream, "squash")
     upstream.commit(files, pull.merge, ref="refs/heads/main")
-    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(4, surviving)
+    assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(4, surviving)
 
 
 def test_short_lines_are_too_common_to_be_known_again(upstream, checkouts):
@@ -93,16 +93,16 @@ def test_short_lines_are_too_common_to_be_known_again(upstream, checkouts):
     head = upstream.commit({"a": "1\n}\n"}, base, ref="refs/pull/5/head")
     merge = upstream.commit({"a": "1\n}\n"}, base, ref="refs/heads/main")
     upstream.commit({"a": "1\n", "b": "}\n"}, merge, ref="refs/heads/main")
-    pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
-    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(1, 0)
+    pull = build_merged(head, base, merge)
+    assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(1, 0)
 
 
 def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
     base = upstream.commit({"a": "1\n2\n"}, ref="refs/heads/main")
     head = upstream.commit({"a": "1\n"}, base, ref="refs/pull/5/head")
     merge = upstream.commit({"a": "1\n"}, base, ref="refs/heads/main")
-    pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
-    survival = measure_survival(checkouts, REPOSITORY, None, pull, "main")
+    pull = build_merged(head, base, merge)
+    survival = measure_survival(checkouts, REPOSITORY, None, pull)
     assert (survival, survival.share) == (Survival(0, 0), None)
     assert Survival(4, 3).share == 0.75
 
@@ -111,8 +111,8 @@ def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
 def test_a_base_that_already_holds_the_patch_does_not_make_it_empty(upstream, checkouts, how):
     """After a merge GitHub may name the branch's new commit as the base."""
     pull = merged(upstream, how)
-    late = MergedPull(pull.number, pull.head, pull.merge, pull.merge)
-    assert measure_survival(checkouts, REPOSITORY, None, late, "main") == Survival(4, 4)
+    late = replace(pull, base=pull.merge)
+    assert measure_survival(checkouts, REPOSITORY, None, late) == Survival(4, 4)
 
 
 def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
@@ -121,16 +121,16 @@ def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
     head = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/pull/5/head")
     merge = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/heads/main")
     upstream.commit({"a": "1\n-- a/a\n"}, merge, ref="refs/heads/main")
-    pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
-    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(3, 1)
+    pull = build_merged(head, base, merge)
+    assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(3, 1)
 
 
 def test_names_that_are_none_are_refused(checkouts):
-    pull = MergedPull(PullNumber(5), CommitSha("x"), CommitSha("HEAD:y"), CommitSha("z"))
+    pull = build_merged("x", "HEAD:y", "z")
     with pytest.raises(GitError, match="full commit id"):
-        measure_survival(checkouts, REPOSITORY, None, pull, "main")
+        measure_survival(checkouts, REPOSITORY, None, pull)
     with pytest.raises(GitError, match="branch name"):
-        measure_survival(checkouts, REPOSITORY, None, pull, "a..b")
+        measure_survival(checkouts, REPOSITORY, None, replace(pull, branch="a..b"))
     with pytest.raises(GitError, match="branch name"):
         find_reverts(checkouts, REPOSITORY, None, "--all\n", datetime.now(UTC))
 

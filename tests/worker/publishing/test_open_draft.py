@@ -20,6 +20,7 @@ from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
 from model.domain import EngineInfo, Issue, Tokens
 from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import CONFIG, FILES, area
 from worker.publishing.open_draft import OpenDraftHandler
 from worker.publishing.tell_draft import TellDraftHandler
@@ -127,7 +128,7 @@ def test_the_branch_is_that_of_the_rivals(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(FILES | {"new.py": "x = 1\n"}, branch="release")
     with transaction(database) as connection:
-        row = groups.PullRow(scene.pulls[0], "open", "a" * 40, "b" * 40, "release")
+        row = build_pull(scene.pulls[0], "open", "a" * 40, "b" * 40, "release")
         groups.upsert_pulls(connection, scene.id, [row])
     carry_out(database, opening, job)
     assert scene.repo.pull(stored(database, job).pull).base_ref == "release"
@@ -176,7 +177,7 @@ def test_a_branch_of_somebody_elses_is_said(scene, opening, database, wish):
 def test_a_branch_that_is_gone_is_said(scene, opening, database, wish):
     job = wish()
     with transaction(database) as connection:
-        row = groups.PullRow(scene.pulls[0], "open", "a" * 40, "b" * 40, "gone")
+        row = build_pull(scene.pulls[0], "open", "a" * 40, "b" * 40, "gone")
         groups.upsert_pulls(connection, scene.id, [row])
     assert ended(scene, opening, database, job) is DraftRefusal.NO_CODE
 

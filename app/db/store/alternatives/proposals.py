@@ -24,18 +24,17 @@ def finish(
     `lack` says why agents wrote fewer alternatives than wanted. If seats are short, a second attempt replaces the
     attempt that it follows.
     """
-    whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.judged))
+    whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.candidates))
     evaluation_alternatives.detach(connection, evaluation.id)
-    evaluation_alternatives.attach(connection, evaluation.id, whole, len(evaluation.judged))
+    evaluation_alternatives.attach(connection, evaluation.id, whole, len(evaluation.candidates))
     text = (evaluation.title, evaluation.body)
-    pulls = [judged.candidate for judged in evaluation.judged]
     connection.execute(
         update(evaluations)
         .where(evaluations.c.id == evaluation.id)
         .values(
             alternatives_wanted=0,
             alternatives_lack=lack,
-            fingerprint=compute_fingerprint(text, pulls, whole),
+            fingerprint=compute_fingerprint(text, evaluation.candidates, whole),
         )
     )
 

@@ -30,19 +30,6 @@ class Candidate:
     """True when the patch may be readable later."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCandidate:
-    """A candidate and its verdict; None before it is judged."""
-
-    candidate: Candidate
-    verdict: str | None
-    probability: float | None
-    correct: int
-    incorrect: int
-    none: int
-    reason: str
-
-
 def find_stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
@@ -132,11 +119,10 @@ def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str
     }
 
 
-def list_of_evaluation(
-    connection: Connection, identity: EvaluationId
-) -> tuple[JudgedCandidate, ...]:
+def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Candidate, ...]:
     """List an evaluation's candidates in the order of submission."""
-    return tuple(_build_judged(row) for row in connection.execute(_select_rows(identity)))
+    rows = connection.execute(_select_rows(identity))
+    return tuple(_build_candidate(row, row.strength) for row in rows)
 
 
 def map_ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
@@ -167,16 +153,4 @@ def _build_candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Can
         unreadable=row.unreadable,
         strength=strength,
         read_again=row.read_again,
-    )
-
-
-def _build_judged(row: Row[*tuple[object, ...]]) -> JudgedCandidate:
-    return JudgedCandidate(
-        candidate=_build_candidate(row, row.strength),
-        verdict=row.verdict,
-        probability=row.probability,
-        correct=row.votes_correct or 0,
-        incorrect=row.votes_incorrect or 0,
-        none=row.votes_none or 0,
-        reason=row.reason or "",
     )

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues import candidates as candidate_store
 from app.db.store.issues import evaluation_alternatives, votes
-from app.db.store.issues.candidates import Candidate, JudgedCandidate
+from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.tables.schema import evaluation_candidates, evaluations, groups, repositories
 from app.jobs.job import Json
@@ -100,7 +100,7 @@ class Evaluation:
     left_out: tuple[LeftOutPull, ...]
     all_links_read: bool
     forced: int
-    judged: tuple[JudgedCandidate, ...]
+    candidates: tuple[Candidate, ...]
     alternatives: tuple[Alternative, ...] = ()
     alternatives_wanted: int = 0
     """Alternatives that an agent still has to write; 0 when the group can be judged."""
@@ -287,7 +287,7 @@ def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> 
         left_out=tuple(LeftOutPull(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
         all_links_read=row.all_links_read,
         forced=votes.count_forced(connection, EvaluationId(row.id)),
-        judged=candidate_store.list_of_evaluation(connection, EvaluationId(row.id)),
+        candidates=candidate_store.list_of_evaluation(connection, EvaluationId(row.id)),
         alternatives=evaluation_alternatives.list_of_evaluation(connection, EvaluationId(row.id)),
         alternatives_wanted=row.alternatives_wanted,
         alternatives_base=row.alternatives_base,

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import group_members, groups, installations, pull_requests, repositories
+from app.github.facts import PullRequest
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
@@ -28,20 +29,6 @@ class StoredRepository:
 
 
 @dataclass(frozen=True, slots=True)
-class PullRow:
-    """A pull request's state as last read from GitHub."""
-
-    number: PullNumber
-    state: str
-    """`open`, `closed` or `merged`."""
-    head_sha: CommitSha
-    base_sha: CommitSha
-    base_ref: str
-    author: str | None = None
-    """The login of its author; None when the account is gone."""
-
-
-@dataclass(frozen=True, slots=True)
 class MemberRow:
     """A pull request of a group.
 
@@ -56,13 +43,9 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group as stored: the number, text and state of its issue, and why it waits for a verdict."""
+    """A group as stored: its id, and why it waits for a verdict."""
 
     id: int
-    issue: IssueNumber
-    title: str
-    body: str
-    state: str
     waiting: str | None
 
 
@@ -118,13 +101,11 @@ def upsert_group(
 def find_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
     """Return the group of an issue, or None before its first evaluation."""
     row = connection.execute(
-        select(groups).where(groups.c.repository_id == number, groups.c.issue_number == issue)
+        select(groups.c.id, groups.c.waiting).where(
+            groups.c.repository_id == number, groups.c.issue_number == issue
+        )
     ).one_or_none()
-    if row is None:
-        return None
-    return GroupRow(
-        int(row.id), IssueNumber(row.issue_number), row.title, row.body, row.state, row.waiting
-    )
+    return None if row is None else GroupRow(row.id, row.waiting)
 
 
 def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
@@ -132,11 +113,13 @@ def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
     connection.execute(groups.update().where(groups.c.id == group).values(waiting=reason))
 
 
-def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[PullRow]) -> None:
+def upsert_pulls(
+    connection: Connection, number: RepositoryId, pulls: Sequence[PullRequest]
+) -> None:
     """Insert or update pull requests."""
     for pull in pulls:
         values = {
-            "state": pull.state,
+            "state": pull.state.value,
             "head_sha": pull.head_sha,
             "base_sha": pull.base_sha,
             "base_ref": pull.base_ref,

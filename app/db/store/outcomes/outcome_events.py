@@ -1,7 +1,7 @@
 """Store raw outcome events, which never change except for permissions filled in later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, false, func, or_, select
@@ -25,14 +25,6 @@ from app.values.identifiers import (
     PullNumber,
     RepositoryId,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """A raw outcome event with the id of its row."""
-
-    id: int
-    event: OutcomeEvent
 
 
 def append(
@@ -65,20 +57,19 @@ def append(
         statement = insert(outcome_events).values(values)
         connection.execute(statement.on_conflict_do_nothing(index_elements=["source"]))
     sources = [event.source for event in events]
-    appended = _read(connection, number, outcome_events.c.source.in_(sources))
-    return tuple(stored.event for stored in appended)
+    return _read(connection, number, outcome_events.c.source.in_(sources))
 
 
 def list_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
-) -> tuple[StoredEvent, ...]:
+) -> tuple[OutcomeEvent, ...]:
     """List all outcome events about a pull request, with those of its issues and commits."""
     own = _read(connection, number, outcome_events.c.pull_number == pull)
     heads = select(candidates.c.head_sha).where(
         candidates.c.repository_id == number, candidates.c.pull_number == pull
     )
-    moved = {stored.event.head for stored in own if stored.event.kind in _SHOW_THE_HEAD}
-    landed = [commit for stored in own if (commit := _get_landed_commit(stored.event))]
+    moved = {event.head for event in own if event.kind in _SHOW_THE_HEAD}
+    landed = [commit for event in own if (commit := _get_landed_commit(event))]
     kind = outcome_events.c.kind
     elsewhere = or_(
         (kind == EventKind.CI_CONCLUDED.value)
@@ -93,7 +84,7 @@ def list_of_pull(
 
 def list_rival_merges(
     connection: Connection, number: RepositoryId, pull: PullNumber
-) -> tuple[StoredEvent, ...]:
+) -> tuple[OutcomeEvent, ...]:
     """List the merge events of a pull request's rivals."""
     merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
     rivals = outcome_events.c.pull_number.in_(_select_rivals(number, pull))
@@ -132,7 +123,7 @@ def list_shown_reactions(
         (outcome_events.c.kind == EventKind.REACTION.value)
         & (outcome_events.c.issue_number == issue),
     )
-    ordered = sorted((stored.event for stored in events), key=lambda event: event.moment)
+    ordered = sorted(events, key=lambda event: event.moment)
     last = {event.details.about: event for event in ordered}
     return tuple(event for event in last.values() if not event.details.gone)
 
@@ -252,13 +243,13 @@ def _names_commit(commit: str) -> ColumnElement[bool]:
 
 def _read(
     connection: Connection, number: RepositoryId, condition: ColumnElement[bool]
-) -> tuple[StoredEvent, ...]:
+) -> tuple[OutcomeEvent, ...]:
     rows = connection.execute(
         select(outcome_events)
         .where(outcome_events.c.repository_id == number, condition)
         .order_by(outcome_events.c.id)
     )
-    return tuple(StoredEvent(row.id, build_event(row)) for row in rows)
+    return tuple(map(build_event, rows))
 
 
 def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:

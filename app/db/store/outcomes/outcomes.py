@@ -1,8 +1,8 @@
 """Store derived outcomes, replaced as a whole for one pull request at a time."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, union
 
@@ -13,7 +13,6 @@ from app.db.tables.schema import (
     effects,
     evaluation_candidates,
     evaluations,
-    group_members,
     groups,
     installations,
     outcome_events,
@@ -22,8 +21,7 @@ from app.db.tables.schema import (
     pull_requests,
     repositories,
 )
-from app.jobs.job import Json
-from app.outcomes import RULE_VERSION, EventKind, History, Outcome, OutcomeKind, Snapshot, derive
+from app.outcomes import RULE_VERSION, EventKind, History, Outcome, Snapshot, derive
 from app.values.identifiers import (
     CommitSha,
     EvaluationId,
@@ -40,45 +38,15 @@ WATCHED_AFTER_CLOSING = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeRow:
-    """One derived outcome of a pull request, as people and training read it."""
+class MergedPull:
+    """A pull request that was merged by merge commit, squash or rebase."""
 
-    pull: PullNumber
-    kind: OutcomeKind
-    reason: str | None
-    value: float | None
-    actor: str | None
-    """None when nobody acted or only git tells it."""
-    permission: str | None
-    """The actor's permission then; `app` when none applies; None when unknown."""
-    permission_asked_at: datetime | None
-    """When GitHub told it."""
-    head_sha: CommitSha | None
-    """The pull request's head that the outcome is about."""
-    source: str
-    """The raw event that the outcome comes from."""
-    evaluation: EvaluationId | None
-    """The public verdict at that time, which may have caused the outcome."""
-    occurred_at: datetime
-
-    def as_json(self) -> dict[str, Json]:
-        """Return the fields by name, with times in ISO 8601, UTC."""
-        asked_at = self.permission_asked_at
-        return {
-            **asdict(self),
-            "kind": self.kind.value,
-            "permission_asked_at": asked_at and asked_at.astimezone(UTC).isoformat(),
-            "occurred_at": self.occurred_at.astimezone(UTC).isoformat(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class MergedPullRow:
-    """How a pull request was merged: the commits and branches that git needs to find its lines."""
-
+    number: PullNumber
     head: CommitSha
     base: CommitSha
+    """The base branch's commit before the merge."""
     merge: CommitSha
+    """The commit that the merge created."""
     merged_at: datetime
     branch: str
     default_branch: str | None
@@ -88,11 +56,9 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
     """Load all stored events from which the outcomes of one pull request are derived."""
     return History(
         pull=pull,
-        events=tuple(stored.event for stored in event_store.list_of_pull(connection, number, pull)),
+        events=event_store.list_of_pull(connection, number, pull),
         snapshots=_load_snapshots(connection, number, pull),
-        rival_merges=tuple(
-            stored.event for stored in event_store.list_rival_merges(connection, number, pull)
-        ),
+        rival_merges=event_store.list_rival_merges(connection, number, pull),
     )
 
 
@@ -161,42 +127,9 @@ def replace_outcomes(
         )
 
 
-def list_rows(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
-    """List the outcomes of a group's members, oldest first."""
-    raw = outcome_events.c
-    rows = connection.execute(
-        select(outcomes, raw.occurred_at, raw.source, raw.permission_asked_at)
-        .join(outcome_events, raw.id == outcomes.c.event_id)
-        .join(groups, groups.c.repository_id == outcomes.c.repository_id)
-        .join(
-            group_members,
-            (group_members.c.group_id == groups.c.id)
-            & (group_members.c.pull_number == outcomes.c.pull_number),
-        )
-        .where(groups.c.id == group, group_members.c.forced.is_distinct_from(False))
-        .order_by(raw.occurred_at, outcomes.c.pull_number, outcomes.c.kind)
-    )
-    return tuple(
-        OutcomeRow(
-            pull=PullNumber(row.pull_number),
-            kind=OutcomeKind(row.kind),
-            reason=row.reason,
-            value=row.value,
-            actor=row.actor,
-            permission=row.permission,
-            permission_asked_at=row.permission_asked_at,
-            head_sha=None if row.head_sha is None else CommitSha(row.head_sha),
-            source=row.source,
-            evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
-            occurred_at=row.occurred_at,
-        )
-        for row in rows
-    )
-
-
 def find_merged_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
-) -> MergedPullRow | None:
+) -> MergedPull | None:
     """Return how a pull request was merged, or None when that is unknown."""
     row = connection.execute(
         select(
@@ -222,7 +155,8 @@ def find_merged_pull(
     ).one_or_none()
     if row is None or not (row.head_sha and row.data.get("base") and row.data.get("commit")):
         return None
-    return MergedPullRow(
+    return MergedPull(
+        number=pull,
         head=CommitSha(row.head_sha),
         base=CommitSha(row.data["base"]),
         merge=CommitSha(row.data["commit"]),

@@ -24,46 +24,28 @@ from tests.builders.local_github import REPOSITORY, Reply
 REF = IssueRef(REPOSITORY, IssueNumber(1))
 PULL = {
     "__typename": "PullRequest",
-    "databaseId": 1,
     "number": 5,
-    "title": "Fix",
     "body": None,
     "state": "OPEN",
     "isDraft": False,
-    "mergedAt": None,
-    "createdAt": "2026-01-01T00:00:00Z",
-    "updatedAt": "2026-01-01T00:00:00Z",
     "baseRefName": "main",
     "baseRefOid": "a" * 40,
-    "headRefName": "fix",
     "headRefOid": "b" * 40,
-    "isCrossRepository": True,
-    "additions": 1,
-    "deletions": 0,
-    "changedFiles": 1,
     "author": None,
     "repository": {"nameWithOwner": "octo/repo"},
-    "mergeCommit": None,
 }
 
 
 def repository(**issue):
     node = {
-        "databaseId": 42,
         "nameWithOwner": "octo/repo",
-        "isPrivate": False,
         "defaultBranchRef": None,
         "config": None,
         "issue": {
-            "databaseId": 9,
             "number": 1,
             "title": "T",
             "body": "B",
             "state": "OPEN",
-            "stateReason": None,
-            "createdAt": "2026-01-01T00:00:00Z",
-            "updatedAt": "2026-01-01T00:00:00Z",
-            "author": None,
             "closedByPullRequestsReferences": None,
             "timelineItems": {"nodes": [], "pageInfo": {"hasNextPage": False}},
         }

@@ -7,6 +7,7 @@ import pytest
 from app.db.store.outcomes import outcome_permissions, outcomes
 from app.db.store.outcomes.outcome_permissions import PermissionAnswer
 from app.outcomes import EventKind
+from tests.builders import stored_outcomes
 from tests.builders.outcome_rows import AFTER, OTHER, closed, happened, record, told
 from tests.builders.stored_verdict import FIRST, REPOSITORY, SECOND
 
@@ -33,7 +34,7 @@ def test_what_github_says_today_is_no_answer_for_the_day_before_yesterday(connec
     asked_at = AFTER + timedelta(hours=41)
     touched = outcome_permissions.fill_in(connection, *MIA, PermissionAnswer("write", asked_at))
     outcomes.rederive(connection, REPOSITORY, touched)
-    rows = outcomes.list_rows(connection, group)
+    rows = stored_outcomes.list_rows(connection, group)
     assert [(row.permission, row.permission_asked_at) for row in rows] == [
         (None, None),
         ("write", asked_at),

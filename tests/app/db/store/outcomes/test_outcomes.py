@@ -9,6 +9,7 @@ from app.db.store.outcomes import outcomes
 from app.db.tables.schema import outcome_events as event_table
 from app.db.tables.schema import outcomes as outcome_table
 from app.outcomes import RULE_VERSION, EventKind
+from tests.builders import stored_outcomes
 from tests.builders.outcome_rows import (
     MERGE_COMMIT,
     OTHER,
@@ -43,7 +44,7 @@ def test_a_merge_makes_a_later_closing_of_its_rival_superseded(connection, group
         (FIRST, "merged", None),
         (SECOND, "closed", "superseded"),
     ]
-    (first, _) = outcomes.list_rows(connection, group)
+    (first, _) = stored_outcomes.list_rows(connection, group)
     assert (first.actor, first.permission, first.head_sha) == ("mia", "write", head_of(FIRST))
     assert first.as_json() == {
         "pull": 12,
@@ -170,7 +171,7 @@ def test_an_issue_withdrawn_explains_why_its_pull_requests_were_closed(connectio
 
 def test_a_share_of_nothing_is_zero_and_kept(connection, group):
     record(connection, happened(EventKind.SURVIVAL, FIRST, share=0.0, days=7))
-    (row,) = outcomes.list_rows(connection, group)
+    (row,) = stored_outcomes.list_rows(connection, group)
     assert (row.reason, row.value) == ("after_7_days", 0.0)
 
 
