@@ -36,12 +36,10 @@ def opinion() -> list[sa.Column[object]]:
         sa.Column("votes_correct", sa.Integer()),
         sa.Column("votes_incorrect", sa.Integer()),
         sa.Column("votes_none", sa.Integer()),
+        sa.Column("score", sa.Float(), comment="evidence: the model's belief; null: unreadable"),
         sa.Column(
-            "score", sa.Float(), comment="evidence: the model's belief; null: none that can be read"
+            "forced_share", sa.Float(), comment="evidence: share of votes with a forced answer"
         ),
-        sa.Column(
-            "forced_share", sa.Float(), comment="evidence: share of votes that were asked once more"
-        ),
-        sa.Column("consensus", sa.Float(), comment="evidence: how rivals agree"),
+        sa.Column("consensus", sa.Float(), comment="evidence: the belief of the consensus model"),
         sa.Column("reason", sa.Text()),
     ]

@@ -28,23 +28,23 @@ def _attempts() -> None:
         sa.Column(
             "number",
             sa.Integer(),
-            comment="of its patch among the group's, A1 and on; null: no new one",
+            comment="number of the alternative in its group (A1, A2, …); null: no new edit",
         ),
-        sa.Column("base_sha", sa.Text(), nullable=False, comment="the commit whose tree was given"),
-        sa.Column("issue_sha256", sa.Text(), nullable=False, comment="of the issue's text"),
+        sa.Column("base_sha", sa.Text(), nullable=False, comment="commit that the agent saw"),
+        sa.Column("issue_sha256", sa.Text(), nullable=False, comment="SHA-256 of the issue's text"),
         sa.Column("agent", sa.Text(), nullable=False),
         sa.Column("engine", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
         sa.Column("seed", sa.BigInteger(), nullable=False),
-        sa.Column("stop", sa.Text(), nullable=False, comment="why it ended"),
-        sa.Column("failure", sa.Text(), comment="what failed, in words for the operator"),
+        sa.Column("stop", sa.Text(), nullable=False, comment="reason of the end"),
+        sa.Column("failure", sa.Text(), comment="error message for the operator"),
         sa.Column("steps", sa.Integer(), nullable=False),
-        sa.Column("patch_sha256", sa.Text(), comment="null: it handed in none"),
+        sa.Column("patch_sha256", sa.Text(), comment="null: no patch"),
         *_bill_of_attempts(),
         sa.Column(
             "trajectory",
             sa.LargeBinary(),
-            comment="r4p.trajectory/1, zlib; null: its process died with it",
+            comment="r4p.trajectory/1, compressed by zlib; null: the agent's process died",
         ),
         *_hint_of_attempts(),
         now("created_at"),
@@ -60,7 +60,7 @@ def _attempts() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_attempts")),
         sa.UniqueConstraint("group_id", "number", name=op.f("uq_attempts_group_id_number")),
-        comment="every attempt of an agent, kept whole: what training learns from",
+        comment="attempts of agents with their trajectories; training reads them",
     )
     op.create_index("ix_attempts_repository_id", "attempts", ["repository_id", "created_at"])
 
@@ -94,20 +94,20 @@ def _agent_runs() -> None:
             "tokens",
             sa.BigInteger(),
             nullable=False,
-            comment="without cached ones; at most these as long as it is at work",
+            comment="tokens without cached ones; the reserved maximum while the run is open",
         ),
         sa.Column(
             "seconds",
             sa.Float(),
             nullable=False,
-            comment="of all attempts together; at most, as tokens are",
+            comment="duration of all attempts; the reserved maximum while the run is open",
         ),
         moment("ended_at"),
         now("created_at"),
         sa.CheckConstraint("tokens >= 0 and seconds >= 0", name=op.f("ck_agent_runs_figures")),
         belongs_to("agent_runs", "repository_id", "repositories"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_agent_runs")),
-        comment="the bill: what an agent's process may cost, and what it did; whose worker died costs what it might have",
+        comment="cost of agents' processes; a run without an end costs its reserved maximum",
     )
     op.create_index("ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"])
 
@@ -118,15 +118,18 @@ def _drafts() -> None:
         identity(),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column(
-            "attempt_id", sa.BigInteger(), nullable=False, comment="which wrote the alternative"
+            "attempt_id",
+            sa.BigInteger(),
+            nullable=False,
+            comment="the attempt that wrote the alternative",
         ),
         sa.Column(
             "asked_in", sa.Text(), nullable=False, comment="the comment or review that asked last"
         ),
         sa.Column("asked_under", sa.BigInteger(), nullable=False),
         sa.Column("asked_by", sa.Text(), nullable=False),
-        sa.Column("pull_number", sa.BigInteger(), comment="null: it is not open yet"),
-        sa.Column("not_opened", sa.Text(), comment="why the last attempt came to nothing"),
+        sa.Column("pull_number", sa.BigInteger(), comment="null: not open yet"),
+        sa.Column("not_opened", sa.Text(), comment="why the last attempt to open it failed"),
         now("created_at"),
         belongs_to("drafts", "attempt_id", "attempts"),
         belongs_to("drafts", "repository_id", "repositories"),
@@ -135,7 +138,7 @@ def _drafts() -> None:
         sa.UniqueConstraint(
             "repository_id", "pull_number", name=op.f("uq_drafts_repository_id_pull_number")
         ),
-        comment="draft pull requests of alternatives: ours, so nobody's rivals",
+        comment="draft pull requests that show alternatives; they are no rivals",
     )
 
 
@@ -150,7 +153,7 @@ def _evaluation_alternatives() -> None:
         sa.PrimaryKeyConstraint(
             "evaluation_id", "attempt_id", name=op.f("pk_evaluation_alternatives")
         ),
-        comment="patches of our own that were judged beside pull requests",
+        comment="alternatives in evaluations, with their verdicts",
     )
 
 
@@ -162,17 +165,15 @@ def _hints() -> None:
             sa.BigInteger(),
             autoincrement=False,
             nullable=False,
-            comment="which wrote the alternative",
+            comment="the attempt that wrote the alternative",
         ),
-        sa.Column(
-            "source", sa.Text(), nullable=False, comment="who speaks: maintainer, check, verdict"
-        ),
+        sa.Column("source", sa.Text(), nullable=False, comment="maintainer, check or verdict"),
         sa.Column("words", sa.Text(), nullable=False),
         sa.Column(
-            "said_by", sa.Text(), nullable=False, comment="the login, the check or the verifier"
+            "said_by", sa.Text(), nullable=False, comment="login, or name of the check or verifier"
         ),
         now("created_at"),
         belongs_to("hints", "attempt_id", "attempts"),
         sa.PrimaryKeyConstraint("attempt_id", name=op.f("pk_hints")),
-        comment="what was said against an alternative; one second attempt is made with it",
+        comment="criticism of alternatives; each hint leads to one second attempt",
     )

@@ -37,9 +37,9 @@ def _repositories() -> None:
         sa.Column("installation_id", sa.BigInteger(), nullable=False),
         sa.Column("full_name", sa.Text(), nullable=False),
         sa.Column("default_branch", sa.Text()),
-        sa.Column("config_text", sa.Text(), comment="the last good .github/r4p.yml; null: none"),
+        sa.Column("config_text", sa.Text(), comment="the last valid .github/r4p.yml; null: none"),
         sa.Column(
-            "config_error", sa.Text(), comment="why the newest file is not used; null: it is"
+            "config_error", sa.Text(), comment="why the newest file is not used; null: it is used"
         ),
         now("created_at"),
         belongs_to("repositories", "installation_id", "installations"),
@@ -57,11 +57,11 @@ def _forgotten() -> None:
             sa.BigInteger(),
             autoincrement=False,
             nullable=False,
-            comment="0: everything of the installation",
+            comment="0: the whole installation",
         ),
         now("forgotten_at"),
         sa.PrimaryKeyConstraint("installation_id", "repository_id", name=op.f("pk_forgotten")),
-        comment="what was purged, so that late deliveries don't bring it back",
+        comment="tombstones of purged data: late deliveries must not restore it",
     )
 
 
@@ -75,7 +75,7 @@ def _groups() -> None:
         sa.Column("body", sa.Text(), server_default="", nullable=False),
         sa.Column("state", sa.Text(), server_default="open", nullable=False),
         sa.Column(
-            "waiting", sa.Text(), comment="why no verdict is being made; null: nothing in the way"
+            "waiting", sa.Text(), comment="why the group gets no verdict now; null: no obstacle"
         ),
         now("updated_at"),
         belongs_to("groups", "repository_id", "repositories"),
@@ -83,7 +83,7 @@ def _groups() -> None:
         sa.UniqueConstraint(
             "repository_id", "issue_number", name=op.f("uq_groups_repository_id_issue_number")
         ),
-        comment="an issue and the pull requests that claim to resolve it",
+        comment="issues, each with the pull requests that claim to resolve it",
     )
 
 
@@ -105,7 +105,7 @@ def _pull_requests() -> None:
         sa.Column(
             "author",
             sa.Text(),
-            comment="who opened it; null: the account is gone, or nobody looked",
+            comment="login of the author; null: account gone, or not read",
         ),
         now("updated_at"),
         belongs_to("pull_requests", "repository_id", "repositories"),

@@ -23,34 +23,37 @@ def _calibrators() -> None:
     op.create_table(
         "calibrators",
         identity(),
-        sa.Column("verifier", sa.Text(), nullable=False, comment="its name in the catalogue"),
+        sa.Column("verifier", sa.Text(), nullable=False, comment="name in the catalogue"),
         sa.Column("engine", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
         sa.Column("prompt_fingerprint", sa.Text(), nullable=False),
         sa.Column(
-            "state", sa.Text(), nullable=False, comment="of one judge, one is active at most"
+            "state",
+            sa.Text(),
+            nullable=False,
+            comment="at most one calibrator of a judge is active",
         ),
-        sa.Column("why", sa.Text(), nullable=False, comment="why it was put into use, or was not"),
+        sa.Column("why", sa.Text(), nullable=False, comment="why it is active or refused"),
         sa.Column("document", JSONB(), nullable=False, comment="r4p.calibrator/1"),
         sa.Column(
             "label_rule",
             sa.Integer(),
             nullable=False,
-            comment="version of the rule of labels; 0: from a file",
+            comment="version of the label rules; 0: fitted from a file",
         ),
-        sa.Column("issues", sa.Integer(), nullable=False, comment="history it was fitted on"),
+        sa.Column("issues", sa.Integer(), nullable=False, comment="number of fitted issues"),
         sa.Column("correct", sa.Integer(), nullable=False),
         sa.Column("incorrect", sa.Integer(), nullable=False),
-        sa.Column("seen", JSONB(), nullable=False, comment="the groups of that history"),
+        sa.Column("seen", JSONB(), nullable=False, comment="ids of the fitted groups"),
         sa.Column(
-            "brier", sa.Float(), nullable=False, comment="on issues held out; lower is better"
+            "brier", sa.Float(), nullable=False, comment="score on held-out issues; lower is better"
         ),
         now("created_at"),
         sa.CheckConstraint(
             "state in ('active','refused','retired')", name=op.f("ck_calibrators_state")
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_calibrators")),
-        comment="fitted on what became of judged patches; a few numbers that name nobody",
+        comment="calibrators fitted on outcomes; the rows hold no personal data",
     )
     op.create_index(
         "uq_calibrators_active",
@@ -65,21 +68,19 @@ def _models() -> None:
     op.create_table(
         "models",
         identity(),
-        sa.Column("name", sa.Text(), nullable=False, comment="served as; of these bytes for ever"),
-        sa.Column(
-            "base", sa.Text(), nullable=False, comment="served name of the model that it adapts"
-        ),
-        sa.Column("verifier", sa.Text(), nullable=False, comment="whose prompt it was trained on"),
+        sa.Column("name", sa.Text(), nullable=False, comment="served name of exactly these bytes"),
+        sa.Column("base", sa.Text(), nullable=False, comment="served name of the base model"),
+        sa.Column("verifier", sa.Text(), nullable=False, comment="verifier of its prompt"),
         sa.Column("run", sa.Text(), nullable=False, comment="folder of the run that trained it"),
         sa.Column(
-            "directory", sa.Text(), nullable=False, comment="of the adapter, as the servers read it"
+            "directory", sa.Text(), nullable=False, comment="adapter folder, as the servers see it"
         ),
-        sa.Column("sha256", sa.Text(), nullable=False, comment="of the adapter's two files"),
+        sa.Column("sha256", sa.Text(), nullable=False, comment="SHA-256 of the adapter's files"),
         sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
-        sa.Column("share", sa.Float(), comment="of the issues that it judges as a canary"),
+        sa.Column("why", sa.Text(), nullable=False, comment="reason of the state"),
+        sa.Column("share", sa.Float(), comment="share of the issues that it judges as a canary"),
         sa.Column("gate", JSONB(), nullable=False, comment="r4p.gate/1"),
-        sa.Column("evaluation", JSONB(), comment="r4p.evaluation/1; null: there was none"),
+        sa.Column("evaluation", JSONB(), comment="r4p.evaluation/1; null: no evaluation"),
         now("created_at"),
         moment("changed_at"),
         sa.CheckConstraint(
@@ -88,7 +89,7 @@ def _models() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_models")),
         sa.UniqueConstraint("name", name=op.f("uq_models_name")),
-        comment="adapters that were trained; numbers and paths that name nobody",
+        comment="trained adapters; the rows hold no personal data",
     )
     op.create_index("uq_models_bytes", "models", ["sha256", "base"], unique=True)
     op.create_index(
@@ -108,7 +109,7 @@ def _model_aliases() -> None:
         sa.Column(
             "model_id",
             sa.BigInteger(),
-            comment="null: nobody, which for the champion is the model of the settings",
+            comment="null: no model; the model of the settings is then the champion",
         ),
         sa.Column("why", sa.Text(), nullable=False),
         now("created_at"),
@@ -116,7 +117,7 @@ def _model_aliases() -> None:
             ["model_id"], ["models.id"], name=op.f("fk_model_aliases_model_id_models")
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_model_aliases")),
-        comment="every move of an alias, none is ever changed; the newest row of each counts",
+        comment="log of alias changes; the newest row of an alias is valid",
     )
     op.create_index(op.f("ix_model_aliases_alias"), "model_aliases", ["alias"])
 
@@ -126,14 +127,14 @@ def _shadow_verdicts() -> None:
         "shadow_verdicts",
         sa.Column("evaluation_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("model_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("verdict", JSONB(), nullable=False, comment="r4p.verdict/1, shown to nobody"),
+        sa.Column("verdict", JSONB(), nullable=False, comment="r4p.verdict/1; never published"),
         now("created_at"),
         belongs_to("shadow_verdicts", "evaluation_id", "evaluations"),
         sa.ForeignKeyConstraint(
             ["model_id"], ["models.id"], name=op.f("fk_shadow_verdicts_model_id_models")
         ),
         sa.PrimaryKeyConstraint("evaluation_id", "model_id", name=op.f("pk_shadow_verdicts")),
-        comment="what a shadow says of what others judge, to be held against outcomes",
+        comment="verdicts of shadow models, to compare with outcomes",
     )
 
 
@@ -143,17 +144,17 @@ def _trainings() -> None:
         identity(),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("stage", sa.Text(), nullable=False, comment="dataset, run, evaluate or register"),
-        sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
+        sa.Column("why", sa.Text(), nullable=False, comment="reason of the state"),
         sa.Column("plan", sa.Text(), nullable=False, comment="a plan's name or path"),
         sa.Column(
-            "digest", sa.Text(), nullable=False, comment="of the plan and the settings at its start"
+            "digest", sa.Text(), nullable=False, comment="hash of plan and settings at the start"
         ),
-        sa.Column("folder", sa.Text(), nullable=False, comment="on the machine that trains"),
+        sa.Column("folder", sa.Text(), nullable=False, comment="folder on the training machine"),
         sa.Column("launcher", sa.Text(), nullable=False),
-        sa.Column("launches", sa.Integer(), nullable=False, comment="starts of the stage at hand"),
-        sa.Column("labels", JSONB(), comment="counts of its dataset; null: none was built yet"),
+        sa.Column("launches", sa.Integer(), nullable=False, comment="starts of the present stage"),
+        sa.Column("labels", JSONB(), comment="label counts of its dataset; null: not built yet"),
         sa.Column("progress", JSONB(), nullable=False, comment="the newest metrics of the run"),
-        sa.Column("model", sa.Text(), comment="registered under this name"),
+        sa.Column("model", sa.Text(), comment="name of the registered model; null: none"),
         now("created_at"),
         now("beat_at"),
         moment("finished_at"),
@@ -162,7 +163,7 @@ def _trainings() -> None:
             name=op.f("ck_trainings_state"),
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_trainings")),
-        comment="of language models; one runs at a time; numbers and paths that name nobody",
+        comment="trainings of language models, one at a time; the rows hold no personal data",
     )
     op.create_index(
         "uq_trainings_running",

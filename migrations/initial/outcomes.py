@@ -22,7 +22,7 @@ def _outcome_events() -> None:
     op.create_table(
         "outcome_events",
         identity(),
-        sa.Column("source", sa.Text(), nullable=False, comment="what it was read from, once"),
+        sa.Column("source", sa.Text(), nullable=False, comment="unique name of the source"),
         sa.Column("delivery_guid", sa.Text()),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("issue_number", sa.BigInteger()),
@@ -31,23 +31,25 @@ def _outcome_events() -> None:
         sa.Column("actor", sa.Text()),
         sa.Column("actor_id", sa.BigInteger()),
         sa.Column(
-            "permission", sa.Text(), comment="at that time; app: none applies; null: not known"
+            "permission",
+            sa.Text(),
+            comment="permission at that time; app: none applies; null: unknown",
         ),
-        sa.Column("permission_asked_at", sa.DateTime(timezone=True), comment="when GitHub told it"),
+        sa.Column("permission_asked_at", sa.DateTime(timezone=True), comment="time of the answer"),
         sa.Column(
             "head_sha",
             sa.Text(),
-            comment="null: it is about the heads judged in evaluation_id, if any",
+            comment="null: about the heads that evaluation_id judged, if any",
         ),
         sa.Column(
-            "evaluation_id", sa.BigInteger(), comment="the verdict that was public then; null: none"
+            "evaluation_id", sa.BigInteger(), comment="evaluation that was public then; null: none"
         ),
         sa.Column("data", JSONB(), server_default=sa.text("'{}'::jsonb"), nullable=False),
         sa.Column("occurred_at", sa.DateTime(timezone=True), nullable=False),
         belongs_to("outcome_events", "repository_id", "repositories"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outcome_events")),
         sa.UniqueConstraint("source", name=op.f("uq_outcome_events_source")),
-        comment="raw events, kept as they came; labels are derived and can be derived again",
+        comment="raw events; outcomes and labels can be derived from them again",
     )
 
 
@@ -74,15 +76,15 @@ def _outcomes() -> None:
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("pull_number", sa.BigInteger(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), comment="what is known of why"),
+        sa.Column("reason", sa.Text(), comment="reason of the outcome; null: unknown"),
         sa.Column(
             "value", sa.Float(), comment="a share for survival, a number of people for reactions"
         ),
-        sa.Column("head_sha", sa.Text(), comment="the pull request's own head that this is about"),
+        sa.Column("head_sha", sa.Text(), comment="head commit that the outcome is about"),
         sa.Column("actor", sa.Text()),
         sa.Column("permission", sa.Text()),
         sa.Column(
-            "evaluation_id", sa.BigInteger(), comment="the verdict on it that was public then"
+            "evaluation_id", sa.BigInteger(), comment="evaluation that was public then; null: none"
         ),
         sa.Column("event_id", sa.BigInteger(), nullable=False),
         sa.Column("rule_version", sa.Integer(), nullable=False),
@@ -97,7 +99,7 @@ def _outcomes() -> None:
             "event_id",
             name=op.f("uq_outcomes_repository_id_pull_number_kind_event_id"),
         ),
-        comment="derived from raw events by a versioned rule",
+        comment="outcomes, derived from outcome_events by a versioned rule",
     )
 
 
@@ -113,5 +115,5 @@ def _label_checks() -> None:
         sa.PrimaryKeyConstraint(
             "group_id", "pull_number", "patch_sha256", name=op.f("pk_label_checks")
         ),
-        comment="the truth about patches that somebody looked at; measures what labels are worth",
+        comment="people's answers whether a patch is correct; they measure the labels",
     )

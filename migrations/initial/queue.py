@@ -29,11 +29,11 @@ def _deliveries() -> None:
         sa.Column("event", sa.Text(), nullable=False),
         sa.Column("installation_id", sa.BigInteger()),
         sa.Column("repository_id", sa.BigInteger()),
-        sa.Column("body", sa.LargeBinary(), nullable=False, comment="raw bytes, as signed"),
+        sa.Column("body", sa.LargeBinary(), nullable=False, comment="raw bytes of the signed body"),
         now("received_at"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_deliveries")),
         sa.UniqueConstraint("guid", name=op.f("uq_deliveries_guid")),
-        comment="webhook deliveries that were kept; ignored ones are only counted",
+        comment="stored webhook deliveries; ignored ones are only counted",
     )
     op.create_index(op.f("ix_deliveries_installation_id"), "deliveries", ["installation_id"])
 
@@ -53,21 +53,21 @@ def _jobs() -> None:
         identity(),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("queue", sa.Text(), nullable=False),
-        sa.Column("key", sa.Text(), comment="jobs with one key are one piece of work"),
+        sa.Column("key", sa.Text(), comment="jobs with equal keys do the same work"),
         sa.Column(
             "wish",
             sa.Text(),
             server_default="",
             nullable=False,
-            comment="the person's it is, if one's",
+            comment="who asked for it; empty: none",
         ),
         sa.Column("payload", JSONB(), nullable=False),
         sa.Column("installation_id", sa.BigInteger(), nullable=False),
         sa.Column("repository_id", sa.BigInteger()),
-        sa.Column("delivery_guid", sa.Text(), comment="the delivery it came from, if one"),
+        sa.Column("delivery_guid", sa.Text(), comment="delivery that caused the job; null: none"),
         sa.Column("state", sa.Text(), server_default="ready", nullable=False),
         sa.Column(
-            "attempt", sa.Integer(), server_default="0", nullable=False, comment="counted at claim"
+            "attempt", sa.Integer(), server_default="0", nullable=False, comment="number of claims"
         ),
         sa.Column(
             "token", sa.BigInteger(), server_default="0", nullable=False, comment="fencing token"
@@ -78,14 +78,14 @@ def _jobs() -> None:
         moment("claimed_at"),
         moment("finished_at"),
         sa.Column("error", sa.Text(), comment="why the last attempt failed"),
-        sa.Column("progress", sa.Text(), comment="how far it is, for people"),
+        sa.Column("progress", sa.Text(), comment="progress of the running job, as text for people"),
         sa.Column(
             "waits_for",
             sa.Text(),
-            comment="who was not ready at the last attempt; null: nobody else",
+            comment="what was not ready at the last attempt; null: nothing",
         ),
         sa.Column(
-            "waits", sa.Integer(), server_default="0", nullable=False, comment="times in a row"
+            "waits", sa.Integer(), server_default="0", nullable=False, comment="waits in a row"
         ),
         moment("waits_since"),
         sa.CheckConstraint(
@@ -146,18 +146,18 @@ def _indexes_of_jobs() -> None:
 def _effects() -> None:
     op.create_table(
         "effects",
-        sa.Column("key", sa.Text(), nullable=False, comment="what it is for, e.g. comment:group:7"),
+        sa.Column("key", sa.Text(), nullable=False, comment="its name, such as comment:group:7"),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False, comment="planned, confirmed or ambiguous"),
         sa.Column("github_id", sa.BigInteger()),
-        sa.Column("digest", sa.Text(), comment="SHA-256 of what GitHub is known to show"),
+        sa.Column("digest", sa.Text(), comment="SHA-256 of the content that GitHub last confirmed"),
         now("updated_at"),
         sa.CheckConstraint(
             "state in ('planned','confirmed','ambiguous')", name=op.f("ck_effects_state")
         ),
         belongs_to("effects", "repository_id", "repositories"),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
-        comment="what we wrote on GitHub, planned before it is sent",
+        comment="writes to GitHub, planned before they are sent",
     )
     op.create_index(op.f("ix_effects_repository_id"), "effects", ["repository_id"])
 
@@ -171,7 +171,7 @@ def _etags() -> None:
         sa.Column("body", sa.LargeBinary(), nullable=False),
         now("updated_at"),
         sa.PrimaryKeyConstraint("installation_id", "path", name=op.f("pk_etags")),
-        comment="answers GitHub lets us revalidate for free",
+        comment="cached responses of GitHub; asking whether they changed costs no quota",
     )
 
 
@@ -181,5 +181,5 @@ def _write_limits() -> None:
         sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("state", JSONB(), nullable=False),
         sa.PrimaryKeyConstraint("installation_id", name=op.f("pk_write_limits")),
-        comment="one shared limiter per installation",
+        comment="state of the write limiter, which all processes share, per installation",
     )

@@ -24,11 +24,9 @@ def _patches() -> None:
         "patches",
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("diff", sa.LargeBinary(), nullable=False),
-        sa.Column(
-            "edit", sa.Text(), nullable=False, comment="the same for diffs that make the same edit"
-        ),
+        sa.Column("edit", sa.Text(), nullable=False, comment="fingerprint that equal edits share"),
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_patches")),
-        comment="unified diffs by content",
+        comment="unified diffs by the SHA-256 of their content",
     )
 
 
@@ -40,14 +38,14 @@ def _candidates() -> None:
         sa.Column("pull_number", sa.BigInteger(), nullable=False),
         sa.Column("head_sha", sa.Text(), nullable=False),
         sa.Column("base_sha", sa.Text(), nullable=False),
-        sa.Column("patch_sha256", sa.Text(), comment="null: could not be read"),
+        sa.Column("patch_sha256", sa.Text(), comment="null: unreadable patch"),
         sa.Column("unreadable", sa.Text(), comment="why there is no patch"),
         sa.Column(
             "read_again",
             sa.Boolean(),
             server_default="false",
             nullable=False,
-            comment="what kept its patch from being read may pass",
+            comment="true: the patch may be readable later",
         ),
         sa.Column("files", sa.Integer(), server_default="0", nullable=False),
         now("created_at"),
@@ -68,7 +66,7 @@ def _candidates() -> None:
             "base_sha",
             name=op.f("uq_candidates_repository_id_pull_number_head_sha_base_sha"),
         ),
-        comment="one pull request at one head on one base",
+        comment="candidates: a pull request at one head commit on one base commit",
     )
 
 
@@ -83,26 +81,28 @@ def _evaluations() -> None:
             "mode",
             sa.Text(),
             nullable=False,
-            comment="shadow, advisory or enforce, when it was made",
+            comment="shadow, advisory or enforce at that time",
         ),
-        sa.Column("votes", sa.Integer(), nullable=False, comment="votes asked for"),
+        sa.Column("votes", sa.Integer(), nullable=False, comment="number of requested votes"),
         sa.Column(
             "fingerprint",
             sa.Text(),
             nullable=False,
-            comment="issue text, candidates and their patches",
+            comment="hash of issue text, heads and patches",
         ),
         sa.Column("issue_title", sa.Text(), nullable=False),
         sa.Column("issue_body", sa.Text(), nullable=False),
         sa.Column(
-            "verifier", sa.Text(), comment="who judged; null: nobody yet, or it could not finish"
+            "verifier",
+            sa.Text(),
+            comment="name of the verifier; null: not judged yet, or it failed",
         ),
         sa.Column("verdict", JSONB(), comment="r4p.verdict/1"),
         *_how_evaluations_came_about(),
         sa.Column(
             "failure",
             sa.Text(),
-            comment="why there is no real verdict; null: there is one, or none yet",
+            comment="why the verdict is not real; null: it is real, or there is none yet",
         ),
         now("created_at"),
         moment("verified_at"),
@@ -113,7 +113,7 @@ def _evaluations() -> None:
         ),
         belongs_to("evaluations", "group_id", "groups"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_evaluations")),
-        comment="one snapshot of a group, judged once; the newest published one is current",
+        comment="snapshots of groups, each judged once; the newest published one is current",
     )
     op.create_index(op.f("ix_evaluations_group_id"), "evaluations", ["group_id"])
 
@@ -125,27 +125,23 @@ def _how_evaluations_came_about() -> list[sa.Column[object]]:
             sa.Integer(),
             server_default="0",
             nullable=False,
-            comment="how many an agent is still to write; 0: it can be judged",
+            comment="alternatives that agents still have to write; 0: the group can be judged",
         ),
         sa.Column(
             "alternatives_base",
             sa.Text(),
-            comment="the commit that it works on; null: none was wanted",
+            comment="commit for new alternatives; null: none wanted",
         ),
         sa.Column("alternatives_lack", sa.Text(), comment="why there are fewer than wanted"),
-        sa.Column("asked_in", sa.Text(), comment="where it was asked for; null: nowhere"),
-        sa.Column(
-            "asked_under",
-            sa.BigInteger(),
-            comment="the issue or pull request that was written under",
-        ),
+        sa.Column("asked_in", sa.Text(), comment="comment or review that asked; null: none"),
+        sa.Column("asked_under", sa.BigInteger(), comment="issue or pull request of that comment"),
         sa.Column("left_out", JSONB(), server_default=sa.text("'[]'::jsonb"), nullable=False),
         sa.Column(
             "all_links_read",
             sa.Boolean(),
             server_default=sa.text("true"),
             nullable=False,
-            comment="false: rivals may be missing",
+            comment="false: the issue has more links than the bot reads",
         ),
     ]
 
@@ -175,14 +171,14 @@ def _votes() -> None:
             "seats",
             sa.ARRAY(sa.Text()),
             nullable=False,
-            comment="patch id per seat; empty: padding",
+            comment="patch id of each seat; empty: padding",
         ),
-        sa.Column("correct", sa.ARRAY(sa.Text()), comment="boxed patch ids; null: no vote"),
+        sa.Column("correct", sa.ARRAY(sa.Text()), comment="boxed patch ids; null: unreadable"),
         sa.Column("forced", sa.Boolean(), nullable=False),
         sa.Column("failure", sa.Text()),
         sa.Column("reply", sa.Text(), nullable=False),
         belongs_to("votes", "evaluation_id", "evaluations"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
-        comment="every reply, kept whole: what training learns from",
+        comment="replies of the engine in full; training reads them",
     )
     op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"])

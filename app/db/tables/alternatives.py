@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables.columns import identity, metadata, moment, now
+from app.db.tables.columns import belongs_to, identity, metadata, moment, now
 from app.db.tables.groups import groups, repositories
 from app.db.tables.verdicts import build_opinion_columns, evaluations, patches
 
@@ -23,32 +23,31 @@ attempts = Table(
     "attempts",
     metadata,
     identity(),
+    belongs_to("repository_id", repositories),
+    belongs_to("group_id", groups),
     Column(
-        "repository_id",
-        BigInteger,
-        ForeignKey(repositories.c.id, ondelete="CASCADE"),
-        nullable=False,
+        "number",
+        Integer,
+        comment="number of the alternative in its group (A1, A2, …); null: no new edit",
     ),
-    Column("group_id", BigInteger, ForeignKey(groups.c.id, ondelete="CASCADE"), nullable=False),
-    Column(
-        "number", Integer, comment="of its patch among the group's, A1 and on; null: no new one"
-    ),
-    Column("base_sha", Text, nullable=False, comment="the commit whose tree was given"),
-    Column("issue_sha256", Text, nullable=False, comment="of the issue's text"),
+    Column("base_sha", Text, nullable=False, comment="commit that the agent saw"),
+    Column("issue_sha256", Text, nullable=False, comment="SHA-256 of the issue's text"),
     Column("agent", Text, nullable=False),
     Column("engine", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("seed", BigInteger, nullable=False),
-    Column("stop", Text, nullable=False, comment="why it ended"),
-    Column("failure", Text, comment="what failed, in words for the operator"),
+    Column("stop", Text, nullable=False, comment="reason of the end"),
+    Column("failure", Text, comment="error message for the operator"),
     Column("steps", Integer, nullable=False),
-    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: it handed in none"),
+    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: no patch"),
     Column("prompt_tokens", BigInteger, nullable=False),
     Column("cached_tokens", BigInteger, nullable=False),
     Column("completion_tokens", BigInteger, nullable=False),
     Column("seconds", Float, nullable=False),
     Column(
-        "trajectory", LargeBinary, comment="r4p.trajectory/1, zlib; null: its process died with it"
+        "trajectory",
+        LargeBinary,
+        comment="r4p.trajectory/1, compressed by zlib; null: the agent's process died",
     ),
     Column(
         "guided_by",
@@ -64,52 +63,40 @@ attempts = Table(
         name="figures",
     ),
     Index("ix_attempts_repository_id", "repository_id", "created_at"),
-    comment="every attempt of an agent, kept whole: what training learns from",
+    comment="attempts of agents with their trajectories; training reads them",
 )
 
 agent_runs = Table(
     "agent_runs",
     metadata,
     identity(),
-    Column(
-        "repository_id",
-        BigInteger,
-        ForeignKey(repositories.c.id, ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("repository_id", repositories),
     Column(
         "tokens",
         BigInteger,
         nullable=False,
-        comment="without cached ones; at most these as long as it is at work",
+        comment="tokens without cached ones; the reserved maximum while the run is open",
     ),
     Column(
-        "seconds", Float, nullable=False, comment="of all attempts together; at most, as tokens are"
+        "seconds",
+        Float,
+        nullable=False,
+        comment="duration of all attempts; the reserved maximum while the run is open",
     ),
     moment("ended_at"),
     now("created_at"),
     CheckConstraint("tokens >= 0 and seconds >= 0", name="figures"),
     Index("ix_agent_runs_repository_id", "repository_id", "created_at"),
-    comment="the bill: what an agent's process may cost, and what it did; whose worker died costs what it might have",
+    comment="cost of agents' processes; a run without an end costs its reserved maximum",
 )
 
 evaluation_alternatives = Table(
     "evaluation_alternatives",
     metadata,
-    Column(
-        "evaluation_id",
-        BigInteger,
-        ForeignKey(evaluations.c.id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
-    Column(
-        "attempt_id",
-        BigInteger,
-        ForeignKey(attempts.c.id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    belongs_to("evaluation_id", evaluations, primary_key=True),
+    belongs_to("attempt_id", attempts, primary_key=True),
     *build_opinion_columns(),
-    comment="patches of our own that were judged beside pull requests",
+    comment="alternatives in evaluations, with their verdicts",
 )
 
 
@@ -117,45 +104,34 @@ drafts = Table(
     "drafts",
     metadata,
     identity(),
-    Column(
-        "repository_id",
-        BigInteger,
-        ForeignKey(repositories.c.id, ondelete="CASCADE"),
-        nullable=False,
-    ),
-    Column(
-        "attempt_id",
-        BigInteger,
-        ForeignKey(attempts.c.id, ondelete="CASCADE"),
-        nullable=False,
-        unique=True,
-        comment="which wrote the alternative",
+    belongs_to("repository_id", repositories),
+    belongs_to(
+        "attempt_id", attempts, unique=True, comment="the attempt that wrote the alternative"
     ),
     Column("asked_in", Text, nullable=False, comment="the comment or review that asked last"),
     Column("asked_under", BigInteger, nullable=False),
     Column("asked_by", Text, nullable=False),
-    Column("pull_number", BigInteger, comment="null: it is not open yet"),
-    Column("not_opened", Text, comment="why the last attempt came to nothing"),
+    Column("pull_number", BigInteger, comment="null: not open yet"),
+    Column("not_opened", Text, comment="why the last attempt to open it failed"),
     now("created_at"),
     UniqueConstraint("repository_id", "pull_number"),
-    comment="draft pull requests of alternatives: ours, so nobody's rivals",
+    comment="draft pull requests that show alternatives; they are no rivals",
 )
 
 
 hints = Table(
     "hints",
     metadata,
-    Column(
+    belongs_to(
         "attempt_id",
-        BigInteger,
-        ForeignKey(attempts.c.id, ondelete="CASCADE"),
+        attempts,
         primary_key=True,
         autoincrement=False,
-        comment="which wrote the alternative",
+        comment="the attempt that wrote the alternative",
     ),
-    Column("source", Text, nullable=False, comment="who speaks: maintainer, check, verdict"),
+    Column("source", Text, nullable=False, comment="maintainer, check or verdict"),
     Column("words", Text, nullable=False),
-    Column("said_by", Text, nullable=False, comment="the login, the check or the verifier"),
+    Column("said_by", Text, nullable=False, comment="login, or name of the check or verifier"),
     now("created_at"),
-    comment="what was said against an alternative; one second attempt is made with it",
+    comment="criticism of alternatives; each hint leads to one second attempt",
 )

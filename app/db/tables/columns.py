@@ -1,6 +1,8 @@
 """The SQLAlchemy metadata of all tables, and the columns that many tables have."""
 
-from sqlalchemy import BigInteger, Column, DateTime, Identity, MetaData, func
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Identity, MetaData, Table, func
 
 metadata = MetaData(
     naming_convention={
@@ -26,3 +28,9 @@ def now(name: str) -> Column[object]:
 def moment(name: str) -> Column[object]:
     """Build a time column that may be null."""
     return Column(name, DateTime(timezone=True))
+
+
+def belongs_to(name: str, owner: Table, **options: Any) -> Column[int]:
+    """Build a column with the id of an owner: deleting the owner deletes the row; never null."""
+    key = ForeignKey(owner.c.id, ondelete="CASCADE")
+    return Column(name, BigInteger, key, nullable=False, **options)

@@ -1,8 +1,8 @@
 """Tables of installations, repositories, groups and pull requests."""
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, Column, Table, Text, UniqueConstraint
 
-from app.db.tables.columns import identity, metadata, moment, now
+from app.db.tables.columns import belongs_to, identity, metadata, moment, now
 
 installations = Table(
     "installations",
@@ -17,17 +17,11 @@ repositories = Table(
     "repositories",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column(
-        "installation_id",
-        BigInteger,
-        ForeignKey(installations.c.id, ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    belongs_to("installation_id", installations, index=True),
     Column("full_name", Text, nullable=False),
     Column("default_branch", Text),
-    Column("config_text", Text, comment="the last good .github/r4p.yml; null: none"),
-    Column("config_error", Text, comment="why the newest file is not used; null: it is"),
+    Column("config_text", Text, comment="the last valid .github/r4p.yml; null: none"),
+    Column("config_error", Text, comment="why the newest file is not used; null: it is used"),
     now("created_at"),
 )
 
@@ -40,54 +34,44 @@ forgotten = Table(
         BigInteger,
         primary_key=True,
         autoincrement=False,
-        comment="0: everything of the installation",
+        comment="0: the whole installation",
     ),
     now("forgotten_at"),
-    comment="what was purged, so that late deliveries don't bring it back",
+    comment="tombstones of purged data: late deliveries must not restore it",
 )
 
 groups = Table(
     "groups",
     metadata,
     identity(),
-    Column(
-        "repository_id",
-        BigInteger,
-        ForeignKey(repositories.c.id, ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("repository_id", repositories),
     Column("issue_number", BigInteger, nullable=False),
     Column("title", Text, nullable=False, server_default=""),
     Column("body", Text, nullable=False, server_default=""),
     Column("state", Text, nullable=False, server_default="open"),
-    Column("waiting", Text, comment="why no verdict is being made; null: nothing in the way"),
+    Column("waiting", Text, comment="why the group gets no verdict now; null: no obstacle"),
     now("updated_at"),
     UniqueConstraint("repository_id", "issue_number"),
-    comment="an issue and the pull requests that claim to resolve it",
+    comment="issues, each with the pull requests that claim to resolve it",
 )
 
 pull_requests = Table(
     "pull_requests",
     metadata,
-    Column(
-        "repository_id",
-        BigInteger,
-        ForeignKey(repositories.c.id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    belongs_to("repository_id", repositories, primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("state", Text, nullable=False, server_default="open", comment="open, closed or merged"),
     Column("head_sha", Text, nullable=False),
     Column("base_sha", Text, nullable=False),
     Column("base_ref", Text, nullable=False, server_default=""),
-    Column("author", Text, comment="who opened it; null: the account is gone, or nobody looked"),
+    Column("author", Text, comment="login of the author; null: account gone, or not read"),
     now("updated_at"),
 )
 
 group_members = Table(
     "group_members",
     metadata,
-    Column("group_id", BigInteger, ForeignKey(groups.c.id, ondelete="CASCADE"), primary_key=True),
+    belongs_to("group_id", groups, primary_key=True),
     Column("pull_number", BigInteger, primary_key=True, autoincrement=False),
     Column("strength", Text, comment="how the pull request is linked; null: only by command"),
     Column("forced", Boolean, comment="true: added by command, false: removed by one"),

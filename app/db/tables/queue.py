@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -14,7 +13,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables.columns import identity, metadata, moment, now
+from app.db.tables.columns import belongs_to, identity, metadata, moment, now
 from app.db.tables.groups import repositories
 
 deliveries = Table(
@@ -25,9 +24,9 @@ deliveries = Table(
     Column("event", Text, nullable=False),
     Column("installation_id", BigInteger, index=True),
     Column("repository_id", BigInteger),
-    Column("body", LargeBinary, nullable=False, comment="raw bytes, as signed"),
+    Column("body", LargeBinary, nullable=False, comment="raw bytes of the signed body"),
     now("received_at"),
-    comment="webhook deliveries that were kept; ignored ones are only counted",
+    comment="stored webhook deliveries; ignored ones are only counted",
 )
 
 ignored_deliveries = Table(
@@ -43,14 +42,16 @@ jobs = Table(
     identity(),
     Column("kind", Text, nullable=False),
     Column("queue", Text, nullable=False),
-    Column("key", Text, comment="jobs with one key are one piece of work"),
-    Column("wish", Text, nullable=False, server_default="", comment="the person's it is, if one's"),
+    Column("key", Text, comment="jobs with equal keys do the same work"),
+    Column(
+        "wish", Text, nullable=False, server_default="", comment="who asked for it; empty: none"
+    ),
     Column("payload", JSONB, nullable=False),
     Column("installation_id", BigInteger, nullable=False, index=True),
     Column("repository_id", BigInteger),
-    Column("delivery_guid", Text, index=True, comment="the delivery it came from, if one"),
+    Column("delivery_guid", Text, index=True, comment="delivery that caused the job; null: none"),
     Column("state", Text, nullable=False, server_default="ready"),
-    Column("attempt", Integer, nullable=False, server_default="0", comment="counted at claim"),
+    Column("attempt", Integer, nullable=False, server_default="0", comment="number of claims"),
     Column("token", BigInteger, nullable=False, server_default="0", comment="fencing token"),
     now("run_after"),
     now("created_at"),
@@ -58,9 +59,9 @@ jobs = Table(
     moment("claimed_at"),
     moment("finished_at"),
     Column("error", Text, comment="why the last attempt failed"),
-    Column("progress", Text, comment="how far it is, for people"),
-    Column("waits_for", Text, comment="who was not ready at the last attempt; null: nobody else"),
-    Column("waits", Integer, nullable=False, server_default="0", comment="times in a row"),
+    Column("progress", Text, comment="progress of the running job, as text for people"),
+    Column("waits_for", Text, comment="what was not ready at the last attempt; null: nothing"),
+    Column("waits", Integer, nullable=False, server_default="0", comment="waits in a row"),
     moment("waits_since"),
     CheckConstraint("state in ('ready','running','done','dead','superseded')", name="state"),
     Index("ix_jobs_due", "queue", "run_after", "id", postgresql_where=text("state = 'ready'")),
@@ -81,20 +82,14 @@ jobs = Table(
 effects = Table(
     "effects",
     metadata,
-    Column("key", Text, primary_key=True, comment="what it is for, e.g. comment:group:7"),
-    Column(
-        "repository_id",
-        BigInteger,
-        ForeignKey(repositories.c.id, ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    Column("key", Text, primary_key=True, comment="its name, such as comment:group:7"),
+    belongs_to("repository_id", repositories, index=True),
     Column("state", Text, nullable=False, comment="planned, confirmed or ambiguous"),
     Column("github_id", BigInteger),
-    Column("digest", Text, comment="SHA-256 of what GitHub is known to show"),
+    Column("digest", Text, comment="SHA-256 of the content that GitHub last confirmed"),
     now("updated_at"),
     CheckConstraint("state in ('planned','confirmed','ambiguous')", name="state"),
-    comment="what we wrote on GitHub, planned before it is sent",
+    comment="writes to GitHub, planned before they are sent",
 )
 
 etags = Table(
@@ -105,7 +100,7 @@ etags = Table(
     Column("etag", Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
     now("updated_at"),
-    comment="answers GitHub lets us revalidate for free",
+    comment="cached responses of GitHub; asking whether they changed costs no quota",
 )
 
 write_limits = Table(
@@ -113,5 +108,5 @@ write_limits = Table(
     metadata,
     Column("installation_id", BigInteger, primary_key=True, autoincrement=False),
     Column("state", JSONB, nullable=False),
-    comment="one shared limiter per installation",
+    comment="state of the write limiter, which all processes share, per installation",
 )

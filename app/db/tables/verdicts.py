@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables.columns import identity, metadata, moment, now
+from app.db.tables.columns import belongs_to, identity, metadata, moment, now
 from app.db.tables.groups import groups, pull_requests
 
 patches = Table(
@@ -28,8 +28,8 @@ patches = Table(
     metadata,
     Column("sha256", Text, primary_key=True),
     Column("diff", LargeBinary, nullable=False),
-    Column("edit", Text, nullable=False, comment="the same for diffs that make the same edit"),
-    comment="unified diffs by content",
+    Column("edit", Text, nullable=False, comment="fingerprint that equal edits share"),
+    comment="unified diffs by the SHA-256 of their content",
 )
 
 candidates = Table(
@@ -40,14 +40,14 @@ candidates = Table(
     Column("pull_number", BigInteger, nullable=False),
     Column("head_sha", Text, nullable=False),
     Column("base_sha", Text, nullable=False),
-    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: could not be read"),
+    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: unreadable patch"),
     Column("unreadable", Text, comment="why there is no patch"),
     Column(
         "read_again",
         Boolean,
         nullable=False,
         server_default="false",
-        comment="what kept its patch from being read may pass",
+        comment="true: the patch may be readable later",
     ),
     Column("files", Integer, nullable=False, server_default="0"),
     now("created_at"),
@@ -57,56 +57,52 @@ candidates = Table(
         ondelete="CASCADE",
     ),
     UniqueConstraint("repository_id", "pull_number", "head_sha", "base_sha"),
-    comment="one pull request at one head on one base",
+    comment="candidates: a pull request at one head commit on one base commit",
 )
 
 evaluations = Table(
     "evaluations",
     metadata,
     identity(),
-    Column(
-        "group_id",
-        BigInteger,
-        ForeignKey(groups.c.id, ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    belongs_to("group_id", groups, index=True),
     Column("state", Text, nullable=False, server_default="collected"),
     Column("trigger", Text, nullable=False),
-    Column("mode", Text, nullable=False, comment="shadow, advisory or enforce, when it was made"),
-    Column("votes", Integer, nullable=False, comment="votes asked for"),
-    Column("fingerprint", Text, nullable=False, comment="issue text, candidates and their patches"),
+    Column("mode", Text, nullable=False, comment="shadow, advisory or enforce at that time"),
+    Column("votes", Integer, nullable=False, comment="number of requested votes"),
+    Column("fingerprint", Text, nullable=False, comment="hash of issue text, heads and patches"),
     Column("issue_title", Text, nullable=False),
     Column("issue_body", Text, nullable=False),
-    Column("verifier", Text, comment="who judged; null: nobody yet, or it could not finish"),
+    Column("verifier", Text, comment="name of the verifier; null: not judged yet, or it failed"),
     Column("verdict", JSONB, comment="r4p.verdict/1"),
     Column(
         "alternatives_wanted",
         Integer,
         nullable=False,
         server_default="0",
-        comment="how many an agent is still to write; 0: it can be judged",
+        comment="alternatives that agents still have to write; 0: the group can be judged",
     ),
-    Column("alternatives_base", Text, comment="the commit that it works on; null: none was wanted"),
+    Column("alternatives_base", Text, comment="commit for new alternatives; null: none wanted"),
     Column("alternatives_lack", Text, comment="why there are fewer than wanted"),
-    Column("asked_in", Text, comment="where it was asked for; null: nowhere"),
-    Column("asked_under", BigInteger, comment="the issue or pull request that was written under"),
+    Column("asked_in", Text, comment="comment or review that asked; null: none"),
+    Column("asked_under", BigInteger, comment="issue or pull request of that comment"),
     Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
     Column(
         "all_links_read",
         Boolean,
         nullable=False,
         server_default=text("true"),
-        comment="false: rivals may be missing",
+        comment="false: the issue has more links than the bot reads",
     ),
     Column(
-        "failure", Text, comment="why there is no real verdict; null: there is one, or none yet"
+        "failure",
+        Text,
+        comment="why the verdict is not real; null: it is real, or there is none yet",
     ),
     now("created_at"),
     moment("verified_at"),
     moment("published_at"),
     CheckConstraint("state in ('collected','verified','published','superseded')", name="state"),
-    comment="one snapshot of a group, judged once; the newest published one is current",
+    comment="snapshots of groups, each judged once; the newest published one is current",
 )
 
 
@@ -119,9 +115,9 @@ def build_opinion_columns() -> list[Column[Any]]:
         Column("votes_correct", Integer),
         Column("votes_incorrect", Integer),
         Column("votes_none", Integer),
-        Column("score", Float, comment="evidence: the model's belief; null: none that can be read"),
-        Column("forced_share", Float, comment="evidence: share of votes that were asked once more"),
-        Column("consensus", Float, comment="evidence: how rivals agree"),
+        Column("score", Float, comment="evidence: the model's belief; null: unreadable"),
+        Column("forced_share", Float, comment="evidence: share of votes with a forced answer"),
+        Column("consensus", Float, comment="evidence: the belief of the consensus model"),
         Column("reason", Text),
     ]
 
@@ -129,18 +125,8 @@ def build_opinion_columns() -> list[Column[Any]]:
 evaluation_candidates = Table(
     "evaluation_candidates",
     metadata,
-    Column(
-        "evaluation_id",
-        BigInteger,
-        ForeignKey(evaluations.c.id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
-    Column(
-        "candidate_id",
-        BigInteger,
-        ForeignKey(candidates.c.id, ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    belongs_to("evaluation_id", evaluations, primary_key=True),
+    belongs_to("candidate_id", candidates, primary_key=True),
     Column("strength", Text),
     *build_opinion_columns(),
 )
@@ -149,18 +135,12 @@ votes = Table(
     "votes",
     metadata,
     identity(),
-    Column(
-        "evaluation_id",
-        BigInteger,
-        ForeignKey(evaluations.c.id, ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    belongs_to("evaluation_id", evaluations, index=True),
     Column("seed", BigInteger, nullable=False),
-    Column("seats", ARRAY(Text), nullable=False, comment="patch id per seat; empty: padding"),
-    Column("correct", ARRAY(Text), comment="boxed patch ids; null: no vote"),
+    Column("seats", ARRAY(Text), nullable=False, comment="patch id of each seat; empty: padding"),
+    Column("correct", ARRAY(Text), comment="boxed patch ids; null: unreadable"),
     Column("forced", Boolean, nullable=False),
     Column("failure", Text),
     Column("reply", Text, nullable=False),
-    comment="every reply, kept whole: what training learns from",
+    comment="replies of the engine in full; training reads them",
 )
