@@ -101,7 +101,7 @@ class Corpus:
             rows = training_rows.load_attempts(
                 connection, training_rows.find_consenting_repositories(connection)
             )
-        return [_build_judged_attempt(row) for row in rows]
+        return [_build_judged_attempt(*row) for row in rows]
 
     def find_active_calibrator(self, judge: Judge) -> StoredCalibrator | None:
         """Return the calibrator in use. None also when it was fitted under another rule version."""
@@ -132,9 +132,9 @@ def open_corpus() -> Iterator[Corpus]:
         yield Corpus(database)
 
 
-def _build_judged_attempt(row: training_rows.JudgedAttempt) -> JudgedAttempt:
-    trajectory = trajectory_json.load_trajectory(row.trajectory)
+def _build_judged_attempt(issue: str, raw: bytes, patch_belief: float | None) -> JudgedAttempt:
+    trajectory = trajectory_json.load_trajectory(raw)
     belief = episode_rewards.reward_episode(
-        trajectory.stop, row.belief, OverlongHandling.KEEP
+        trajectory.stop, patch_belief, OverlongHandling.KEEP
     ).reward
-    return JudgedAttempt(row.issue, belief, trajectory)
+    return JudgedAttempt(issue, belief, trajectory)

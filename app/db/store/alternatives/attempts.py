@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import Connection, func, literal, or_, select, update
+from sqlalchemy import Column, Connection, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues.candidates import save_patch
@@ -138,18 +138,17 @@ def save(
 
 def next_number(connection: Connection, group: int) -> AlternativeNumber:
     """Return the number of the group's next alternative."""
-    highest = select(func.coalesce(func.max(attempts.c.number), 0)).where(
-        attempts.c.group_id == group
-    )
-    return AlternativeNumber(int(connection.execute(highest).scalar_one()) + 1)
+    return AlternativeNumber(_find_highest(connection, group, attempts.c.number, 0) + 1)
 
 
 def next_seed(connection: Connection, group: int) -> int:
     """Return the random seed of the group's next attempt; a repeated seed would repeat the result."""
-    highest = select(func.coalesce(func.max(attempts.c.seed), -1)).where(
-        attempts.c.group_id == group
-    )
-    return int(connection.execute(highest).scalar_one()) + 1
+    return _find_highest(connection, group, attempts.c.seed, -1) + 1
+
+
+def _find_highest(connection: Connection, group: int, column: Column[int], least: int) -> int:
+    highest = select(func.coalesce(func.max(column), least)).where(attempts.c.group_id == group)
+    return int(connection.execute(highest).scalar_one())
 
 
 def count_tried(

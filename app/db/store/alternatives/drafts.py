@@ -18,7 +18,6 @@ from app.db.tables.schema import (
 from app.policy.alternative_policy import format_alternative_id
 from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import (
-    AlternativeNumber,
     CommandSource,
     CommitSha,
     IssueNumber,
@@ -162,14 +161,14 @@ def _build_draft(connection: Connection, row: Row[*tuple[object, ...]]) -> Draft
         id=row.id,
         attempt=row.attempt_id,
         group=row.group_id,
-        issue=IssueNumber(row.issue_number),
-        alternative=format_alternative_id(AlternativeNumber(row.number)),
+        issue=row.issue_number,
+        alternative=format_alternative_id(row.number),
         agent=row.agent,
         model=row.model,
         verdict=None if verdict is None else Verdict(verdict),
         diff=bytes(row.diff).decode(),
-        written_on=CommitSha(row.base_sha),
-        asked=DraftRequest(CommandSource(row.asked_in), row.asked_under, row.asked_by),
-        pull=None if row.pull_number is None else PullNumber(row.pull_number),
+        written_on=row.base_sha,
+        asked=DraftRequest(row.asked_in, row.asked_under, row.asked_by),
+        pull=row.pull_number,
         not_opened=None if row.not_opened is None else DraftRefusal(row.not_opened),
     )

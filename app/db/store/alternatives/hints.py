@@ -62,7 +62,7 @@ def find_due(
         .order_by(attempts.c.base_sha.in_(bases).desc(), hints.c.created_at, hints.c.attempt_id)
     )
     return tuple(
-        Hint(int(row.attempt_id), HintSource(row.source), row.words, row.said_by) for row in rows
+        Hint(row.attempt_id, HintSource(row.source), row.words, row.said_by) for row in rows
     )
 
 

@@ -75,12 +75,12 @@ def find_matches(
     )
     return tuple(
         SecondAttemptMatch(
-            issue=IssueNumber(row.issue_number),
-            pull=PullNumber(row.pull_number),
+            issue=row.issue_number,
+            pull=row.pull_number,
             pull_diff=bytes(row.theirs).decode(),
-            number=AlternativeNumber(row.number),
+            number=row.number,
             alternative_diff=bytes(row.ours).decode(),
-            evaluation=EvaluationId(row.evaluation),
+            evaluation=row.evaluation,
         )
         for row in rows
     )

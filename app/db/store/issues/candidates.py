@@ -1,9 +1,10 @@
 """Store candidates: a pull request at one head commit on one base commit, with its patch by content."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import Connection, Row, Select, Table, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import candidates, evaluation_candidates, patches
@@ -89,21 +90,6 @@ def _fingerprint_edit(diff: str, digest: str) -> str:
         return digest
 
 
-def save_verdict(
-    connection: Connection, row: tuple[EvaluationId, int], verdict: PatchVerdict, evidence: Evidence
-) -> None:
-    """Save the verdict on a candidate; `row` is the evaluation's id and the candidate's id."""
-    identity, candidate = row
-    connection.execute(
-        update(evaluation_candidates)
-        .where(
-            evaluation_candidates.c.evaluation_id == identity,
-            evaluation_candidates.c.candidate_id == candidate,
-        )
-        .values(**build_opinion_columns(verdict, evidence))
-    )
-
-
 def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str, object]:
     """Build the column values of the verdict on a patch, with its evidence (pure)."""
     return {
@@ -119,6 +105,14 @@ def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str
     }
 
 
+def save_opinion(
+    connection: Connection, table: Table, key: Mapping[str, int], opinion: Mapping[str, object]
+) -> None:
+    """Save the verdict on a patch in the row of `table` with these key columns."""
+    of_patch = [table.c[name] == value for name, value in key.items()]
+    connection.execute(update(table).where(*of_patch).values(**opinion))
+
+
 def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Candidate, ...]:
     """List an evaluation's candidates in the order of submission."""
     rows = connection.execute(_select_rows(identity))
@@ -127,10 +121,7 @@ def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[
 
 def map_ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
     """Map the pull request numbers of an evaluation to the row ids of their candidates."""
-    return {
-        PullNumber(row.pull_number): int(row.id)
-        for row in connection.execute(_select_rows(identity))
-    }
+    return {row.pull_number: row.id for row in connection.execute(_select_rows(identity))}
 
 
 def _select_rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
@@ -145,9 +136,9 @@ def _select_rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
 
 def _build_candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate:
     return Candidate(
-        pull=PullNumber(row.pull_number),
-        head_sha=CommitSha(row.head_sha),
-        base_sha=CommitSha(row.base_sha),
+        pull=row.pull_number,
+        head_sha=row.head_sha,
+        base_sha=row.base_sha,
         diff=None if row.diff is None else bytes(row.diff).decode(),
         files=row.files,
         unreadable=row.unreadable,

@@ -3,15 +3,13 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, Select, delete, select, update
+from sqlalchemy import Connection, Row, Select, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.store.issues.candidates import build_opinion_columns
 from app.db.tables.schema import attempts, evaluation_alternatives, patches
 from app.policy.alternative_policy import format_alternative_id
 from app.values.identifiers import AlternativeNumber, CommitSha, EvaluationId
-from model.calibration.calibration import Evidence
-from model.domain import PatchId, PatchVerdict
+from model.domain import PatchId
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +75,6 @@ def detach(connection: Connection, identity: EvaluationId) -> None:
     )
 
 
-def save_verdict(
-    connection: Connection,
-    identity: EvaluationId,
-    attempt: int,
-    verdict: PatchVerdict,
-    evidence: Evidence,
-) -> None:
-    """Save an alternative's verdict."""
-    connection.execute(
-        update(evaluation_alternatives)
-        .where(
-            evaluation_alternatives.c.evaluation_id == identity,
-            evaluation_alternatives.c.attempt_id == attempt,
-        )
-        .values(**build_opinion_columns(verdict, evidence))
-    )
-
-
 def _select() -> Select[*tuple[object, ...]]:
     return (
         select(attempts, patches.c.diff)
@@ -111,12 +91,12 @@ def _load_all(
 
 def _build_alternative(row: Row[*tuple[object, ...]]) -> Alternative:
     return Alternative(
-        attempt=int(row.id),
-        number=AlternativeNumber(row.number),
+        attempt=row.id,
+        number=row.number,
         agent=row.agent,
         model=row.model,
         steps=row.steps,
-        base_sha=CommitSha(row.base_sha),
+        base_sha=row.base_sha,
         diff=bytes(row.diff).decode(),
         guided_by=row.guided_by,
     )

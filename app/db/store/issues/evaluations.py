@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, Row, Select, Update, func, select, update
+from sqlalchemy import Connection, Row, Select, Update, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues import candidates as candidate_store
 from app.db.store.issues import evaluation_alternatives, votes
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.tables.schema import evaluation_alternatives as alternative_table
 from app.db.tables.schema import evaluation_candidates, evaluations, groups, repositories
 from app.jobs.job import Json
 from app.policy.alternative_policy import RefusalReason
@@ -165,13 +166,13 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
 
 def supersede_unpublished(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
     """Supersede the group's unpublished evaluations and return their ids."""
-    taken = connection.execute(
+    taken = connection.scalars(
         update(evaluations)
         .where(evaluations.c.group_id == group, evaluations.c.state.in_(("collected", "verified")))
         .values(state="superseded")
         .returning(evaluations.c.id)
     )
-    return tuple(EvaluationId(row.id) for row in taken)
+    return tuple(taken)
 
 
 def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
@@ -193,16 +194,12 @@ def find_newest(connection: Connection, group: int, *states: str) -> Evaluation 
 
 def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
     """Return whether a newer evaluation of the group is published."""
-    newer = connection.execute(
-        select(evaluations.c.id)
-        .where(
-            evaluations.c.group_id == evaluation.group,
-            evaluations.c.id > evaluation.id,
-            evaluations.c.state == "published",
-        )
-        .limit(1)
-    ).one_or_none()
-    return newer is not None
+    newer = exists().where(
+        evaluations.c.group_id == evaluation.group,
+        evaluations.c.id > evaluation.id,
+        evaluations.c.state == "published",
+    )
+    return bool(connection.scalar(select(newer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +220,20 @@ def save_verdict(
     connection: Connection, identity: EvaluationId, verified: VerificationResult
 ) -> None:
     """Save the verdict, the counts per patch and every vote; the state becomes `verified`."""
-    by_patch = {verdict.id: verdict for verdict in verified.verdicts}
-    for pull, candidate in candidate_store.map_ids_by_pull(connection, identity).items():
-        verdict = by_patch[patch_id(pull)]
-        evidence = verified.evidence.get(verdict.id, Evidence())
-        candidate_store.save_verdict(connection, (identity, candidate), verdict, evidence)
-    for alternative in evaluation_alternatives.list_of_evaluation(connection, identity):
-        evidence = verified.evidence.get(alternative.id, Evidence())
-        evaluation_alternatives.save_verdict(
-            connection, identity, alternative.attempt, by_patch[alternative.id], evidence
+    opinions = {
+        verdict.id: candidate_store.build_opinion_columns(
+            verdict, verified.evidence.get(verdict.id, Evidence())
         )
+        for verdict in verified.verdicts
+    }
+    for pull, candidate in candidate_store.map_ids_by_pull(connection, identity).items():
+        key = {"evaluation_id": identity, "candidate_id": candidate}
+        candidate_store.save_opinion(
+            connection, evaluation_candidates, key, opinions[patch_id(pull)]
+        )
+    for alternative in evaluation_alternatives.list_of_evaluation(connection, identity):
+        key = {"evaluation_id": identity, "attempt_id": alternative.attempt}
+        candidate_store.save_opinion(connection, alternative_table, key, opinions[alternative.id])
     for vote in verified.new_votes:
         votes.save(connection, identity, vote)
     connection.execute(
@@ -270,11 +271,11 @@ def _select() -> Select[*tuple[object, ...]]:
 
 def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evaluation:
     return Evaluation(
-        id=EvaluationId(row.id),
+        id=row.id,
         group=row.group_id,
-        repository=RepositoryId(row.repository_id),
+        repository=row.repository_id,
         repository_name=row.full_name,
-        issue=IssueNumber(row.issue_number),
+        issue=row.issue_number,
         state=row.state,
         trigger=row.trigger,
         mode=row.mode,
@@ -286,14 +287,12 @@ def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> 
         failure=row.failure,
         left_out=tuple(LeftOutPull(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
         all_links_read=row.all_links_read,
-        forced=votes.count_forced(connection, EvaluationId(row.id)),
-        candidates=candidate_store.list_of_evaluation(connection, EvaluationId(row.id)),
-        alternatives=evaluation_alternatives.list_of_evaluation(connection, EvaluationId(row.id)),
+        forced=votes.count_forced(connection, row.id),
+        candidates=candidate_store.list_of_evaluation(connection, row.id),
+        alternatives=evaluation_alternatives.list_of_evaluation(connection, row.id),
         alternatives_wanted=row.alternatives_wanted,
         alternatives_base=row.alternatives_base,
-        asked=EvaluationRequest(CommandSource(row.asked_in), row.asked_under)
-        if row.asked_in
-        else None,
+        asked=EvaluationRequest(row.asked_in, row.asked_under) if row.asked_in else None,
         alternatives_lack=None
         if row.alternatives_lack is None
         else RefusalReason(row.alternatives_lack),

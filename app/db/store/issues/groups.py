@@ -65,7 +65,7 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
     ).one_or_none()
     if row is None:
         return None
-    ref = RepositoryRef(InstallationId(row.installation_id), number, row.full_name)
+    ref = RepositoryRef(row.installation_id, number, row.full_name)
     return StoredRepository(ref, row.config_text, row.config_error, row.suspended_at is not None)
 
 
@@ -139,7 +139,7 @@ def list_members(connection: Connection, group: int) -> list[MemberRow]:
         .where(group_members.c.group_id == group)
         .order_by(group_members.c.pull_number)
     )
-    return [MemberRow(PullNumber(row.pull_number), row.strength, row.forced) for row in rows]
+    return [MemberRow(row.pull_number, row.strength, row.forced) for row in rows]
 
 
 def save_links(
@@ -182,7 +182,7 @@ def list_issues_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> list[IssueNumber]:
     """List the issues whose group contains a pull request."""
-    rows = connection.execute(
+    rows = connection.scalars(
         select(groups.c.issue_number)
         .join(group_members, group_members.c.group_id == groups.c.id)
         .where(
@@ -192,7 +192,7 @@ def list_issues_of_pull(
         )
         .order_by(groups.c.issue_number)
     )
-    return [IssueNumber(row.issue_number) for row in rows]
+    return list(rows)
 
 
 def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> int:
@@ -220,7 +220,7 @@ def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber,
             pull_requests.c.repository_id == number, pull_requests.c.number.in_(in_a_group)
         )
     )
-    return {PullNumber(row.number): CommitSha(row.head_sha) for row in rows}
+    return {row.number: row.head_sha for row in rows}
 
 
 def list_active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
@@ -231,4 +231,4 @@ def list_active_repositories(connection: Connection) -> list[tuple[InstallationI
         .where(installations.c.suspended_at.is_(None))
         .order_by(repositories.c.id)
     )
-    return [(InstallationId(row.installation_id), RepositoryId(row.id)) for row in rows]
+    return [(row.installation_id, row.id) for row in rows]

@@ -29,13 +29,13 @@ def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
         .group_by(evaluations.c.id)
         .order_by(evaluations.c.id)
     )
-    return [(EvaluationId(row.id), row.error or "its job ended without a verdict") for row in rows]
+    return [(row.id, row.error or "its job ended without a verdict") for row in rows]
 
 
 def find_without_agents(connection: Connection) -> list[EvaluationId]:
     """Return evaluations that wait for agents whose job gave up, is gone or waits too long."""
     key = func.concat("propose_patches:", evaluations.c.id)
-    rows = connection.execute(
+    rows = connection.scalars(
         select(evaluations.c.id)
         .where(
             evaluations.c.state == "collected",
@@ -44,13 +44,13 @@ def find_without_agents(connection: Connection) -> list[EvaluationId]:
         )
         .order_by(evaluations.c.id)
     )
-    return [EvaluationId(row.id) for row in rows]
+    return list(rows)
 
 
 def find_unpublished(connection: Connection) -> list[EvaluationId]:
     """Return judged evaluations whose publishing job gave up or never ran."""
     key = func.concat("publish_verdict:", groups.c.repository_id, ":", groups.c.issue_number)
-    rows = connection.execute(
+    rows = connection.scalars(
         select(evaluations.c.id)
         .join(groups, groups.c.id == evaluations.c.group_id)
         .join(repositories, repositories.c.id == groups.c.repository_id)
@@ -63,7 +63,7 @@ def find_unpublished(connection: Connection) -> list[EvaluationId]:
         )
         .order_by(evaluations.c.id)
     )
-    return [EvaluationId(row.id) for row in rows]
+    return list(rows)
 
 
 def _is_at_work(key: ColumnElement[str], within: timedelta | None = None) -> ColumnElement[bool]:

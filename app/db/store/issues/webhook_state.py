@@ -122,7 +122,7 @@ def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozen
             query = query.where(member, group_members.c.pull_number.in_(at_head))
         case _:
             return frozenset()
-    return frozenset(IssueNumber(row[0]) for row in connection.execute(query))
+    return frozenset(row[0] for row in connection.execute(query))
 
 
 def _update_installation(

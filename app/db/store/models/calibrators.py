@@ -99,4 +99,4 @@ def _load_first(
     row: Row[*tuple[object, ...]] | None = connection.execute(query).one_or_none()
     if row is None:
         return None
-    return StoredCalibrator(int(row.id), from_json(row.document), frozenset(row.seen))
+    return StoredCalibrator(row.id, from_json(row.document), frozenset(row.seen))

@@ -286,7 +286,7 @@ def _build_model(row: Row[*tuple[object, ...]]) -> Model:
     run = Path(row.run)
     probe = run / adapter_probe.FILE
     return Model(
-        id=int(row.id),
+        id=row.id,
         adapter=Adapter(row.name, row.base, Path(row.directory), row.sha256, row.verifier, probe),
         run=run,
         state=ModelState(row.state),

@@ -130,7 +130,7 @@ def _read_one(rows: Any) -> Training | None:
 
 def _build_training(row: Row[*tuple[object, ...]]) -> Training:
     return Training(
-        id=int(row.id),
+        id=row.id,
         state=TrainingState(row.state),
         stage=TrainingStage(row.stage),
         why=row.why,

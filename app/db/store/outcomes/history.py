@@ -23,13 +23,10 @@ from app.db.tables.schema import (
 from app.outcomes import RULE_VERSION, EventKind, OutcomeKind
 from app.outcomes.judgement import Judge, Judgement, PullOutcome, PullRecord, Shadow, Submission
 from app.values.identifiers import (
-    CommitSha,
     EvaluationId,
-    InstallationId,
     IssueNumber,
     IssueRef,
     PullNumber,
-    RepositoryId,
     RepositoryRef,
 )
 from model.calibration import evidence
@@ -74,7 +71,7 @@ def find_issues(
     if repository is not None:
         query = query.where(func.lower(repositories.c.full_name) == repository.lower())
     return {
-        row.id: IssueRef(_build_repository(row), IssueNumber(row.issue_number))
+        row.id: IssueRef(_build_repository(row), row.issue_number)
         for row in connection.execute(query)
     }
 
@@ -95,7 +92,7 @@ def load_shadow(connection: Connection, model: str) -> Shadow:
     for row in rows:
         verdicts = {patch["id"]: patch["verdict"] for patch in row.verdict["patches"]}
         if verdict := verdicts.get(patch_id(row.pull_number)):
-            claims[EvaluationId(row.evaluation_id)][PullNumber(row.pull_number)] = Verdict(verdict)
+            claims[row.evaluation_id][row.pull_number] = Verdict(verdict)
     return Shadow(stored.created_at, claims)
 
 
@@ -165,9 +162,7 @@ def _build_record(rows: list[Row[Any]], fates: dict[_Pull, list[PullOutcome]]) -
 
 
 def _build_repository(row: Row[Any]) -> RepositoryRef:
-    return RepositoryRef(
-        InstallationId(row.installation_id), RepositoryId(row.repository_id), row.full_name
-    )
+    return RepositoryRef(row.installation_id, row.repository_id, row.full_name)
 
 
 def _map_first_texts(rows: list[Row[Any]]) -> dict[str | None, str]:
@@ -186,7 +181,7 @@ def _build_submissions(
 ) -> tuple[Submission, ...]:
     once = {
         row.candidate_id: Submission(
-            head=CommitSha(row.head_sha),
+            head=row.head_sha,
             patch=texts.get(row.edit),
             submitted_at=row.submitted_at,
             by_author=not row.pushed_by_another,
@@ -204,7 +199,7 @@ def _build_judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Ite
         votes = VoteCount(row.votes_correct, row.votes_incorrect, row.votes_none)
         yield Judgement(
             judge=Judge(row.verifier, EngineInfo(**row.engine)),
-            evaluation=EvaluationId(row.evaluation_id),
+            evaluation=row.evaluation_id,
             judged_at=row.verified_at,
             patch=texts.get(row.edit),
             verdict=Verdict(row.verdict),
@@ -228,10 +223,10 @@ def _load_outcomes(connection: Connection) -> dict[_Pull, list[PullOutcome]]:
                 kind=OutcomeKind(row.kind),
                 reason=row.reason,
                 permission=row.permission,
-                evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+                evaluation=row.evaluation_id,
                 occurred_at=row.occurred_at,
                 value=row.value,
-                head=None if row.head_sha is None else CommitSha(row.head_sha),
+                head=row.head_sha,
                 actor=row.actor,
                 by_author=row.by_author == "true",
             )

@@ -18,9 +18,7 @@ from app.db.tables.schema import (
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.policy.event_policy import BY_COMMAND
 from app.values.identifiers import (
-    CommitSha,
     DeliveryGuid,
-    EvaluationId,
     IssueNumber,
     PullNumber,
     RepositoryId,
@@ -225,7 +223,7 @@ def _find_directly_touched(
 
 
 def _read_numbers(connection: Connection, query: Select[int]) -> set[PullNumber]:
-    return {PullNumber(row[0]) for row in connection.execute(query)}
+    return {PullNumber(number) for number in connection.scalars(query)}
 
 
 def _get_landed_commit(event: OutcomeEvent) -> str | None:
@@ -258,13 +256,13 @@ def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
         kind=EventKind(row.kind),
         source=row.source,
         occurred_at=row.occurred_at,
-        pull=None if row.pull_number is None else PullNumber(row.pull_number),
-        issue=None if row.issue_number is None else IssueNumber(row.issue_number),
+        pull=row.pull_number,
+        issue=row.issue_number,
         actor=row.actor,
         actor_id=row.actor_id,
         permission=row.permission,
-        head=None if row.head_sha is None else CommitSha(row.head_sha),
-        evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+        head=row.head_sha,
+        evaluation=row.evaluation_id,
         details=_from_json(row.data),
     )
 

@@ -24,9 +24,6 @@ from app.db.tables.schema import (
 from app.outcomes import RULE_VERSION, EventKind, History, Outcome, Snapshot, derive
 from app.values.identifiers import (
     CommitSha,
-    EvaluationId,
-    InstallationId,
-    IssueNumber,
     IssueRef,
     PullNumber,
     RepositoryId,
@@ -77,7 +74,7 @@ def rederive_all(database: Engine) -> int:
     collected = select(candidates.c.repository_id, candidates.c.pull_number)
     with transaction(database) as connection:
         query = union(in_events.where(outcome_events.c.pull_number.is_not(None)), collected)
-        pulls = [(RepositoryId(row[0]), PullNumber(row[1])) for row in connection.execute(query)]
+        pulls = [(row[0], row[1]) for row in connection.execute(query)]
     for number, pull in pulls:
         with transaction(database) as connection:
             rederive(connection, number, [pull])
@@ -157,7 +154,7 @@ def find_merged_pull(
         return None
     return MergedPull(
         number=pull,
-        head=CommitSha(row.head_sha),
+        head=row.head_sha,
         base=CommitSha(row.data["base"]),
         merge=CommitSha(row.data["commit"]),
         merged_at=row.occurred_at,
@@ -188,8 +185,8 @@ def list_watched_comments(connection: Connection) -> list[IssueRef]:
     )
     return [
         IssueRef(
-            RepositoryRef(InstallationId(row.installation_id), RepositoryId(row.id), row.full_name),
-            IssueNumber(row.issue_number),
+            RepositoryRef(row.installation_id, row.id, row.full_name),
+            row.issue_number,
         )
         for row in rows
     ]
@@ -214,11 +211,11 @@ def _load_snapshots(
     )
     return tuple(
         Snapshot(
-            head=CommitSha(row.head_sha),
-            base=CommitSha(row.base_sha),
+            head=row.head_sha,
+            base=row.base_sha,
             edit=row.edit,
             judged_at=row.verified_at,
-            evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+            evaluation=row.evaluation_id,
             public_at=row.public_at,
         )
         for row in rows

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, Row, select
@@ -36,7 +35,7 @@ def find_consenting_repositories(
         .where(installations.c.suspended_at.is_(None))
     )
     return frozenset(
-        RepositoryId(row.id)
+        row.id
         for row in rows
         if repo_config.read_training_consent(row.config_text, row.config_error) in settings
     )
@@ -56,7 +55,7 @@ def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, Fr
         .order_by(evaluations.c.group_id, evaluations.c.created_at, evaluations.c.id)
     )
     return {
-        int(row.group_id): FrozenIssue(Issue(row.issue_title, row.issue_body), row.created_at)
+        row.group_id: FrozenIssue(Issue(row.issue_title, row.issue_body), row.created_at)
         for row in rows
     }
 
@@ -76,23 +75,17 @@ def load_authors(
             pull_requests.c.repository_id.in_(among), pull_requests.c.author.is_not(None)
         )
     )
-    return {(RepositoryId(row.repository_id), PullNumber(row.number)): row.author for row in rows}
+    return {(row.repository_id, row.number): row.author for row in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedAttempt:
-    """An agent's attempt and the last verdict on its patch."""
+def load_attempts(
+    connection: Connection, among: Collection[RepositoryId]
+) -> list[tuple[str, bytes, float | None]]:
+    """Load the agents' attempts with a stored trajectory in the repositories `among`, oldest first.
 
-    issue: str
-    """`owner/repo#number`"""
-    trajectory: bytes
-    """`r4p.trajectory/1`"""
-    belief: float | None
-    """The patch's probability, or its share of votes; None when nobody judged it."""
-
-
-def load_attempts(connection: Connection, among: Collection[RepositoryId]) -> list[JudgedAttempt]:
-    """Load the agents' attempts with a stored trajectory in the repositories `among`, oldest first."""
+    An attempt is the issue as `owner/repo#number`, its `r4p.trajectory/1`, and the patch's probability or share of
+    votes; None when nobody judged it.
+    """
     last = (
         select(evaluation_alternatives)
         .join(evaluations, evaluations.c.id == evaluation_alternatives.c.evaluation_id)
@@ -121,7 +114,7 @@ def load_attempts(connection: Connection, among: Collection[RepositoryId]) -> li
         .order_by(attempt_table.c.id)
     )
     return [
-        JudgedAttempt(
+        (
             f"{row.full_name}#{row.issue_number}",
             zlib.decompress(row.trajectory),
             _compute_belief(row),

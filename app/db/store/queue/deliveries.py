@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
 from app.jobs.job import Planned, Queue
-from app.values.identifiers import DeliveryGuid, InstallationId, JobId, RepositoryId
+from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 """A pool of connections in autocommit mode: a statement is a transaction."""
@@ -125,7 +125,7 @@ async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) ->
             return await _rearm(connection, delivery.guid, planned)
     ready = [row for row in rows if row[1] is not None]
     return AcceptedDelivery(
-        StoreResult.NEW, tuple(StoredJob(JobId(row[1]), Queue(row[2]), row[3]) for row in ready)
+        StoreResult.NEW, tuple(StoredJob(row[1], Queue(row[2]), row[3]) for row in ready)
     )
 
 
@@ -137,9 +137,7 @@ async def _rearm(
         rearmed = await connection.execute(_REARM, {"delivery": guid, "keys": keys})
     except UniqueViolation:  # another process stored the same work at this moment
         return AcceptedDelivery(StoreResult.DUPLICATE, ())
-    jobs = tuple(
-        StoredJob(JobId(row[0]), Queue(row[1]), is_due=True) for row in await rearmed.fetchall()
-    )
+    jobs = tuple(StoredJob(row[0], Queue(row[1]), is_due=True) for row in await rearmed.fetchall())
     return AcceptedDelivery(StoreResult.REARMED if jobs else StoreResult.DUPLICATE, jobs)
 
 

@@ -103,7 +103,7 @@ def enqueue(
     rows = connection.exec_driver_sql(
         _ENQUEUE, {"jobs": serialize_jobs(planned), "delivery": delivery}
     )
-    return tuple(StoredJob(JobId(row.id), Queue(row.queue), row.is_due) for row in rows)
+    return tuple(StoredJob(row.id, Queue(row.queue), row.is_due) for row in rows)
 
 
 def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
@@ -217,7 +217,7 @@ def _claim(database: Engine, statement: str, values: Mapping[str, Json]) -> Clai
 def _build_claimed(row: Row[Any], job: Job) -> ClaimedJob:
     return ClaimedJob(
         job=job,
-        id=JobId(row.id),
+        id=row.id,
         token=row.token,
         attempt=row.attempt,
         delivery=row.delivery_guid,

@@ -132,7 +132,7 @@ def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, .
         """,
         {"why": LEFT_BEHIND, "limit": max_attempts},
     )
-    return tuple(JobId(row.id) for row in rows if row.state == "dead")
+    return tuple(row.id for row in rows if row.state == "dead")
 
 
 def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
@@ -143,9 +143,7 @@ def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
         .order_by(jobs.c.id.desc())
         .limit(limit)
     )
-    return tuple(
-        DeadJob(JobId(row.id), row.kind, row.key, row.error, row.finished_at) for row in rows
-    )
+    return tuple(DeadJob(*row) for row in rows)
 
 
 def requeue(connection: Connection, job: JobId) -> bool:
