@@ -11,7 +11,7 @@ from typing import Final, Self
 from model.errors import PathRefused, TooBig, WorkspaceError
 from model.workspace import git_diff, safe_open
 from model.workspace.git_diff import FileChange
-from model.workspace.paths import check_path, explain_refusal, explain_write_refusal, quote_path
+from model.workspace.paths import check_path, explain_write_refusal, quote_path
 
 _WAYS_OUT: Final = {
     errno.ELOOP: "a part of it is a symbolic link, and links are not followed",
@@ -31,8 +31,6 @@ class TreeLimits:
 
     file_bytes: int = 5_000_000
     """Size of one file, read or written."""
-    files: int = 200_000
-    """Most files that `list_paths` returns. Further files can be read but are not listed."""
     changed_files: int = 200
     changed_bytes: int = 20_000_000
     """Total size of all changed files."""
@@ -79,10 +77,6 @@ class Workspace:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def list_paths(self) -> tuple[str, ...]:
-        """Return every readable file, sorted. Links and special files are left out."""
-        return tuple(sorted({*self._walk_disk(), *self._edits}))
 
     def read(self, path: str) -> bytes:
         """Read a file with the edits so far. Raises PathRefused, NoSuchFile, TooBig."""
@@ -167,36 +161,3 @@ class Workspace:
                 f"{quote_path(path)} has more than {most:,} bytes; larger files are not read"
             )
         return FileChange(path, content, content, is_executable=is_executable)
-
-    def _walk_disk(self) -> Iterator[str]:
-        room = self._limits.files
-        folders = [""]
-        while folders and room:
-            folder = folders.pop()
-            for path, is_folder in self._list_entries(folder):
-                if is_folder:
-                    folders.append(path)
-                elif room:
-                    room -= 1
-                    yield path
-
-    def _list_entries(self, folder: str) -> list[tuple[str, bool]]:
-        """List path and kind of a folder's entries. The list is empty when the folder cannot be read."""
-        try:
-            with (
-                safe_open.open_below(self._root, folder or ".", safe_open.FOLDER) as handle,
-                os.scandir(handle) as entries,
-            ):
-                named = [
-                    (f"{folder}/{entry.name}" if folder else entry.name, entry) for entry in entries
-                ]
-                return [
-                    (path, entry.is_dir(follow_symlinks=False))
-                    for path, entry in named
-                    if explain_refusal(path) is None
-                    and (
-                        entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
-                    )
-                ]
-        except OSError:
-            return []

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from training.curation import deduplication, patch_filters, source_filters
 from training.curation.balance import Balance, balance_groups
@@ -12,7 +13,7 @@ from training.curation.patch_filters import ChangeLimits
 from training.curation.pools import Pool
 from training.curation.source_filters import StatementLimits
 from training.curation.splits import SPLITS, TRAIN, SplitPlan, split_pools
-from training.curation.steps import AnyStep, IssueStep, PatchStep, PoolsStep, run_steps
+from training.curation.steps import Filter, count_step, filter_issues, filter_patches, run_steps
 from training.datasets.groups import TrainingGroup
 from training.datasets.manifest import CurationStep
 from training.labels.rules import RULE_VERSION
@@ -54,30 +55,30 @@ class BuiltDataset:
     steps: tuple[CurationStep, ...]
 
 
-def build_steps(recipe: DatasetRecipe, evaluation: EvaluationSet | None) -> tuple[AnyStep, ...]:
+def build_steps(
+    recipe: DatasetRecipe, evaluation: EvaluationSet | None
+) -> tuple[tuple[str, Filter], ...]:
     """Return a dataset's curation steps in order. Decontamination is first: it needs all patches of an issue."""
-    optional: list[AnyStep] = []
+    licences, sources = recipe.licences, recipe.excluded_sources
+    optional: list[tuple[str, Filter]] = []
     if evaluation:
-        optional.append(IssueStep("decontamination", evaluation.find_overlap))
-    if recipe.licences:
-        optional.append(
-            IssueStep("licence", lambda pool: source_filters.find_unlicensed(pool, recipe.licences))
-        )
-    if recipe.excluded_sources:
-        optional.append(
-            PatchStep(
-                "source",
-                lambda _, patch: source_filters.find_unwanted(patch, recipe.excluded_sources),
-            )
-        )
+        optional.append(("decontamination", filter_issues(evaluation.find_overlap)))
+    if licences:
+        find_unlicensed = partial(source_filters.find_unlicensed, licences=licences)
+        optional.append(("licence", filter_issues(find_unlicensed)))
+    if sources:
+        find_unwanted = partial(source_filters.find_unwanted, patterns=sources)
+        optional.append(("source", filter_patches(find_unwanted)))
+    find_bad_text = partial(source_filters.find_rejection, limits=recipe.statements)
+    find_bad_change = partial(patch_filters.find_rejection, limits=recipe.changes)
     return (
         *optional,
-        IssueStep("statement", lambda pool: source_filters.find_rejection(pool, recipe.statements)),
-        PoolsStep("one-sided sources", source_filters.drop_one_sided),
-        PoolsStep("edits", patch_filters.drop_rewrites),
-        PatchStep("change", lambda _, patch: patch_filters.find_rejection(patch, recipe.changes)),
-        PoolsStep("copies of patches", deduplication.drop_duplicate_edits),
-        PoolsStep("copies of issues", deduplication.drop_duplicate_issues),
+        ("statement", filter_issues(find_bad_text)),
+        ("one-sided sources", source_filters.drop_one_sided),
+        ("edits", patch_filters.drop_rewrites),
+        ("change", filter_patches(find_bad_change)),
+        ("copies of patches", deduplication.drop_duplicate_edits),
+        ("copies of issues", deduplication.drop_duplicate_issues),
     )
 
 
@@ -87,18 +88,18 @@ def build_dataset(
     """Build the splits of a dataset from issues with their patches. Raises NothingToLearn."""
     kept, counts = run_steps(pools, build_steps(recipe, evaluation))
     parts = split_pools(kept, recipe.split)
-    counts.append(_count_step("split", _flatten(parts.pools), parts.reasons))
+    counts.append(count_step("split", _flatten(parts.pools), parts.reasons))
     groups: dict[str, list[TrainingGroup]] = {}
     for name, split in parts.pools.items():
         formed, reasons = _form_all(split, recipe)
-        counts.append(_count_step(f"combinations: {name}", formed, reasons))
+        counts.append(count_step(f"combinations: {name}", formed, reasons))
         groups[name] = formed
     groups[TRAIN], reasons = balance_groups(groups[TRAIN], recipe.balance, recipe.seed)
-    counts.append(_count_step(f"balance: {TRAIN}", groups[TRAIN], reasons))
+    counts.append(count_step(f"balance: {TRAIN}", groups[TRAIN], reasons))
     for name in SPLITS[1:]:
         few = limit_per_issue(groups[name], recipe.max_evaluation_groups, recipe.seed)
         reasons = [_ENOUGH] * (len(groups[name]) - len(few))
-        counts.append(_count_step(f"enough: {name}", few, reasons))
+        counts.append(count_step(f"enough: {name}", few, reasons))
         groups[name] = few
     if not groups[TRAIN]:
         raise NothingToLearn(_explain_empty(pools, counts))
@@ -117,14 +118,6 @@ def _form_all(
 
 def _flatten(parts: Mapping[str, Sequence[Pool]]) -> list[Pool]:
     return [pool for pools in parts.values() for pool in pools]
-
-
-def _count_step(
-    name: str, kept: Sequence[Pool | TrainingGroup], reasons: Sequence[str]
-) -> CurationStep:
-    issues = len({item.issue for item in kept})
-    units = sum(len(item.patches) if isinstance(item, Pool) else 1 for item in kept)
-    return CurationStep(name, issues, units, dict(sorted(Counter(reasons).items())))
 
 
 def _explain_empty(pools: Sequence[Pool], steps: Sequence[CurationStep]) -> str:

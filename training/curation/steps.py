@@ -2,78 +2,59 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from training.curation.pools import Pool, PoolPatch
+from training.datasets.groups import TrainingGroup
 from training.datasets.manifest import CurationStep
 
 Reason = str | None
 """Why an item is dropped. None: it is kept."""
+Filter = Callable[[Sequence[Pool]], tuple[list[Pool], Iterable[str]]]
+"""A curation step: returns the kept issues with their patches (pools), and a reason for each dropped item."""
 
 
-@dataclass(frozen=True, slots=True)
-class IssueStep:
-    """A curation step that keeps or drops each issue by itself."""
+def filter_issues(find_reason: Callable[[Pool], Reason]) -> Filter:
+    """Build a curation step that keeps or drops each issue by itself."""
 
-    name: str
-    find_reason: Callable[[Pool], Reason]
-
-    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], CurationStep]:
-        """Return the kept pools and the step's counts."""
-        decisions = [(pool, self.find_reason(pool)) for pool in pools]
+    def choose(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+        decisions = [(pool, find_reason(pool)) for pool in pools]
         kept = [pool for pool, reason in decisions if reason is None]
-        return kept, _count_step(self.name, kept, (reason for _, reason in decisions))
+        return kept, [reason for _, reason in decisions if reason is not None]
+
+    return choose
 
 
-@dataclass(frozen=True, slots=True)
-class PatchStep:
-    """A curation step that keeps or drops each patch by itself. Issues without a patch are dropped too."""
+def filter_patches(find_reason: Callable[[PoolPatch], Reason]) -> Filter:
+    """Build a curation step that keeps or drops each patch by itself. Issues without a patch are dropped too."""
 
-    name: str
-    find_reason: Callable[[Pool, PoolPatch], Reason]
-
-    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], CurationStep]:
-        """Return the kept pools and the step's counts."""
-        kept, reasons = [], Counter[Reason]()
+    def choose(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+        kept, reasons = [], list[str]()
         for pool in pools:
-            decisions = [(patch, self.find_reason(pool, patch)) for patch in pool.patches]
-            reasons.update(reason for _, reason in decisions)
+            decisions = [(patch, find_reason(patch)) for patch in pool.patches]
+            reasons += [reason for _, reason in decisions if reason is not None]
             left = tuple(patch for patch, reason in decisions if reason is None)
             kept += [replace(pool, patches=left)] if left else []
-        return kept, _count_step(self.name, kept, reasons.elements())
+        return kept, reasons
 
-
-@dataclass(frozen=True, slots=True)
-class PoolsStep:
-    """A curation step that sees all issues with their patches (pools) at once, for example to find duplicates.
-
-    `choose` returns the kept pools and a reason for each dropped item.
-    """
-
-    name: str
-    choose: Callable[[Sequence[Pool]], tuple[list[Pool], Iterable[str]]]
-
-    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], CurationStep]:
-        """Return the kept pools and the step's counts."""
-        kept, reasons = self.choose(pools)
-        return kept, _count_step(self.name, kept, reasons)
-
-
-AnyStep = IssueStep | PatchStep | PoolsStep
+    return choose
 
 
 def run_steps(
-    pools: Sequence[Pool], steps: Iterable[AnyStep]
+    pools: Sequence[Pool], steps: Iterable[tuple[str, Filter]]
 ) -> tuple[list[Pool], list[CurationStep]]:
-    """Apply curation steps in order. Returns the remaining issues with their patches, and each step's counts."""
+    """Apply named curation steps in order. Returns the remaining issues with their patches, and each step's counts."""
     kept, counts = list(pools), []
-    for step in steps:
-        kept, count = step(kept)
-        counts.append(count)
+    for name, choose in steps:
+        kept, reasons = choose(kept)
+        counts.append(count_step(name, kept, reasons))
     return kept, counts
 
 
-def _count_step(name: str, kept: Sequence[Pool], reasons: Iterable[Reason]) -> CurationStep:
-    dropped = Counter(reason for reason in reasons if reason is not None)
-    patches = sum(len(pool.patches) for pool in kept)
-    return CurationStep(name, len(kept), patches, dict(sorted(dropped.items())))
+def count_step(
+    name: str, kept: Sequence[Pool | TrainingGroup], reasons: Iterable[str]
+) -> CurationStep:
+    """Count what a curation step kept, and what it dropped by reason."""
+    issues = len({item.issue for item in kept})
+    units = sum(len(item.patches) if isinstance(item, Pool) else 1 for item in kept)
+    return CurationStep(name, issues, units, dict(sorted(Counter(reasons).items())))

@@ -25,11 +25,16 @@ from model.agents.agentless.repair import RepairCache
 from model.agents.agentless.search_replace import escape_file
 from model.agents.attempt_selection import choose_attempt
 from model.agents.tools.toolbox import ToolContext
-from model.agents.trajectories import attempt_record
 from model.agents.trajectories import guidance as hints
-from model.agents.trajectories.attempt_record import AttemptEnded, AttemptInput, AttemptProgress
 from model.agents.trajectories.guidance import Guidance
-from model.agents.trajectories.trajectory import Attempt, AttemptLimits, Step, StopReason
+from model.agents.trajectories.trajectory import (
+    Attempt,
+    AttemptEnded,
+    AttemptLimits,
+    Step,
+    StopReason,
+    Trajectory,
+)
 from model.domain import EngineInfo, Issue, Patch, PatchId
 from model.prompts import prompt_template
 from model.prompts.fingerprint import combine_fingerprints
@@ -112,7 +117,6 @@ class AgentlessMini:
         When time runs out, the candidates so far are voted on. When the engine fails, the attempt stops without
         a patch.
         """
-        attempt_input = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
         hint = hints.render_hint(guidance) if guidance else ""
         task = _Task(
@@ -130,10 +134,24 @@ class AgentlessMini:
         except AttemptEnded as ended:
             end = ended
         setting = {"plan": asdict(self._plan), "counts": sampler.token_counts, "kept": kept}
-        progress = AttemptProgress(
-            self._limits, tuple(sampler.steps), sampler.duration, setting=json.dumps(setting)
+        trajectory = Trajectory(
+            agent=self.name,
+            engine=self._speaker,
+            issue=issue,
+            tree=context.tree,
+            seed=seed,
+            limits=self._limits,
+            tools=(),
+            opening=(),
+            opening_tokens=0,
+            steps=tuple(sampler.steps),
+            stop=end.stop,
+            patch=end.patch,
+            failure=end.failure,
+            guidance=guidance,
+            setting=json.dumps(setting),
         )
-        return attempt_record.build_attempt(attempt_input, progress, end)
+        return Attempt(trajectory, sampler.duration)
 
     def _build_localisations(self, task: _Task) -> list[Sample[LocatedPaths]]:
         """Build the localisation samples. Raises AttemptEnded when no file of the tree fits beside the issue."""

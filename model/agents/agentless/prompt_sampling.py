@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from model.agents import engine_deadline
-from model.agents.trajectories.attempt_record import AttemptEnded
-from model.agents.trajectories.trajectory import AttemptLimits, Step, StopReason
+from model.agents.trajectories.trajectory import AttemptEnded, AttemptLimits, Step, StopReason
 from model.domain import Tokens
 from model.errors import EngineError, EngineTimeout
 from model.protocols import Completion, Engine, Message, Request

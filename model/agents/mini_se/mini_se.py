@@ -14,15 +14,15 @@ from model.agents import engine_deadline
 from model.agents.mini_se import tool_text
 from model.agents.mini_se.tool_engine import ToolEngine
 from model.agents.tools.toolbox import TOOLS, Observation, Submission, ToolContext, run_tool
-from model.agents.trajectories import attempt_record
 from model.agents.trajectories import guidance as hints
-from model.agents.trajectories.attempt_record import AttemptEnded, AttemptInput, AttemptProgress
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import (
     Attempt,
+    AttemptEnded,
     AttemptLimits,
     Step,
     StopReason,
+    Trajectory,
     build_conversation,
 )
 from model.domain import EngineInfo, Issue, Tokens
@@ -104,7 +104,6 @@ class MiniSE:
         An exception from `on_step` ends the attempt without a record.
         """
         began = self._clock()
-        attempt_input = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
         conversation = self._start_conversation(issue, guidance)
         context = replace(context, page_characters=_get_answer_limit(conversation.limits) * 3 // 4)
         try:
@@ -117,15 +116,23 @@ class MiniSE:
                 on_step(step)
                 _check_submission(results)
         except AttemptEnded as end:
-            progress = AttemptProgress(
+            trajectory = Trajectory(
+                agent=self.name,
+                engine=self._speaker,
+                issue=issue,
+                tree=context.tree,
+                seed=seed,
                 limits=conversation.limits,
-                steps=tuple(conversation.steps),
-                seconds=self._measure_seconds(began),
                 tools=TOOLS,
                 opening=conversation.opening,
                 opening_tokens=conversation.opening_tokens,
+                steps=tuple(conversation.steps),
+                stop=end.stop,
+                patch=end.patch,
+                failure=end.failure,
+                guidance=guidance,
             )
-            return attempt_record.build_attempt(attempt_input, progress, end)
+            return Attempt(trajectory, self._measure_seconds(began))
 
     def _start_conversation(self, issue: Issue, guidance: Guidance | None) -> _Conversation:
         hint = hints.render_hint(guidance) if guidance else ""

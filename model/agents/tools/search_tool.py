@@ -1,10 +1,11 @@
 """`search_tool` shows every function, class or method of a name, as the tree was before any edit."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Final
 
-from model.agents.tools.paging import PageSection, split_into_pages
 from model.agents.tools.tool_context import Observation, ToolContext
 from model.codegraph.entities import Entity, EntityKind
 from model.errors import WorkspaceError
@@ -17,6 +18,9 @@ _WORDS: Final = {
     EntityKind.CLASS: ("class", "classes"),
     EntityKind.CLASS_METHOD: ("method", "methods"),
 }
+
+_LINE_CHARACTERS: Final = 2_000
+"""Longer lines are data or generated, so the rest of them is cut."""
 
 TOOL: Final = Tool(
     name="search_tool",
@@ -46,6 +50,14 @@ TOOL: Final = Tool(
         "required": ["construct", "entity"],
     },
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """A text under a heading, to be shown on one or more pages. A page that continues it repeats the heading."""
+
+    heading: str
+    text: str
 
 
 def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> Observation:
@@ -121,3 +133,31 @@ def _describe_nothing(context: ToolContext, kind: EntityKind, entity: str) -> st
 
 def _format_count(number: int, words: tuple[str, str]) -> str:
     return f"{number} {words[number != 1]}"
+
+
+def split_into_pages(blocks: Sequence[PageSection], size: int) -> tuple[str, ...]:
+    """Split all sections into pages of about `size` characters. Each page has at least one line."""
+    done: list[str] = []
+    page: list[str] = []
+    room = size
+    for block in blocks:
+        heading = block.heading
+        for first, line in zip(
+            chain([True], repeat(False)), _split_lines(block.text), strict=False
+        ):
+            wanted = len(line) + 1 + (len(heading) + 1) * first
+            if page and wanted > room:
+                done.append("\n".join(page))
+                page, room = [], size
+            if first or not page:
+                page.append(heading if first else f"{heading} (continued)")
+                room -= len(page[-1]) + 1
+            page.append(line)
+            room -= len(line) + 1
+    return (*done, "\n".join(page))
+
+
+def _split_lines(text: str) -> Iterator[str]:
+    for line in text.replace("\r\n", "\n").split("\n"):
+        more = len(line) - _LINE_CHARACTERS
+        yield line if more <= 0 else f"{line[:_LINE_CHARACTERS]}… ({more:,} more characters)"

@@ -32,6 +32,16 @@ class StopReason(StrEnum):
     """There were patches, and the filter kept none."""
 
 
+class AttemptEnded(Exception):
+    """Raised to end an attempt; it carries the stop reason and perhaps a patch or a failure."""
+
+    def __init__(
+        self, stop: StopReason, *, patch: str | None = None, failure: str | None = None
+    ) -> None:
+        super().__init__(stop)
+        self.stop, self.patch, self.failure = stop, patch, failure
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptLimits:
     """The limits of one attempt (rounds, tokens and temperature from R4P, appendix B.2)."""

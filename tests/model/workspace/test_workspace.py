@@ -26,7 +26,6 @@ def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
     workspace.write("package/new.py", b"two = 2\n")
     assert workspace.read("package/module.py") == b"one = 2\n"
     assert workspace.read_original("package/module.py") == b"one = 1\n"
-    assert workspace.list_paths() == ("package/module.py", "package/new.py", "run")
     assert workspace.list_changed() == ("package/module.py", "package/new.py")
     assert (root / "package" / "module.py").read_bytes() == b"one = 1\n"
     assert sorted(p.name for p in root.rglob("*")) == ["module.py", "package", "run"]
@@ -98,29 +97,6 @@ def test_limits_hold_and_a_refused_change_leaves_nothing(root):
         with pytest.raises(TooBig, match="2 files are changed already"):
             workspace.write("c", b"")
         assert workspace.list_changed() == ("a", "b")
-
-
-def test_a_listing_ends_at_its_limit(root):
-    for number in range(20):
-        (root / f"f{number}").touch()
-    with Workspace.open(root, TreeLimits(files=5)) as workspace:
-        assert len(workspace.list_paths()) == 5
-
-
-def test_what_lies_deeper_than_a_path_may_be_long_is_not_listed(root):
-    deep = root.joinpath(*["d" * 100] * 20)
-    deep.mkdir(parents=True)
-    (deep / "file").touch()
-    (deep.parents[10] / "file").touch()
-    with Workspace.open(root) as workspace:
-        assert [path.count("/") for path in workspace.list_paths()] == [9, 1, 0]
-
-
-def test_a_folder_that_may_not_be_read_is_left_out(root):
-    (root / "gone").mkdir()
-    with Workspace.open(root) as workspace:
-        entries = workspace._list_entries("nowhere")
-    assert entries == []
 
 
 @pytest.mark.parametrize("name", ["nowhere", "run"])

@@ -169,10 +169,6 @@ def test_what_only_looks_like_a_way_out_is_a_name_inside(workspace, trapped, pat
     assert trapped.world() == before
 
 
-def test_a_listing_names_plain_files_only(workspace):
-    assert workspace.list_paths() == ("package/module.py",)
-
-
 @pytest.fixture
 def device(trapped):
     try:
@@ -181,11 +177,10 @@ def device(trapped):
         pytest.skip("only root makes devices")
 
 
-def test_a_device_is_neither_opened_nor_listed(workspace, device):
+def test_a_device_is_not_opened(workspace, device):
     for verb in VERBS.values():
         with pytest.raises(PathRefused, match="a device"):
             verb(workspace, "device")
-    assert "device" not in workspace.list_paths()
 
 
 @pytest.fixture
@@ -274,5 +269,4 @@ def test_no_handle_is_left_open(workspace, trapped):
         with suppress(WorkspaceError):
             workspace.read(path)
     workspace.read("package/module.py")
-    workspace.list_paths()
     assert len(list(handles.iterdir())) == before

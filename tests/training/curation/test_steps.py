@@ -1,15 +1,15 @@
 from dataclasses import replace
 
 from tests.builders.patch_pools import pool
-from training.curation.steps import IssueStep, PatchStep, PoolsStep, run_steps
+from training.curation.steps import filter_issues, filter_patches, run_steps
 from training.datasets.manifest import CurationStep
 
 
 def test_every_drop_has_a_counted_reason():
     steps = (
-        IssueStep("odd", lambda one: None if one.issue != "o/r#3" else "third"),
-        PatchStep("wrong", lambda _, one: "wrong" if one.target == 0 else None),
-        PoolsStep("last", lambda pools: ([replace(pools[0], statement="x")], ["b", "a", "b"])),
+        ("odd", filter_issues(lambda one: None if one.issue != "o/r#3" else "third")),
+        ("wrong", filter_patches(lambda one: "wrong" if one.target == 0 else None)),
+        ("last", lambda pools: ([replace(pools[0], statement="x")], ["b", "a", "b"])),
     )
     pools = [
         pool("o/r#1", (1.0, 0.0, 1.0)),

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.agents.tools.paging import PageSection, split_into_pages
+from model.agents.tools.search_tool import PageSection, split_into_pages
 
 TEXTS = st.lists(
     st.lists(st.text("ab \r", max_size=30), min_size=1, max_size=12).map("\n".join),
