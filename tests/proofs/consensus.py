@@ -1,4 +1,4 @@
-"""Measure the shipped consensus artefact: `python -m training.consensus.report --data DIR` prints Markdown.
+"""Measure the shipped consensus artefact: `python -m tests.proofs.consensus --data DIR` prints Markdown.
 
 Each group is judged by a fit that never saw its block of issues, or with `strict` its repository.
 """
