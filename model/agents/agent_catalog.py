@@ -6,7 +6,7 @@ from model.errors import UnknownAgent
 from model.protocols import Engine
 
 if TYPE_CHECKING:  # the import also loads the tools and every parser
-    from model.agents.agent import Agent
+    from model.agents.parallel_attempts import Agent
     from model.agents.trajectories.trajectory import AttemptLimits
 
 AGENTS = {

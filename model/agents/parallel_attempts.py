@@ -1,12 +1,12 @@
-"""Run several attempts at one issue in parallel threads."""
+"""The interface of agents, and several attempts at one issue in parallel threads."""
 
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
-from model.agents.agent import Agent
 from model.agents.tools.toolbox import ToolContext
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Attempt, Step
@@ -14,6 +14,31 @@ from model.domain import Issue
 from model.errors import Cancelled
 
 MAX_PARALLEL = 8
+
+
+class Agent(Protocol):
+    """An agent writes a patch for an issue. It reads and edits a tree and runs no code of it."""
+
+    @property
+    def name(self) -> str:
+        """The agent's name in the catalogue."""
+        ...
+
+    def propose(
+        self,
+        issue: Issue,
+        context: ToolContext,
+        *,
+        seed: int,
+        guidance: Guidance | None = None,
+        on_step: Callable[[Step], None] = ...,
+    ) -> Attempt:
+        """Make one attempt to write a patch for an issue, on a private view of the tree.
+
+        A failing engine ends the attempt with a stop reason; it raises nothing. `on_step` receives each
+        finished step. An exception from `on_step` ends the attempt.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
 
-from model.agents.agent import Agent
 from model.agents.agentless.agentless_mini import AgentlessMini, CandidateFilter, SamplingPlan
 from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
+from model.agents.parallel_attempts import Agent
 from model.agents.tools.toolbox import ToolContext
 from model.agents.trajectories.trajectory import Step, StopReason, Trajectory
 from model.errors import EngineDown, EngineError, EngineTimeout

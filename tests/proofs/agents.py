@@ -21,9 +21,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.settings import build_child_environment
 from model import catalog
 from model.agents import attempt_setup
-from model.agents.agent import Agent
 from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
+from model.agents.parallel_attempts import Agent
 from model.agents.trajectories import trajectory_json
 from model.agents.trajectories.trajectory import Attempt, AttemptLimits, Step
 from model.catalog import EngineChoice
