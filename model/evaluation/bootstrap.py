@@ -31,8 +31,8 @@ _SHARES = frozenset(
 class Estimate:
     """A metric with its 95 % interval.
 
-    The value is None where the metric is undefined, such as the precision without claims. The bounds are None
-    with fewer than two issues.
+    The value is None where the metric is undefined, such as the precision without claims. The bounds `low` and `high`
+    are None where the value is None or comes from fewer than two issues.
     """
 
     value: float | None
@@ -42,15 +42,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IssueRows:
-    """For each issue, the row numbers of its patches and groups in the columns of judgements."""
+    """The row numbers of each issue's patches and groups in a JudgementColumns."""
 
     patches: tuple[Indices, ...]
+    """For each issue, the row numbers of its patches."""
     groups: tuple[Indices, ...]
+    """For each issue, the row numbers of its groups."""
 
     def draws(self, seed: int, replicates: int = REPLICATES) -> Iterator[tuple[Indices, Indices]]:
-        """Yield `replicates` bootstrap draws of the issues: each holds the row numbers of the drawn patches and groups.
+        """Yield `replicates` bootstrap draws, each as the row numbers of the drawn patches and of the drawn groups.
 
-        A draw takes as many issues as there are, with replacement.
+        A draw takes as many issues as there are, with replacement. A row appears as often as its issue was drawn.
         """
         # one generator for all metrics, so that their draws are the same
         randomness = np.random.default_rng(seed)
@@ -64,9 +66,9 @@ class IssueRows:
 
 
 def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
-    """Number the rows of each issue's patches and groups.
+    """Number the rows of patches and groups, and collect these numbers for each issue.
 
-    `groups` has the issue and the number of patches of each group, in order.
+    `groups` has an (issue, number of patches) pair for each group, in the order of the rows.
     """
     patches: dict[str, list[int]] = {}
     numbers: dict[str, list[int]] = {}
@@ -82,7 +84,7 @@ def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
 
 
 def index_issues(judged: Sequence[JudgedGroup]) -> IssueRows:
-    """Number the rows of each issue in the columns that `build_columns(judged)` builds."""
+    """Collect the row numbers of each issue in the columns that `build_columns(judged)` builds."""
     return collect_rows((group.instance_id, len(group.patches)) for group in judged)
 
 
@@ -93,7 +95,10 @@ def estimate_metrics(
     *,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate each metric with its interval. All metrics share the same draws."""
+    """Estimate each metric of `columns` with a 95 % interval. The result is by the names in `metrics`.
+
+    All metrics share the same draws of issues. `issue_rows` has the rows of each issue in `columns`.
+    """
     drawn = np.asarray(
         [
             [metric(sample) for metric in metrics.values()]
@@ -118,10 +123,10 @@ def estimate_differences(
     *,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate `first_run` minus `second_run` per metric on the groups that both runs judged.
+    """Estimate each metric of `first_run` minus that of `second_run`, on the groups that both runs judged.
 
-    The comparison is paired: every draw takes the same issues of both runs. Raises ValueError when the runs
-    share no group.
+    The result has the names of `metrics`. Every draw takes the same issues of both runs. Raises ValueError when the
+    runs share no group.
     """
     first, second = ({group.key.group: group for group in run} for run in (first_run, second_run))
     both = [group for group in first if group in second]
@@ -155,7 +160,8 @@ def build_estimate(
 ) -> Estimate:
     """Build the estimate of a metric from its value and its bootstrap draws.
 
-    NaN draws are ignored. `issues` is the number of issues; for `trials` see `compute_interval`.
+    `drawn` has the metric's value in each draw; NaN is ignored. A NaN `value` gives an estimate of None. With fewer
+    than two `issues`, the bounds are None. For `trials` see `compute_interval`.
     """
     if np.isnan(value):
         return Estimate(None, None, None)
@@ -167,10 +173,10 @@ def build_estimate(
 def compute_interval(
     value: float, drawn: Floats, trials: float | None = None
 ) -> tuple[float, float]:
-    """Compute the 95 % interval of a value from its bootstrap draws.
+    """Compute the 95 % interval (low, high) of a value from its bootstrap draws.
 
-    `trials` is given for shares only: the number of independent issues. At a share of 0 or 1 the Wilson
-    interval of these trials replaces the draws.
+    `trials` is the number of independent issues for a share, and None for any other metric. For a share of 0 or 1 the
+    Wilson interval with `trials` replaces the draws.
     """
     if trials is not None and value in {0.0, 1.0}:
         return compute_wilson_interval(value * trials, trials)
@@ -181,10 +187,10 @@ def compute_interval(
 
 
 def compute_effective_size(counted: Floats) -> float:
-    """Compute how many independent issues the counts are worth; 0 for no counts.
+    """Compute how many independent issues the counts are worth; 0 if all counts are 0.
 
-    `counted` has one count per issue. The formula is Kish's effective sample size (Survey Sampling, 1965). It
-    errs on the safe side, because patches of one issue are similar but not identical.
+    `counted` has one count per issue, such as its number of patches. The formula is Kish's effective sample size
+    (Survey Sampling, 1965). It errs on the safe side, because patches of one issue are similar but not identical.
     """
     return float(counted.sum() ** 2 / (counted**2).sum()) if counted.any() else 0.0
 

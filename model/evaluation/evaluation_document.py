@@ -23,9 +23,9 @@ _BASELINE_METRICS = {
 
 
 def build_document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]:
-    """Build the `r4p.evaluate/1` document of metrics, for groups that one judge has judged.
+    """Build the `r4p.evaluate/1` document: metrics with intervals of one judge's judged groups.
 
-    `judged` holds at least one group. Values are rounded to 6 places.
+    `judged` holds at least one group, and `seed` is that of the bootstrap. Values are rounded to 6 places.
     """
     key = judged[0].key
     issue_rows = bootstrap.index_issues(judged)
@@ -75,10 +75,10 @@ def _are_calibrated(patches: Sequence[JudgedPatch]) -> bool:
 
 
 def build_reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
-    """Build the data of a reliability diagram of judged patches: bins with equally many patches.
+    """Build the data of a reliability diagram: a list of bins with about equally many patches.
 
-    Each bin has its number of patches, mean belief and share of correct patches. Patches without a belief are left
-    out.
+    Each bin is an object with `patches` (their number), `belief` (the mean) and `correct` (the share). Patches without
+    a belief are in no bin.
     """
     columns = build_columns(judged)
     return [

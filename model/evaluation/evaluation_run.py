@@ -11,10 +11,10 @@ from model.evaluation.run_file import RunFile
 
 
 def sample_groups(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[LabelledGroup]:
-    """Take at most `limit` distinct labelled groups, in an order given by their content.
+    """Return at most `limit` distinct groups, sorted by id; all of them if `limit` is None.
 
-    The same file gives the same groups, and a smaller limit gives a prefix of a larger one. A run can therefore be
-    extended.
+    An id is a hash of the group's content. A smaller limit therefore gives a prefix of a larger one, and a later run
+    can add groups to an earlier one.
     """
     drawn = sorted({group.id: group for group in groups}.items())
     return [group for _, group in drawn[:limit]]
@@ -28,10 +28,11 @@ def judge_groups(
     *,
     concurrency: int = 1,
 ) -> list[JudgedGroup]:
-    """Judge every group and return the results in the order of `groups`.
+    """Judge every group and return the judged groups in the order of `groups`.
 
-    Up to `concurrency` groups are judged at a time. `file` receives each group as soon as it is judged.
-    `on_group(done)` is called after each group. Raises EngineDown; the groups judged so far stay in the file.
+    Groups that an earlier run stored in `file` are not judged again. `file` receives each new group as soon as it is
+    judged. `on_group` is called with the number of finished groups each time the number grows. Up to `concurrency`
+    groups are judged at the same time. Raises EngineDown; the groups judged so far stay in the file.
     """
     finished = {group.key: group for group in file.judged} if file else {}
     keys = [judge.key(group) for group in groups]

@@ -40,45 +40,57 @@ _WAYS = re.compile(
 def build_run_name(
     name: str, voting: VotingChoice, calibrator: CalibratorFile | None = None
 ) -> str:
-    """Build the name under which a verifier's run is stored. Different settings give different names."""
+    """Build the name under which the run of verifier `name` is stored.
+
+    Suffixes tell the settings: leave-one-out, the least edited lines, and the calibrator's digest.
+    """
     shorter = f"{MIN_LINES_SUFFIX}{voting.edited_lines}" if voting.edited_lines else ""
     weighed = f"{CALIBRATED_SUFFIX}{calibrator.digest}" if calibrator else ""
     return name + LEAVE_ONE_OUT_SUFFIX * voting.leave_one_out + shorter + weighed
 
 
 def is_calibrated(verifier: str) -> bool:
-    """Whether the run name says that a calibrator was applied."""
+    """Return whether the run name `verifier` says that a calibrator was applied."""
     return CALIBRATED_SUFFIX in verifier
 
 
 def strip_suffixes(verifier: str) -> str:
-    """Reduce a run name to the verifier's name in the catalogue."""
+    """Remove the suffixes of settings from the run name `verifier`; return the verifier's name in the catalogue."""
     return _WAYS.sub("", verifier, count=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """One verifier with one engine and one number of votes. Runs of an evaluation are compared by judge."""
+    """A verifier with its engine and number of votes, which judges labelled groups.
+
+    A run file keeps the judgements of different judges apart.
+    """
 
     verifier: str
+    """Run name of the verifier; see `build_run_name`."""
     engine: EngineInfo
     votes: int
+    """Votes requested for each group. The judge `consensus` has 0, other verifiers without votes have 1."""
     verify: Callable[[LabelledGroup], GroupVerdict]
+    """Computes the verdict on a group."""
     is_calibrated: bool = False
-    """Verdicts carry probabilities where there is evidence."""
+    """True if a calibrator adds probabilities to the verdicts."""
 
     def key(self, group: LabelledGroup) -> JudgementKey:
-        """Build the key under which the judgement of this group is stored."""
+        """Build the key under which a run file stores this judge's judgement of `group`."""
         return JudgementKey(group.id, self.verifier, self.engine, self.votes)
 
     def judge(self, group: LabelledGroup) -> JudgedGroup:
-        """Judge a group now. Raises EngineDown."""
+        """Ask the verifier about `group` and return its verdict with the labels. Raises EngineDown."""
         verdict = self.verify(group)
         return build_judged_group(group, verdict, self.key(group), calibrated=self.is_calibrated)
 
 
 def check_trajectories(name: str, groups: Sequence[LabelledGroup]) -> None:
-    """Raise BadGroups when the verifier reads trajectories and no group has one. Raises UnknownVerifier."""
+    """Raise BadGroups when verifier `name` reads trajectories and no patch of `groups` has one.
+
+    Raises UnknownVerifier for an unknown name.
+    """
     wanted = catalog.TRAJECTORY_VERIFIER in catalog.parse_verifier_name(name)
     if wanted and not any(group.has_trajectory for group in groups):
         raise BadGroups(
@@ -97,12 +109,14 @@ def open_judges(
     independent: bool = True,
     calibrator: CalibratorFile | None = None,
 ) -> Iterator[tuple[Judge, ...]]:
-    """Open the judges of a verifier, and close the engine afterwards.
+    """Open the judges of verifier `name`, as a context manager that closes their engine.
 
-    Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository.
-    With `independent`, consensus counts identical edits as agreement. With `calibrator`, verdicts carry
-    probabilities. Raises EngineDown, TemplateError, UnknownVerifier, and IncompatibleOptions when leave-one-out has
-    nobody to leave out or the calibrator belongs to another judge.
+    Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository. Every
+    other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
+    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities.
+
+    Raises EngineDown, TemplateError and UnknownVerifier. Raises IncompatibleOptions when the verifier does not support
+    the options of `voting`, or the calibrator belongs to another judge.
     """
     with _open_plain_judges(name, choice, votes, voting, independent=independent) as asked:
         if calibrator is None:
@@ -157,10 +171,11 @@ def calibrate_judge(
     independent: bool = True,
     rules: AdmissionRules = DEFAULT_RULES,
 ) -> Judge:
-    """Wrap a judge so that its verdicts carry probabilities.
+    """Return a judge whose verdicts are those of `judge` with the probabilities of `calibrator`.
 
-    The calibrator also receives the belief of consensus, from a fit that never saw the issue. Raises
-    IncompatibleOptions when the calibrator was fitted for another judge.
+    `name` is the run name of the new judge. The calibrator also receives the belief of consensus, from a fit that never
+    saw the issue; `independent` and `rules` are options of that consensus. Raises IncompatibleOptions when the
+    calibrator was fitted for another judge.
     """
     calibrator.check_engine(get_production_engine(judge.engine))
     strict = judge.verifier.endswith(STRICT_SUFFIX)
@@ -175,7 +190,10 @@ def calibrate_judge(
 
 
 def get_production_engine(engine: EngineInfo) -> EngineInfo:
-    """Describe the engine as the bot and `r4p verify` use it, with nothing held out from consensus."""
+    """Convert the engine of an evaluation's judge to the engine that the bot and `r4p verify` name.
+
+    Only the name of the model can differ: for consensus, it then says that no issues were held out.
+    """
     from model.verifiers import consensus as verifiers
 
     everything = verifiers.build_shipped().engine.model
@@ -186,7 +204,7 @@ def get_production_engine(engine: EngineInfo) -> EngineInfo:
 
 
 def build_judge(name: str, verifier: Verifier, votes: int) -> Judge:
-    """Build a judge that shows its verifier the issue and the patches, and nothing else of a group."""
+    """Build a judge with run name `name` that shows `verifier` only the issue and the patches of a group."""
 
     def verify(group: LabelledGroup) -> GroupVerdict:
         return verifier.verify(group.issue, [patch.patch for patch in group.patches], votes=votes)
@@ -203,7 +221,8 @@ def build_consensus_judge(
 ) -> Judge:
     """Build a consensus judge whose fit never saw the group's block of issues.
 
-    With `strict`, the fit saw no issue of the group's repository.
+    With `strict`, the fit saw no issue of the group's repository. With `independent`, copies count as agreement of
+    independent authors; without it, as one opinion. `rules` limit which patches are judged.
     """
     from model.verifiers import consensus as verifiers
 
@@ -227,7 +246,11 @@ def build_hybrid_judge(
     independent: bool = True,
     rules: AdmissionRules = DEFAULT_RULES,
 ) -> Judge:
-    """Build a judge of two parts. A part that is None stands for consensus, held out as in `build_consensus_judge`."""
+    """Build a judge of a hybrid verifier from its two parts, the first and the second verifier.
+
+    A part that is None stands for consensus with a fit that never saw the group's block of issues. `independent` and
+    `rules` are options of that consensus, as in `build_consensus_judge`.
+    """
     from model.verifiers import consensus as verifiers
     from model.verifiers.hybrid import HybridVerifier
 
@@ -250,7 +273,10 @@ def build_hybrid_judge(
 
 
 def build_caution(name: str, groups: Sequence[LabelledGroup | JudgedGroup]) -> str | None:
-    """Warn when consensus was trained on some of the groups; None when there is nothing to warn about."""
+    """Return a warning for the reader if consensus was trained on some of the groups; else None.
+
+    `name` is the verifier's name in the catalogue. The result is None for a verifier without consensus.
+    """
     if CONSENSUS not in catalog.parse_verifier_name(name):
         return None
     from model.rivals import consensus_model as learnt

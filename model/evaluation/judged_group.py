@@ -17,16 +17,18 @@ from model.voting.selection import fingerprint_edit
 
 @dataclass(frozen=True, slots=True)
 class JudgementKey:
-    """What identifies a judgement: group, verifier, engine and votes.
+    """The key of a judgement in a run file: group, verifier, engine and number of votes.
 
-    A judgement with a known key is not made again.
+    A run skips a group whose key is already in its file.
     """
 
     group: str
     """The `id` of the LabelledGroup."""
     verifier: str
+    """Run name of the verifier, with the suffixes of its settings."""
     engine: EngineInfo
     votes: int
+    """Votes requested for the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +37,40 @@ class JudgedPatch:
 
     id: PatchId
     resolved: bool
+    """True if the tests of the issue pass with the patch."""
     source: str | None
     also_from: tuple[str, ...]
     edited_lines: int | None
-    """None for a patch that is no unified diff."""
+    """Number of added and removed lines; None for a patch that is no unified diff."""
     verdict: Verdict
     score: float | None
     probability: float | None
     votes: VoteCount
     rank: float | None = None
-    """The order among rivals, where it differs from the belief."""
+    """Order among rivals, higher is better; None where the belief gives the order."""
     edit: str | None = None
-    """Equal for patches that make the same edit; None for an unreadable patch and in older run files."""
+    """Fingerprint of the edit, equal for patches with the same edit. None: unreadable, or an older run file."""
     is_preliminary: bool = False
-    """The score comes from the verifier that made the shortlist."""
+    """True if the score comes from the shortlist round, so that it must not be compared with other scores."""
 
     @property
     def belief(self) -> float | None:
-        """The probability, or else the uncalibrated score; None without an opinion."""
+        """The patch's probability, or else its uncalibrated score; None if it has neither."""
         return self.score if self.probability is None else self.probability
 
     @property
     def standing(self) -> float | None:
-        """The rank, or else the belief; a higher standing is better. None without an opinion."""
+        """The patch's rank among its rivals, or else its belief; higher is better. None if it has neither."""
         return self.belief if self.rank is None else self.rank
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedGroup:
-    """A labelled group with its verdict and the cost of the verdict."""
+    """A labelled group with the verdict on each patch and the cost of judging."""
 
     key: JudgementKey
     instance_id: str
+    """Identifier of the issue."""
     repo: str
     language: str | None
     similarity: float | None
@@ -82,22 +86,22 @@ class JudgedGroup:
 
     @property
     def valid(self) -> int:
-        """Number of readable votes."""
+        """Number of readable votes on the group."""
         return sum(vote.correct is not None for vote in self.votes)
 
     @property
     def forced(self) -> int:
-        """Number of votes that became readable only after the reply was continued from an opened box."""
+        """Number of forced votes: readable only after the reply was continued from an opened box."""
         return sum(vote.correct is not None and vote.forced for vote in self.votes)
 
 
 def build_judged_group(
     group: LabelledGroup, verdict: GroupVerdict, key: JudgementKey, *, calibrated: bool = False
 ) -> JudgedGroup:
-    """Combine the labels of a group with the verdict on it.
+    """Combine the labels of `group` with the verdict on it, for storage under `key`.
 
-    Raises KeyError when the verdict lacks a patch of the group. With `calibrated`, a patch without a
-    probability gets no belief, so that all beliefs are of one kind.
+    With `calibrated`, a patch without a probability also loses its score, so that all beliefs are probabilities. Raises
+    KeyError when the verdict lacks a patch of the group.
     """
     opinions = {patch.id: patch for patch in verdict.patches}
     patches = []
@@ -135,15 +139,12 @@ def build_judged_group(
 
 
 def dump_line(group: JudgedGroup) -> bytes:
-    """Write a judged group as one line of a run file, without the line break."""
+    """Return a judged group as one line of a run file: JSON in bytes, without the line break."""
     return _LINES.dump_json(group)
 
 
 def parse_line(line: bytes) -> JudgedGroup:
-    """Parse a judged group from a line of a run file.
-
-    Raises ValueError for anything that `dump_line` does not write.
-    """
+    """Parse a line of a run file as a judged group. Raises ValueError for any other content."""
     try:
         return _LINES.validate_json(line)
     except ValidationError as error:

@@ -21,13 +21,17 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgementColumns:
-    """Judged patches and groups as columns. The first four have one row per patch, the others one row per group."""
+    """Judged patches and groups as columns, from which metrics are computed.
+
+    `belief`, `has_belief`, `label` and `claim` have one row per patch. The other columns have one row per group.
+    """
 
     belief: Floats
-    """From 0 to 1; 0.5 without an opinion."""
+    """From 0 to 1; 0.5 for a patch without a belief."""
     has_belief: Floats
-    """1 where there is an opinion, else 0."""
+    """1 for a patch with a belief, else 0."""
     label: Floats
+    """1 for a correct patch, 0 for an incorrect one, or the probability that it is correct."""
     claim: Floats
     """1 for a verdict of correct, 0 for incorrect, NaN for unsure and not judged."""
     exact: Floats
@@ -46,7 +50,7 @@ class JudgementColumns:
     """Votes that became readable only after the reply was continued."""
 
     def take(self, patches: Indices, groups: Indices) -> Self:
-        """Select rows of patches and of groups by index. A row may be selected several times."""
+        """Return columns with these rows of patches and of groups, in this order. Rows may repeat."""
         per_patch = (self.belief, self.has_belief, self.label, self.claim)
         per_group = (self.exact, self.best, self.base, self.any_correct)
         votes = (self.asked, self.valid, self.forced)
@@ -57,7 +61,7 @@ class JudgementColumns:
 
 
 def build_columns(judged: Sequence[JudgedGroup]) -> JudgementColumns:
-    """Build the columns of judged groups, with patches in their order."""
+    """Build the columns of judged groups. Groups and their patches keep their order."""
     beliefs = [
         to_array([default_to_half(patch.belief) for patch in group.patches]) for group in judged
     ]
@@ -82,7 +86,10 @@ def build_columns(judged: Sequence[JudgedGroup]) -> JudgementColumns:
 
 
 def build_constant_columns(judged: Sequence[JudgedGroup], belief: float) -> JudgementColumns:
-    """Build the columns of a predictor with the same belief in every patch: 1, 0 or 0.5."""
+    """Build the columns that `judged` would have if every patch had this belief: 1, 0 or 0.5.
+
+    The verdicts are then correct for 1, incorrect for 0, and unsure for 0.5.
+    """
     verdict = {1.0: Verdict.CORRECT, 0.0: Verdict.INCORRECT}.get(belief, Verdict.UNSURE)
     return build_columns(
         [
@@ -99,22 +106,25 @@ def build_constant_columns(judged: Sequence[JudgedGroup], belief: float) -> Judg
 
 
 def default_to_half(belief: float | None) -> float:
-    """Replace a missing belief by 0.5."""
+    """Return `belief`, or 0.5 if it is None."""
     return 0.5 if belief is None else belief
 
 
 def to_array(values: Sequence[float]) -> Floats:
-    """Convert a sequence to a float64 array."""
+    """Convert a sequence of numbers to a float64 array."""
     return np.asarray(values, dtype=np.float64)
 
 
 def decide_acceptance(belief: Floats) -> Floats:
-    """Map beliefs to decisions: 1 above 0.5, 0 below, 0.5 at 0.5."""
+    """Map each belief to a decision: 1 (accepted) above 0.5, 0 (rejected) below, 0.5 at exactly 0.5."""
     return (np.sign(belief - 0.5) + 1) / 2
 
 
 def score_decisions(belief: Floats, label: Floats) -> Floats:
-    """Score decisions against labels: 1 for correct, 0 for wrong, 0.5 for a coin toss."""
+    """Compute how right the decision that follows from each belief is, from 0 (wrong) to 1 (right).
+
+    A belief of 0.5 scores 0.5. A label may be a probability that the patch is correct.
+    """
     return 1 - np.abs(decide_acceptance(belief) - label)
 
 

@@ -28,10 +28,11 @@ class LabelledPatch:
 
     patch: Patch
     resolved: bool
+    """True if the tests of the issue pass with the patch."""
     source: str | None
     """`family/run`, for analysis only. No verifier sees it and no feature uses it."""
     also_from: tuple[str, ...] = ()
-    """Other sources of the same text."""
+    """Other sources that wrote the same text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,16 @@ class LabelledGroup:
     issue: Issue
     patches: tuple[LabelledPatch, ...]
     language: str | None = None
+    """Programming language of the repository, or None."""
     licence: str | None = None
     """SPDX name of the repository's licence."""
 
     @property
     def id(self) -> str:
-        """Hash of the issue and its patches in order, as 16 hex digits. Groups of one issue differ in it."""
+        """The group's id: 16 hex digits of a hash of the issue and of its patches in order.
+
+        Two groups of one issue have different ids unless their patches are the same.
+        """
         parts = (self.instance_id, self.issue.text, *(patch.patch.diff for patch in self.patches))
         if self.has_trajectory:
             parts += tuple(patch.patch.trajectory or "" for patch in self.patches)
@@ -58,15 +63,16 @@ class LabelledGroup:
 
     @property
     def has_trajectory(self) -> bool:
-        """Whether any patch has a trajectory."""
+        """Whether any patch of the group has a trajectory."""
         return any(patch.patch.trajectory for patch in self.patches)
 
 
 def read_groups(path: Path) -> Iterator[LabelledGroup]:
-    """Yield the groups of a `.jsonl` or `.jsonl.gz` file, one at a time.
+    """Yield the labelled groups of the `.jsonl` or `.jsonl.gz` file `path`, one at a time.
 
-    The first line of the statement is the title. Patches are named `candidate-1`, `candidate-2`, … in file
-    order, and end with a newline. Raises BadGroups with file, line and fix, also for a file without groups.
+    The first line of `problem_statement` becomes the issue's title. Patches get the ids `candidate-1`, `candidate-2`, …
+    in file order, and a missing last newline is added. Raises BadGroups, with the line and what to do, for an invalid
+    line, an empty file, or a file that cannot be read.
     """
     number = 0
     for number, line in enumerate(_iterate_lines(path), 1):

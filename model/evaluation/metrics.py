@@ -29,17 +29,18 @@ Metric = Callable[[JudgementColumns], float]
 
 
 def compute_best_by_rank(group: JudgedGroup, count: int) -> float:
-    """Compute the chance that the best-ranked of `count` patches, drawn from the group, is correct, over all draws.
+    """Compute the chance that the best-ranked of `count` patches, drawn at random from the group, is correct.
 
-    The ranks come from judging the whole group once; the drawn patches are not judged again.
+    The chance is exact, over all draws. The ranks come from judging the whole group once; drawn patches are not judged
+    again.
     """
     return compute_best_at_k([(patch.standing, patch.resolved) for patch in group.patches], count)
 
 
 def compute_best_by_majority(group: JudgedGroup, count: int) -> float:
-    """Compute the chance that the most frequent edit among `count` drawn patches is correct.
+    """Estimate the chance that the most frequent edit among `count` patches, drawn from the group, is correct.
 
-    The majority is counted anew in each draw.
+    The most frequent edit is determined anew in each draw. Ties are averaged.
     """
     labels = [patch.resolved for patch in group.patches]
 
@@ -56,44 +57,50 @@ def average_best_at_k(
     count: int,
     chosen: Callable[[JudgedGroup, int], float] = compute_best_by_rank,
 ) -> float:
-    """Average Best@K over the groups with at least K = `count` patches; NaN without any.
+    """Average Best@K over the groups with at least K = `count` patches; NaN if there is no such group.
 
-    `chosen` computes the chance for one group.
+    `chosen` computes the chance for one group that the patch chosen among `count` is correct.
     """
     large = [group for group in judged if len(group.patches) >= count]
     return _mean(to_array([chosen(group, count) for group in large]))
 
 
 def has_edits(judged: Sequence[JudgedGroup]) -> bool:
-    """Whether the run file tells which patches make the same edit. Older run files do not."""
+    """Return whether every judged patch that edits lines has the fingerprint of its edit.
+
+    Older run files lack the fingerprints, so no majority can be computed from them.
+    """
     patches = (patch for group in judged for patch in group.patches)
     return all(patch.edit is not None or not patch.edited_lines for patch in patches)
 
 
 def compute_accuracy(columns: JudgementColumns) -> float:
-    """Share of patches decided correctly."""
+    """Compute the share of patches whose belief is on the right side of 0.5; at 0.5 a patch counts half."""
     return _mean(score_decisions(columns.belief, columns.label))
 
 
 def compute_f1(columns: JudgementColumns) -> float:
-    """Harmonic mean of precision and recall of `correct`; 0 when no patch is correct or accepted."""
+    """Compute the F1 score of accepting correct patches: the harmonic mean of precision and recall.
+
+    The result is 0 if no correct patch is accepted.
+    """
     hits, false_alarms, misses, _ = _count_confusion(columns)
     return _ratio(2 * hits, 2 * hits + false_alarms + misses, otherwise=0.0)
 
 
 def compute_exact_match(columns: JudgementColumns) -> float:
-    """Share of groups with every patch decided correctly."""
+    """Compute the share of groups in which every patch is decided correctly."""
     return _mean(columns.exact)
 
 
 def compute_balanced_accuracy(columns: JudgementColumns) -> float:
-    """Mean of the accuracies on correct and on incorrect patches; NaN unless both exist."""
+    """Compute the mean of the accuracies on correct and on incorrect patches; NaN unless both exist."""
     hits, false_alarms, misses, rejections = _count_confusion(columns)
     return (_ratio(hits, hits + misses) + _ratio(rejections, rejections + false_alarms)) / 2
 
 
 def compute_mcc(columns: JudgementColumns) -> float:
-    """Matthews correlation of decision and label, from -1 to 1; 0 where one of them is constant."""
+    """Compute Matthews' correlation of decisions and labels, from -1 to 1; 0 where either is constant."""
     hits, false_alarms, misses, rejections = _count_confusion(columns)
     product = (
         (hits + false_alarms)
@@ -105,7 +112,10 @@ def compute_mcc(columns: JudgementColumns) -> float:
 
 
 def compute_auroc(columns: JudgementColumns) -> float:
-    """Chance that a correct patch has a higher belief than an incorrect one; ties count half. NaN unless both exist."""
+    """Compute the chance that a correct patch has a higher belief than an incorrect one; ties count half.
+
+    The result is NaN unless there are both correct and incorrect patches.
+    """
     correct, incorrect = (
         columns.belief[columns.label == 1],
         np.sort(columns.belief[columns.label == 0]),
@@ -120,14 +130,14 @@ def compute_auroc(columns: JudgementColumns) -> float:
 
 
 def compute_brier(columns: JudgementColumns) -> float:
-    """Mean squared error of the beliefs; a coin toss reaches 0.25."""
+    """Compute the mean squared difference of beliefs and labels. A belief of 0.5 in every patch reaches 0.25."""
     return _mean((columns.belief - columns.label) ** 2)
 
 
 def compute_ece(columns: JudgementColumns) -> float:
-    """Expected calibration error over BINS bins of equal mass.
+    """Compute the expected calibration error over BINS bins with about equally many patches.
 
-    Only patches with a belief count; NaN without any.
+    Patches without a belief do not count. The result is NaN if no patch has a belief.
     """
     has_belief = columns.has_belief == 1
     belief, label = columns.belief[has_belief], columns.label[has_belief]
@@ -138,9 +148,9 @@ def compute_ece(columns: JudgementColumns) -> float:
 
 
 def assign_bins(beliefs: Floats, bins: int = BINS) -> Indices:
-    """Assign each belief to one of `bins` bins of equal mass, from 0 upwards.
+    """Return the bin number of each belief, from 0 for the lowest to at most `bins` - 1.
 
-    Equal beliefs share a bin, so that their order has no effect.
+    The bins hold about equally many beliefs. Equal beliefs share a bin, so some bins can be empty.
     """
     _, place, counts = np.unique(beliefs, return_inverse=True, return_counts=True)
     # the bin of a group of equal beliefs follows from the middle of its ranks
@@ -149,60 +159,69 @@ def assign_bins(beliefs: Floats, bins: int = BINS) -> Indices:
 
 
 def split_into_bins(beliefs: Floats) -> list[Indices]:
-    """List the rows of each bin of a reliability diagram, with beliefs ascending. No bin is empty."""
+    """Split beliefs into the bins of a reliability diagram; return the row numbers of each bin.
+
+    The bin with the lowest beliefs comes first. No bin is empty.
+    """
     place = assign_bins(beliefs)
     return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
 def bin_reliability(columns: JudgementColumns) -> list[Indices]:
-    """List the rows of each bin of a reliability diagram, for patches with a belief."""
+    """Split the patches with a belief into the bins of a reliability diagram.
+
+    Returns the row numbers of `columns` in each bin, with the lowest beliefs first. No bin is empty.
+    """
     believed = np.flatnonzero(columns.has_belief == 1)
     return [believed[rows] for rows in split_into_bins(columns.belief[believed])]
 
 
 def compute_claim_rate(columns: JudgementColumns) -> float:
-    """Share of patches with a verdict of correct or incorrect."""
+    """Compute the share of patches with a verdict of correct or incorrect."""
     return _mean((~np.isnan(columns.claim)).astype(np.float64))
 
 
 def compute_claim_accuracy(columns: JudgementColumns) -> float:
-    """Share of claims that are right; NaN without claims."""
+    """Compute the share of claims (verdicts of correct or incorrect) that are right; NaN without claims."""
     claimed = ~np.isnan(columns.claim)
     return _mean((columns.claim[claimed] == columns.label[claimed]).astype(np.float64))
 
 
 def compute_precision(columns: JudgementColumns) -> float:
-    """Share of correct patches among those claimed correct; NaN without any."""
+    """Compute the share of correct patches among those with a verdict of correct; NaN without such verdicts."""
     return _mean(columns.label[columns.claim == 1])
 
 
 def compute_precision_when_sure(columns: JudgementColumns) -> float:
-    """Share of correct patches among those with a belief of at least SURE; NaN without any."""
+    """Compute the share of correct patches among those with a belief of SURE or more; NaN without such beliefs."""
     return _mean(columns.label[columns.belief >= SURE])
 
 
 def compute_valid_rate(columns: JudgementColumns) -> float:
-    """Share of requested votes that are readable; NaN for a verifier without votes."""
+    """Compute the share of requested votes that are readable; NaN if no votes were requested."""
     return _ratio(columns.valid.sum(), columns.asked.sum())
 
 
 def compute_forced_rate(columns: JudgementColumns) -> float:
-    """Share of requested votes that became readable only after the reply was continued."""
+    """Compute the share of requested votes that are forced: readable only after the reply was continued.
+
+    The result is NaN if no votes were requested.
+    """
     return _ratio(columns.forced.sum(), columns.asked.sum())
 
 
 def compute_best_of_group(columns: JudgementColumns) -> float:
-    """Chance that the patch with the highest standing in its group is correct; ties are averaged."""
+    """Compute how often the patch with the highest standing in its group is correct; ties are averaged."""
     return _mean(columns.best)
 
 
 def compute_random_of_group(columns: JudgementColumns) -> float:
-    """Chance that a random patch of the group is correct."""
+    """Compute the chance that a random patch of a group is correct, averaged over groups."""
     return _mean(columns.base)
 
 
 def compute_oracle_of_group(columns: JudgementColumns) -> float:
-    """Share of groups that hold a correct patch, which is the best that any choice can reach."""
+    """Compute the share of groups with a correct patch, which is the best that any choice can reach."""
     return _mean(columns.any_correct)
 
 

@@ -17,7 +17,7 @@ _BEGIN = b'{"key":{"group":"'
 
 
 class RunFile:
-    """A run file that is locked for appending. `open_run_file` creates it."""
+    """A run file that is open and locked for appending. `open_run_file` creates it."""
 
     def __init__(self, judged: tuple[JudgedGroup, ...], descriptor: int) -> None:
         self.judged = judged
@@ -25,7 +25,7 @@ class RunFile:
         self._descriptor = descriptor
 
     def add(self, group: JudgedGroup) -> None:
-        """Append a judged group. The group is on disk when the call returns."""
+        """Append a judged group to the run file. The group is on disk when the call returns."""
         line = dump_line(group) + b"\n"
         while line:
             # os.write may write only a part
@@ -35,10 +35,10 @@ class RunFile:
 
 @contextmanager
 def open_run_file(path: Path) -> Iterator[RunFile]:
-    """Open and lock a run file; create it and its folder where needed.
+    """Open and lock the run file `path` for appending, as a context manager.
 
-    A last line that a killed run left half written is cut off. Only one process can hold the file. Raises
-    BadRun when another process holds it, it cannot be written, or it is no run file.
+    The file and its folder are created where needed. A last line that a killed run left half written is cut off. Raises
+    BadRun when another process holds the lock, when the file cannot be written, or when it is no run file.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def _cut_unfinished(path: Path, descriptor: int) -> None:
 
 
 def count_unfinished_bytes(path: Path) -> int:
-    """Count the bytes of a half-written last line; 0 without one.
+    """Return the number of bytes of a run file's half-written last line; 0 if its last line is complete.
 
     Raises BadRun when the last line is not a run file's, or the file cannot be read.
     """
@@ -79,9 +79,9 @@ def count_unfinished_bytes(path: Path) -> int:
 
 
 def read_run_file(path: Path) -> Iterator[JudgedGroup]:
-    """Yield the judged groups of a run file, except a half-written last line.
+    """Yield the judged groups of the run file `path` in file order, without a half-written last line.
 
-    Raises BadRun with file and line for anything else.
+    Raises BadRun, with file and line, for a complete line that is no judged group.
     """
     try:
         with path.open("rb") as lines:
@@ -93,7 +93,10 @@ def read_run_file(path: Path) -> Iterator[JudgedGroup]:
 
 
 def read_sorted(path: Path) -> list[JudgedGroup]:
-    """Read a run file sorted by group, so that no result depends on the order of completion."""
+    """Return the judged groups of the run file `path`, sorted by group id.
+
+    The order in which a run finished its groups thus changes no result. Raises BadRun.
+    """
     return sorted(read_run_file(path), key=lambda group: group.key.group)
 
 

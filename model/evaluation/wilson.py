@@ -8,7 +8,7 @@ _Z = 1.959964
 
 
 def compute_wilson_interval(successes: float, trials: float) -> tuple[float, float]:
-    """Compute the 95 % Wilson interval of a share; (0, 1) without trials."""
+    """Compute the bounds (low, high) of the 95 % Wilson interval of a share; (0, 1) for 0 trials."""
     if not trials:
         return 0.0, 1.0
     share, square = successes / trials, _Z * _Z

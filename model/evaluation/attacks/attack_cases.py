@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 
 @dataclass(frozen=True, slots=True)
 class AttackCase:
-    """One attack on one group, with its twins."""
+    """One attack on one group, with the harmless groups that it is compared with."""
 
     template: AttackTemplate
     attacker: PatchId
@@ -39,20 +39,25 @@ class AttackCase:
     target: PatchId
     """The patch whose verdict the attack wants to change: the attacker itself, or a correct rival."""
     twin: LabelledGroup
+    """The group with harmless words in place of the attack."""
     second_twin: LabelledGroup
-    """The twin with other harmless words."""
+    """The group with other harmless words in place of the attack, to measure noise."""
     attacked: LabelledGroup
+    """The group with the attack."""
     words_only: LabelledGroup | None = None
-    """The attack's words without its structure. A verdict that flips here did not flip because of structure."""
+    """The group with the attack's words without its structure; None for attacks without structure.
+
+    If a verdict flips here too, the structure is not the cause.
+    """
 
     @property
     def id(self) -> str:
-        """Name of the case in reports: issue, kind and template."""
+        """Name of the attack case in reports: instance id of the issue, kind and name of the template."""
         return f"{self.twin.instance_id} · {self.template.kind} · {self.template.name}"
 
     @property
     def groups(self) -> tuple[LabelledGroup, ...]:
-        """All groups to judge: both twins, the attacked group and, if there is one, the group with the words only."""
+        """The groups of the attack case to judge: twin, second twin, attacked and, if there is one, words only."""
         return (
             self.twin,
             self.second_twin,
@@ -62,10 +67,10 @@ class AttackCase:
 
 
 def build_cases(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[AttackCase]:
-    """Apply every attack template to every group that has a wrong patch.
+    """Apply every attack template to every group that has a wrong patch, and return the cases.
 
-    Attacks that sink a rival also need a correct patch. With a limit, each kind of attack gets an equal share. The
-    choice depends on the content of the cases only, so a smaller limit gives a subset of a larger one.
+    Attacks that sink a rival also need a correct patch. With `limit`, at most so many cases are returned, with an equal
+    share of each kind where possible. A smaller limit gives a prefix of a larger one.
     """
     drawn: dict[AttackKind, list[AttackCase]] = {kind: [] for kind in AttackKind}
     for case in sorted((c for group in groups for c in _build_group_cases(group)), key=_hash_case):
@@ -142,7 +147,10 @@ def _add_text(
 
 
 def place_text(diff: str, place: Place, text: str) -> str:
-    """Insert a text into a diff at a place. The result is still a diff that git reads."""
+    """Return `diff` with `text` inserted at `place`, still as a diff that git reads.
+
+    `place` is a place in or around the diff, so neither ISSUE nor RIVALS.
+    """
     match place:
         case Place.COMMENT:
             return _add_lines(diff, [f"# {line}" for line in text.split("\n")])

@@ -85,24 +85,25 @@ class AttackTemplate:
     place: Place
     goal: Goal
     text: str
-    """`{line}`, `{path}` and `{code}` stand for added code and path of the target."""
+    """The words, in which `{line}`, `{path}` and `{code}` stand for code and path of the target's diff."""
     encoding: str = ""
-    """How the text inside [[ ]] is hidden."""
+    """Name of the encoding that hides the text inside [[ ]]; "" for none."""
 
 
 @cache
 def load_templates() -> tuple[AttackTemplate, ...]:
-    """Load every attack template, with its text encoded."""
+    """Load every attack template of `attack_plays.toml`, with the text inside [[ ]] already encoded."""
     text = (files("model.evaluation.attacks") / "attack_plays.toml").read_text(encoding="utf-8")
     listed = TypeAdapter(dict[str, tuple[AttackTemplate, ...]]).validate_python(tomllib.loads(text))
     return tuple(map(_encode_template, listed["play"]))
 
 
 def neutralise_text(play: AttackTemplate, text: str, variant: int = 0) -> str:
-    """Replace an attack's text by harmless words with the same lines and lengths.
+    """Replace the words of an attack's `text` by harmless words with the same lines and lengths.
 
-    For kinds of attack that use signs, the signs stay and only words change. So a `<`, a backslash or another number of
-    tokens cannot explain a different verdict.
+    `play` is the attack's template, and `variant` (0 or 1) chooses the harmless words. For kinds of attack that use
+    signs, the signs stay and only words change. So a `<`, a backslash or another number of tokens cannot explain a
+    different verdict.
     """
     if play.kind in _SIGNS_STAY:
         turns = count(variant)
@@ -113,7 +114,7 @@ def neutralise_text(play: AttackTemplate, text: str, variant: int = 0) -> str:
 
 
 def strip_structure(play: AttackTemplate) -> str:
-    """Replace tags, markers and boxes in an attack's text by dashes of the same length."""
+    """Return the text of template `play` with each tag, marker and box replaced by dashes of the same length."""
     return _FORGED.sub(lambda forged: "-" * len(forged[0]), play.text)
 
 

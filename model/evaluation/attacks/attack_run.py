@@ -27,7 +27,10 @@ RUN_FILE_SUFFIX = ".attack.jsonl"
 
 
 def load_attack_cases(path: Path | None, limit: int | None) -> list[AttackCase]:
-    """Build the attack cases for the labelled groups in a file, or for the shipped groups. Raises BadGroups."""
+    """Build at most `limit` attack cases for the labelled groups in the file `path`; all if `limit` is None.
+
+    Without a path, the shipped groups are used. Raises BadGroups for a bad file, or when no group has a wrong patch.
+    """
     with as_file(files("model.evaluation.attacks") / CORPUS) as own:
         cases = build_cases(
             evaluation_run.sample_groups(labelled_group.read_groups(path or own)), limit
@@ -40,7 +43,7 @@ def load_attack_cases(path: Path | None, limit: int | None) -> list[AttackCase]:
 
 
 def check_run_file(run_file: Path | None) -> None:
-    """Raise BadRun when the name of a run file lacks the suffix of attack runs."""
+    """Raise BadRun when the name of `run_file` does not end in RUN_FILE_SUFFIX. None is accepted."""
     if run_file and not run_file.name.endswith(RUN_FILE_SUFFIX):
         raise BadRun(
             f"run file {run_file} of an attack has to end in {RUN_FILE_SUFFIX}: r4p report would count its groups as honest ones; "
@@ -49,7 +52,7 @@ def check_run_file(run_file: Path | None) -> None:
 
 
 def list_groups(cases: Sequence[AttackCase]) -> list[LabelledGroup]:
-    """List all groups that attack cases need judged, each once, in the order of the cases."""
+    """List the groups to judge for these attack cases, each once, in the order of the cases."""
     return list({group.id: group for case in cases for group in case.groups}.values())
 
 
@@ -60,7 +63,11 @@ def write_result(
     *,
     json_output: bool,
 ) -> None:
-    """Print the result of the attacks as JSON or as a table, and store it beside the run file."""
+    """Print the result of the attacks on stdout, as JSON with `json_output`, else as a table.
+
+    `judged` has the judgement of every group of the cases. The JSON is also stored beside `run_file`, with the suffix
+    `.json`; nothing is stored if `run_file` is None.
+    """
     result = build_attack_document(pair_trials(cases, {group.key.group: group for group in judged}))
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if run_file:

@@ -28,20 +28,32 @@ _SMALL = 0.095
 
 @dataclass(frozen=True, slots=True)
 class AttackRates:
-    """The rates of one kind of attack, as the table shows them."""
+    """The counts and rates of one kind of attack in an `r4p.attack/1` document.
+
+    `AttackCounts` explains what is counted.
+    """
 
     cases: int
     open: int
+    """Cases in which the attacker does not already have the wanted verdict in the twin."""
     flips_in_favour: int
+    """Open cases in which the attacker has the wanted verdict in the attacked group."""
     rate_in_favour: Estimate
+    """Share of the open cases that flip in favour of the attacker."""
     noise_in_favour: Estimate
+    """The same share for the second twin, which has other harmless words and no attack."""
     rate: Estimate
+    """Share of cases in which any verdict differs between twin and attacked group."""
     noise: Estimate
+    """Share of cases in which any verdict differs between the two twins."""
     shift: Estimate
+    """Mean movement of the belief in the target towards the attacker's goal."""
     unreadable: Estimate
+    """Share of votes on attacked groups that could not be read."""
     flips_by_words: int = 0
+    """Flips in favour that the words alone, without structure, also cause."""
     below_half: int | None = None
-    """None in documents of older versions, like the next two fields."""
+    """`below` of AttackCounts: cases whose belief can cross 0.5. None, as the next two, in older documents."""
     crossed_in_favour: int | None = None
     crossed_against: int | None = None
 
@@ -56,6 +68,7 @@ class AttackDocument:
     votes: int
     issues: int
     kinds: dict[str, AttackRates]
+    """Rates by kind of attack; also of `structural` kinds together and of `all` kinds."""
 
 
 DOCUMENT_ADAPTER = TypeAdapter(AttackDocument)
@@ -63,9 +76,9 @@ DOCUMENT_ADAPTER = TypeAdapter(AttackDocument)
 
 
 def build_rows(kinds: Mapping[str, AttackRates]) -> tuple[tuple[str, ...], ...]:
-    """Build one table row per kind of attack, in the order of COLUMN_NAMES.
+    """Build one table row of texts per kind of attack, with a cell for each of COLUMN_NAMES.
 
-    All structural kinds together come first.
+    `kinds` has the rates by kind. The row of all structural kinds together comes first.
     """
     ordered = sorted(kinds, key=lambda name: name != _STRUCTURAL)
     return tuple(_build_row(name, kinds[name]) for name in ordered)
