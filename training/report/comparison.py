@@ -29,7 +29,10 @@ _UNDEFINED = Estimate(None, None, None)
 
 
 def build_gate_section(run: TrainingRun) -> Section:
-    """Build the section on the gate's decision, with every reason."""
+    """Build the report section on the gate's decision, with a table of its checks.
+
+    It has only a gap if the run has no `gate.json`.
+    """
     if not run.gate:
         gap = Gap("gate.json is missing: the gate has not decided yet. Run r4p train evaluate.")
         return Section("gate", "Gate", (gap,))
@@ -53,7 +56,10 @@ def _format_answer(finding: GateFinding, run: TrainingRun) -> str:
 
 
 def build_comparison_section(run: TrainingRun) -> Section:
-    """Build the section on metrics of champion and candidate."""
+    """Build the report section that compares the metrics of champion and candidate on each set.
+
+    It has only a gap if the run has no comparison, that is, no `evaluation.json`.
+    """
     if not run.compared:
         gap = (
             "evaluation.json is missing: this model has not been measured. Run r4p train evaluate."

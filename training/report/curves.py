@@ -99,7 +99,10 @@ _FIGURES = (
 
 
 def build_curves_section(run: TrainingRun) -> Section:
-    """Build the section with the curves of all steps."""
+    """Build the report section with curves over the optimiser steps: reward, entropy, loss and others.
+
+    A curve without values is left out. Without any curve, the section has only a gap.
+    """
     changes = (_describe_change(spec, run.steps) for spec in _FIGURES[:3])
     figures = [figure for spec in _FIGURES if (figure := _build_figure(spec, run.steps))]
     gaps = [] if figures else [Gap("No step was done yet, so there is no curve.")]

@@ -19,7 +19,7 @@ _LONGEST = 600
 
 
 def build_overview_section(run: TrainingRun) -> Section:
-    """Build the section on the end of the run and its plan."""
+    """Build the report section on how the training run ended, with a table of its plan's settings."""
     facts, settings = list(_list_facts(run)), list(_list_settings(run.plan))
     plan = Table("The plan with every setting.", ("setting", "value"), settings, words=2)
     ended = Table("How the run ended.", ("", ""), facts, words=2)
@@ -27,7 +27,10 @@ def build_overview_section(run: TrainingRun) -> Section:
 
 
 def build_data_section(run: TrainingRun) -> Section:
-    """Build the section on the dataset: its splits, and what was dropped."""
+    """Build the report section on the run's dataset: its splits, and what each step dropped.
+
+    It has only a gap if the run has no manifest of its dataset.
+    """
     if run.dataset is None:
         gap = Gap("dataset.json has no manifest: the dataset is unknown.")
         return Section("data", "Data", (gap,))
@@ -115,7 +118,7 @@ def _format_dropped(counts: Mapping[str, int]) -> str:
 
 
 def build_page(run: TrainingRun) -> Report:
-    """Build the HTML page of a training run: its result first, then its course."""
+    """Build the report of a training run: the gate's decision, the comparison, the curves, the data and the plan."""
     return Report(
         f"Training run {clean_name(run.name)}",
         (f"{format_count(len(run.steps), 'optimiser step')}. {_describe_gate(run)}".strip(),),

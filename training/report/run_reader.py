@@ -26,26 +26,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TrainingRun:
-    """The content of a training run's folder, as its report needs it."""
+    """The content of a training run's folder that the run's report shows."""
 
     name: str
+    """Name of the folder."""
     plan: str
     """The plan of the run, as TOML."""
     steps: tuple[TrainingStep, ...] = ()
+    """The finished optimiser steps, oldest first."""
     dataset: Manifest | None = None
+    """Manifest of the dataset; None without one in `dataset.json`."""
     result: RunResult | None = None
-    """How the run ended; None while it goes on."""
+    """How the run ended; None while it has not ended."""
     compared: tuple[ChampionComparison, ...] = ()
-    """Comparison with the champion, one per set."""
+    """Comparisons of candidate and champion, one per set; empty before `r4p train evaluate`."""
     gate: Mapping[str, Any] = field(default_factory=dict)
+    """The content of `gate.json`; empty before `r4p train evaluate`."""
     findings: tuple[GateFinding, ...] = ()
-    """Findings of the gate."""
+    """The checks of the gate, with their results."""
     notes: tuple[str, ...] = ()
-    """Problems, such as an unfinished run."""
+    """Sentences about problems, such as a run that has not ended."""
 
 
 def read_run(folder: Path) -> TrainingRun:
-    """Read a training run's folder. Raises BadRun when it holds no run, or a file is invalid."""
+    """Read the folder of a training run, which need not have ended.
+
+    Raises BadRun when the folder holds no run, or when one of its files is invalid.
+    """
     plan = folder / PLAN
     if not plan.exists():
         raise BadRun(f"{folder} holds no training run; give the --run folder of r4p train run")

@@ -23,7 +23,7 @@ class Figure:
     """States, among other things, the numbers of issues and patches."""
     alt: str
     draw: Callable[[], Canvas]
-    """Draws in matplotlib's current colours: the page has a light and a dark version."""
+    """Draws the figure in matplotlib's current colours, because the page has a light and a dark version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,15 @@ class Table:
 
     caption: str
     head: Sequence[str]
+    """Name of each column."""
     rows: Sequence[TableRow]
+    """Values of each row, one for each name in `head`."""
     words: int = 1
-    """How many of the first cells of a row are words; the others are numbers."""
+    """How many of the first cells of each row are words; the others are numbers."""
 
     @property
     def columns(self) -> list[tuple[str, int]]:
-        """Name of each column, and the number of cells that it spans."""
+        """The name of each table column, and the number of cells that it spans on the page."""
         spans = [
             max((len(format_cells(row[index])) for row in self.rows), default=1)
             for index in range(len(self.head))
@@ -47,18 +49,20 @@ class Table:
 
     @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
-        """The rows as text."""
+        """The rows of the table as texts, with one text for each cell of the page."""
         return tuple(format_cells(tuple(row)) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that the input cannot answer, and why."""
+    """A question of a report that the input cannot answer, and why."""
 
     reason: str
+    """Why there is no answer; a whole sentence if `verifier` is empty."""
     verifier: str = ""
-    """Empty where the reason is a whole sentence."""
+    """Label of the series that lacks the answer, or ""."""
     group_set: str = ""
+    """Name of the group set that lacks the answer, or ""."""
 
 
 Part = str | Figure | Table | Gap
@@ -66,39 +70,42 @@ Part = str | Figure | Table | Gap
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the report: one question and its answers. A `str` among its parts is a paragraph."""
+    """A section of a report: one question and its answers."""
 
     key: str
+    """Id of the section's heading in the HTML page."""
     title: str
     parts: Sequence[Part]
+    """Paragraphs (each a `str`), figures, tables and gaps, in order."""
 
     @property
     def text(self) -> tuple[str, ...]:
-        """The paragraphs."""
+        """The paragraphs among the parts of the section."""
         return tuple(part for part in self.parts if isinstance(part, str))
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The figures."""
+        """The figures among the parts of the section."""
         return tuple(part for part in self.parts if isinstance(part, Figure))
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables."""
+        """The tables among the parts of the section."""
         return tuple(part for part in self.parts if isinstance(part, Table))
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Sentences about the gaps."""
+        """Sentences that describe the section's gaps; gaps with the same reason share a sentence."""
         return tuple(_describe_gaps([part for part in self.parts if isinstance(part, Gap)]))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of a report: one page with its sections."""
+    """The content of a report: the texts and sections of one page."""
 
     title: str
     text: Sequence[str]
+    """Paragraphs before the first section."""
     notes: Sequence[str]
     """Problems with the input, such as an unfinished run."""
     sections: Sequence[Section]
@@ -119,24 +126,27 @@ def _describe_gaps(gaps: Sequence[Gap]) -> Iterator[str]:
 
 
 def format_count(count: int, what: str) -> str:
-    """Format a count with its noun: `1 issue`, `1,020 patches`."""
+    """Format a count with `what`, a noun in the singular: `1 issue`, `1,020 patches`."""
     plural = f"{what}es" if what.endswith("ch") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
 
 
 def format_size(issues: int, groups: int, patches: int) -> str:
-    """Format the size of a measurement: `1 issue, 2 groups, 8 patches`."""
+    """Format the numbers of issues, groups and patches: `1 issue, 2 groups, 8 patches`."""
     counts = (format_count(issues, "issue"), format_count(groups, "group"))
     return ", ".join((*counts, format_count(patches, "patch")))
 
 
 def format_number(value: float | None) -> str:
-    """Format a value with three decimals, as `r4p evaluate` does; a dash for None."""
+    """Format a number with three decimals, as `r4p evaluate` does; None becomes a dash."""
     return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def format_cells(cell: Cell) -> tuple[str, ...]:
-    """Format a value of a table as the texts of its cells. An estimate is value and interval."""
+    """Format a value of a table as the texts of its cells on the page.
+
+    An estimate gives two texts: its value, and its interval or a dash. A tuple gives the texts of its parts.
+    """
     match cell:
         case str() | int():
             return (str(cell),)
@@ -150,11 +160,11 @@ def format_cells(cell: Cell) -> tuple[str, ...]:
 
 
 def format_estimate(estimate: Estimate) -> str:
-    """Format an estimate for a sentence: value, and interval in brackets."""
+    """Format an estimate for a sentence: `0.700 (0.600 … 0.800)`, without brackets if it has no interval."""
     value, interval = format_cells(estimate)
     return value if interval == "–" else f"{value} ({interval})"
 
 
 def list_estimates(named: Iterable[tuple[str, Estimate]]) -> str:
-    """List names with their estimates, for a sentence."""
+    """Format (name, estimate) pairs for a sentence, separated by semicolons."""
     return "; ".join(f"{name} {format_estimate(estimate)}" for name, estimate in named)

@@ -40,10 +40,11 @@ Curve = tuple[str, int, Sequence[tuple[float, Estimate]]]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel of a dot plot: labelled rows over one axis of values."""
+    """One panel of a dot plot: rows of points over an axis of values."""
 
     title: str
     rows: Sequence[Row]
+    """For each row its label, and its estimates by colour index."""
     lines: Sequence[tuple[str, float]] = ()
     """Label and value of each reference line."""
 
@@ -86,7 +87,7 @@ DARK = _build_style(
 
 
 def draw_png(draw: Callable[[], Canvas], style: dict[Any, Any]) -> bytes:
-    """Draw a figure in the colours of a page and return the bytes of the PNG file."""
+    """Draw a figure with the settings of `style` (LIGHT or DARK) and return the bytes of a PNG file."""
     with mpl.rc_context(style):
         out = BytesIO()
         draw().savefig(out, format="png", metadata={"Software": None})
@@ -94,20 +95,20 @@ def draw_png(draw: Callable[[], Canvas], style: dict[Any, Any]) -> bytes:
 
 
 def show_shares(axis: Axis) -> None:
-    """Show the whole range 0 to 1, so that figures beside each other can be compared."""
+    """Format an axis of shares: per cent, always from 0 to 1, so that figures can be compared."""
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     set_limits = axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim
     set_limits(-0.02, 1.02)
 
 
 def show_small_shares(axis: Axis) -> None:
-    """Show shares from 0 to the largest value, and at least to 1 %."""
+    """Format a y axis of small shares in per cent, from 0 to the largest value or to 1 %."""
     axis.set_major_formatter(PercentFormatter(1.0))
     axis.axes.set_ylim(0, max(1.05 * axis.get_data_interval()[1], 0.01))
 
 
 def show_differences(axis: Axis) -> None:
-    """Show differences of shares in percentage points."""
+    """Format an axis of differences between shares in percentage points, with a sign."""
     axis.set_major_formatter(
         FuncFormatter(lambda value, _at: f"{100 * value:+.3g}" if value else "0")
     )
@@ -115,7 +116,7 @@ def show_differences(axis: Axis) -> None:
 
 
 def show_seconds(axis: Axis) -> None:
-    """Show seconds on a logarithmic axis."""
+    """Format an x axis of seconds with a logarithmic scale."""
     axis.axes.set_xscale("log")
     axis.set_major_formatter(FuncFormatter(lambda value, _at: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
@@ -127,9 +128,10 @@ def draw_dots(
     legend: Sequence[tuple[int, str]] = (),
     scale: Scale = show_shares,
 ) -> Canvas:
-    """Draw estimates as points with intervals, in panels below each other.
+    """Draw a dot plot, with each estimate as a point with its interval, and return the matplotlib figure.
 
-    `legend` has colour index and name, for rows with several points.
+    The panels stand below each other. `legend` has (colour index, name) pairs, for rows with several points. `scale`
+    formats the axis of values.
     """
     most = max((len(points) for panel in panels for _, points in panel.rows), default=1)
     row = _ROW * max(1.0, 0.55 * most)
@@ -195,10 +197,10 @@ def draw_curves(
     level: float | None = None,
     scale: Scale | None = show_shares,
 ) -> Canvas:
-    """Draw curves in one panel with the legend below.
+    """Draw curves in one panel, with the legend below, and return the matplotlib figure.
 
-    `labels` name the axes, `ticks` x = 0, 1, 2, …, and `level` is the height of a reference line. Without a
-    scale, y has matplotlib's own format.
+    `labels` are the texts of the x and y axes. `ticks` are texts at x = 0, 1, 2, …. `level` is the height of a
+    reference line. `scale` formats the y axis; with None it has matplotlib's own format.
     """
     # inches: one more line of legend per curve
     canvas = Canvas(figsize=(_INCHES, 3.1 + 0.2 * len(curves)), layout="constrained")
@@ -223,7 +225,11 @@ def draw_curves(
 
 
 def draw_reliability(curves: Sequence[Curve]) -> Canvas:
-    """Draw how often beliefs come true. Calibrated beliefs lie on the diagonal."""
+    """Draw a reliability diagram and return the matplotlib figure.
+
+    Each curve has the mean belief of each bin as x, and its share of correct patches as y. Calibrated beliefs lie on
+    the diagonal.
+    """
     canvas = draw_curves(curves, ("mean belief", "share that is correct"))
     (axes,) = canvas.axes
     grey = mpl.rcParams["grid.color"]

@@ -21,9 +21,9 @@ PAGE = "report.html"
 
 
 def render_page(report: Report, pictures: Mapping[str, tuple[bytes, bytes]]) -> str:
-    """Render a report as an HTML page.
+    """Render a report as the text of an HTML page.
 
-    `pictures` has the PNG files of every figure by its name, for a light and a dark screen.
+    `pictures` has, by figure name, the bytes of a PNG file for a light screen and of one for a dark screen.
     """
     style = _read("report.css")
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -51,7 +51,10 @@ def _load_template() -> jinja2.Template:
 
 
 def write_report(report: Report, folder: Path) -> int:
-    """Draw a report's figures and write its HTML page to a folder. Returns the number of figures. Raises OSError."""
+    """Draw a report's figures, and write an HTML page and one PNG file per figure to a folder.
+
+    Returns the number of figures. Raises OSError.
+    """
     pictures = {
         figure.name: (draw_png(figure.draw, LIGHT), draw_png(figure.draw, DARK))
         for section in report.sections

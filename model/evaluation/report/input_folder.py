@@ -16,20 +16,20 @@ from model.evaluation.judged_group import JudgedGroup
 
 @dataclass(frozen=True, slots=True)
 class ReportInput:
-    """What a report is built from: run files, attack documents, and notes about problems."""
+    """The input of an evaluation report: run files, attack documents, and notes about problems."""
 
     runs: tuple[tuple[str, list[JudgedGroup]], ...]
     """Name and judged groups of each run file."""
     attacks: tuple[tuple[str, AttackDocument], ...]
-    """Name of the file of groups, and attack document, of each finished attack run."""
+    """For each finished attack run, the name of its file of groups, and its attack document."""
     notes: tuple[str, ...]
     """Problems with the files, such as an unfinished run."""
 
 
 def read_report_input(folder: Path) -> ReportInput:
-    """Read all run files and attack documents of a folder, to build a report from them.
+    """Read all run files and attack documents of a folder, as the input of an evaluation report.
 
-    Raises BadRun when the folder has no run without attacks, or a file is unreadable.
+    Raises BadRun when the folder has no judged groups apart from attacks, or when a file is unreadable.
     """
     if not folder.is_dir():
         raise BadRun(f"{folder} is no folder; give the --out folder of r4p evaluate")

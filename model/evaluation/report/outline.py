@@ -40,7 +40,10 @@ _SECTIONS = (
 
 
 def build_report(folder: ReportInput) -> Report:
-    """Build the page of a folder. The section on attacks appears only after attack runs."""
+    """Build the evaluation report for the content of a folder of run files.
+
+    The section on attacks is there only if the folder has attack documents.
+    """
     sets = build_sets(folder.runs)
     cautions = (
         f"{group_set.name}, {series.label}: {caution}"

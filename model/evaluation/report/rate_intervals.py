@@ -13,9 +13,10 @@ from model.evaluation.judgement_columns import Floats, Indices
 
 
 def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
-    """Estimate several rates with their intervals: per column, the sum of `tops` over the sum of `bottoms`.
+    """Estimate each column's rate, the sum of `tops` divided by the sum of `bottoms`, with its 95 % interval.
 
-    `tops` and `bottoms` have one row per item; `issue` has the issue number (0, 1, …) of each row.
+    `tops` and `bottoms` have the shape (items, rates). `issue` has the issue number (0, 1, …) of each item; whole
+    issues are resampled.
     """
     count = int(issue.max()) + 1
     top, bottom = (np.zeros((count, tops.shape[1])) for _ in range(2))
@@ -41,16 +42,17 @@ def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estima
 
 
 def estimate_means(values: Floats, bins: Indices, count: int, issue: Indices) -> list[Estimate]:
-    """Estimate the mean of the values in each of `count` bins; None for an empty bin.
+    """Estimate the mean of the values in each of `count` bins, with its 95 % interval.
 
-    Rows with a negative bin are ignored.
+    `bins` has the bin number of each value, negative for a value to ignore. `issue` has the issue number of each value.
+    The estimate of an empty bin is None in all parts.
     """
     inside = (bins[:, None] == np.arange(count)).astype(np.float64)
     return estimate_rates(inside * values[:, None], inside, issue)
 
 
 def number_names(names: Sequence[str]) -> Indices:
-    """Number the names in the order of their first appearance."""
+    """Return a number for each name: 0 for the first name, 1 for the next different one, and so on."""
     numbers: dict[str, int] = {}
     return np.asarray([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 

@@ -21,57 +21,58 @@ _LONGEST = 60
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The judgements of one verifier, engine and number of votes on one set of groups."""
+    """The groups of one group set that one verifier judged, with one engine and one number of votes."""
 
     label: str
+    """Name of the verifier, with the settings that differ between its runs."""
     colour: int
-    """Colour index. A label has the same colour on every set."""
+    """Colour index in figures. A label has the same colour on every group set."""
     judged: tuple[JudgedGroup, ...]
 
     @property
     def key(self) -> JudgementKey:
-        """Key of the first group. The groups share everything in it except the group id."""
+        """The judgement key of the series' first group. Other groups differ from it in the group id only."""
         return self.judged[0].key
 
     @cached_property
     def document(self) -> dict[str, Json]:
-        """The document of `r4p evaluate --json`."""
+        """The `r4p.evaluate/1` document of the series' groups, as `r4p evaluate --json` prints it."""
         return build_document(self.judged)
 
     @cached_property
     def columns(self) -> JudgementColumns:
-        """Beliefs and labels as columns."""
+        """Beliefs and labels of the series' patches as columns."""
         return build_columns(self.judged)
 
     @cached_property
     def issue(self) -> Indices:
-        """Issue number of each patch."""
+        """The issue number (0, 1, …) of each patch of the series, as an array."""
         return number_names([group.instance_id for group in self.judged for _ in group.patches])
 
     @property
     def group_ids(self) -> frozenset[str]:
-        """Ids of the judged groups."""
+        """The ids of the series' groups."""
         return frozenset(group.key.group for group in self.judged)
 
     @property
     def issue_count(self) -> int:
-        """Number of issues with judged groups."""
+        """The number of issues of the series' groups."""
         return len({group.instance_id for group in self.judged})
 
     @property
     def patch_count(self) -> int:
-        """Number of judged patches."""
+        """The number of patches in the series' groups."""
         return sum(len(group.patches) for group in self.judged)
 
     @property
     def size(self) -> str:
-        """Numbers of issues, groups and patches as a sentence part."""
+        """The numbers of issues, groups and patches of the series: `1 issue, 2 groups, 8 patches`."""
         return format_size(self.issue_count, len(self.judged), self.patch_count)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSet:
-    """One file of groups with all series on it."""
+    """One file of labelled groups, with a series for each judge of its groups."""
 
     name: str
     slug: str
@@ -80,12 +81,15 @@ class GroupSet:
 
     @property
     def largest(self) -> Series:
-        """The series with the most patches. Constants and references are drawn for its groups."""
+        """The series with the most patches. Figures show constants and references for its groups."""
         return max(self.series, key=lambda series: series.patch_count)
 
     @property
     def size(self) -> str:
-        """Numbers of issues, groups and patches; per series where they differ, with a warning."""
+        """A sentence with the numbers of issues, groups and patches.
+
+        It names the numbers of each series where they differ, and warns if the series have different groups.
+        """
         counts = format_counts((series.label, series.size) for series in self.series)
         if len({series.group_ids for series in self.series}) == 1:
             return counts
@@ -93,10 +97,11 @@ class GroupSet:
 
 
 def build_sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[GroupSet, ...]:
-    """Sort the judged groups of run files by set and by verifier.
+    """Sort the judged groups of run files into group sets, and within each set into series.
 
-    A run file is called `<groups>.<verifier>.jsonl`, as `r4p evaluate --out DIR` names it. Without a dot
-    inside, the whole name is the set's. A group that one judge has judged twice counts once.
+    `files` has (file name, judged groups) pairs. A run file is called `<groups>.<verifier>.jsonl`, as `r4p evaluate
+    --out DIR` names it; `<groups>` becomes the name of the set. A name without that inner dot is the set's name as a
+    whole. A group that one judge has judged twice counts once.
     """
     runs_by_set: dict[str, dict[_JudgeId, dict[str, JudgedGroup]]] = {}
     for name, judged in files:
@@ -120,7 +125,7 @@ def build_sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[Grou
 
 
 def format_counts(counts: Iterable[tuple[str, str]]) -> str:
-    """Format pairs of series name and size as a sentence; one size where all are equal."""
+    """Format (series name, size) pairs as a sentence. If all sizes are equal, it has the size only."""
     whose: dict[str, list[str]] = {}
     for name, count in counts:
         whose.setdefault(count, []).append(name)
@@ -130,13 +135,13 @@ def format_counts(counts: Iterable[tuple[str, str]]) -> str:
 
 
 def read_estimate(document: Mapping[str, Json], metric: str) -> Estimate:
-    """Read the estimate of one metric from an `r4p.evaluate/1` document."""
+    """Read the estimate of the metric named `metric` from an `r4p.evaluate/1` document."""
     values = cast("Mapping[str, float | None]", document[metric])
     return Estimate(values["value"], values["low"], values["high"])
 
 
 def clean_name(name: str) -> str:
-    """Make a name from a run file printable: one line, no invisible characters, limited length."""
+    """Make a name from a run file printable: one line, invisible characters escaped, 60 characters at most."""
     clear = escape_invisible(" ".join(name.split()))
     return clear if len(clear) <= _LONGEST else f"{clear[: _LONGEST - 1]}…"
 

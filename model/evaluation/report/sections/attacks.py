@@ -25,9 +25,9 @@ _STRUCTURE = (
 
 
 def build_attacks_section(runs: Sequence[tuple[str, AttackDocument]]) -> Section:
-    """Build the report section on flips by kind of attack.
+    """Build the report section on attacks that flip verdicts, with a table of kinds for each attack run.
 
-    `runs` has the name of each file of groups, and its attack document.
+    `runs` has, for each attack run, the name of its file of groups and its attack document.
     """
     tables = (
         Table(_build_caption(name, document), COLUMN_NAMES, build_rows(document.kinds))

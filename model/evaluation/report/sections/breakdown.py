@@ -36,7 +36,7 @@ _SIMILARITIES = {"< 0.2": 0, "0.2–0.4": 0.2, "0.4–0.6": 0.4, "0.6–0.8": 0.
 
 
 def build_lines_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on accuracy by number of edited lines."""
+    """Build the report section on accuracy by edited lines, with a figure and a table for each group set."""
     text = (
         "Lines that a patch adds or removes. The paper sees accuracy rise with them, and advises not to trust verdicts "
         "on extremely short patches."
@@ -46,7 +46,7 @@ def build_lines_section(sets: Sequence[GroupSet]) -> Section:
 
 
 def build_similarity_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on accuracy by similarity within the group."""
+    """Build the report section on accuracy by similarity of rivals, with a figure and a table per group set."""
     text = (
         "Mean similarity of each two diffs of a group: the share of characters that an insertion or deletion need not "
         "touch (Indel). In the paper, groups of very similar and of very different patches are judged best."
@@ -56,7 +56,7 @@ def build_similarity_section(sets: Sequence[GroupSet]) -> Section:
 
 
 def build_repository_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on accuracy by repository."""
+    """Build the report section on accuracy by repository, with a figure and a table for each group set."""
     text = (
         "The largest first. A repository of few issues has a wide interval, or none worth reading."
     )

@@ -41,7 +41,10 @@ _Pair = tuple[Series, Series]
 
 
 def build_differences_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on differences between every two verifiers."""
+    """Build the report section on paired differences in metrics between every two verifiers.
+
+    For each group set it has a figure and a table, or a gap if no two verifiers judged the same groups.
+    """
     text = (
         "The first verifier minus the second, on the groups that both judged; every draw takes "
         "the same issues of both. With an interval without zero, other issues would hardly "
@@ -93,7 +96,10 @@ def _show_differences(group_set: GroupSet) -> Iterator[Part]:
 
 
 def build_group_wise_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on the paper's ablation: group-wise against pointwise."""
+    """Build the report section that compares `r4p` with `pointwise`, the paper's group-wise ablation.
+
+    It has a figure and a table for each pair of runs with the same model, and a gap for a group set without a pair.
+    """
     text = (
         "The same model asked about a whole group (r4p) and about each patch alone (pointwise), on the groups that "
         "both judged. The paper finds that alone, patches are held to be correct too often."

@@ -12,13 +12,19 @@ from model.evaluation.report.series import GroupSet
 
 
 def compute_false_positive_rate(columns: JudgementColumns) -> float:
-    """Share of incorrect patches that are accepted; NaN without any."""
+    """Compute the share of incorrect patches that are accepted; NaN without incorrect patches.
+
+    A patch with a belief of 0.5 counts half.
+    """
     wrong = decide_acceptance(columns.belief)[columns.label == 0]
     return float(wrong.mean()) if len(wrong) else float("nan")
 
 
 def compute_false_negative_rate(columns: JudgementColumns) -> float:
-    """Share of correct patches that are rejected; NaN without any."""
+    """Compute the share of correct patches that are rejected; NaN without correct patches.
+
+    A patch with a belief of 0.5 counts half.
+    """
     right = decide_acceptance(columns.belief)[columns.label == 1]
     return float(1 - right.mean()) if len(right) else float("nan")
 
@@ -30,7 +36,10 @@ _RATES = {
 
 
 def build_errors_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on false positives and false negatives."""
+    """Build the report section on false positives and false negatives of each verifier.
+
+    It has a figure and a table for each group set.
+    """
     text = (
         "A false accept costs more than a false reject: a recommended wrong patch may be merged. "
         "A patch without an opinion counts half as each."

@@ -26,7 +26,7 @@ _SHOWN = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
 
 
 def build_runs_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section that lists the runs."""
+    """Build the report section that lists each series with its engine, votes and numbers of groups."""
     text = "Intervals on this page are 95 %, from 1,000 draws of issues with replacement."
     names = ("file", "verifier", "engine", "model", "votes", "issues", "groups", "patches")
     table = Table(
@@ -66,7 +66,10 @@ def _build_row(group_set: GroupSet, series: Series) -> tuple[str, ...]:
 
 
 def build_headline_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on accuracy, F1 and exact match."""
+    """Build the report section on accuracy, F1 and exact match, beside constant predictors and the paper.
+
+    It has a figure and a table for each group set.
+    """
     text = (
         "Constant predictors are the bar: always correct, never correct, or a coin. Every patch "
         "counts; a patch without an opinion is a coin toss. Exact match needs every patch of a "
@@ -123,7 +126,7 @@ def _list_references(metric: str) -> list[tuple[str, float]]:
 
 
 def build_metrics_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section with every metric of `r4p evaluate`."""
+    """Build the report section with every metric of `r4p evaluate`, as a table for each group set."""
     text = (
         "The values of r4p evaluate; a dash stands where a metric is undefined. ECE is never "
         "negative and resampling raises it, so its interval may lie above its value."

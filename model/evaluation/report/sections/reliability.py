@@ -23,7 +23,10 @@ from model.evaluation.report.series import GroupSet, Series, read_estimate
 
 
 def build_reliability_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section with the reliability diagram."""
+    """Build the report section on how often beliefs come true.
+
+    It has a reliability diagram and a table of its bins for each group set.
+    """
     text = (
         "Of the patches with a belief of 0.7, seven in ten should be correct: then the points lie "
         "on the diagonal. There are up to ten bins of equally many patches; equal beliefs share a "

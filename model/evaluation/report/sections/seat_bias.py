@@ -48,7 +48,10 @@ class _SeatStatistics:
 
 
 def build_seats_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on order sensitivity."""
+    """Build the report section on whether the votes on a patch depend on its seat.
+
+    For each group set it has a figure and a table, or gaps where no patch was judged in two seats.
+    """
     text = (
         "Does the verdict on a patch depend on its seat? For every patch that was judged in "
         "several seats, the figure shows how much more often it is accepted in a seat than over "

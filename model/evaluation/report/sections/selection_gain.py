@@ -35,7 +35,10 @@ _Choose = Callable[[JudgedGroup, int], float]
 
 
 def build_selection_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section with the Best@K curves."""
+    """Build the report section on Best@K: how often the patch chosen among K is correct.
+
+    It has curves and a table for each group set.
+    """
     text = (
         "How often the patch with the highest standing among K drawn from a group is correct, "
         "over every draw, ties averaged. A random pick is chance; the majority takes the edit "

@@ -15,7 +15,7 @@ from model.evaluation.report.series import GroupSet, Series
 
 
 def build_timing_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on seconds per patch."""
+    """Build the report section on seconds per patch, with a figure and a table for each group set."""
     text = (
         "The wall time of a group, all votes together, divided by its patches. Run files do not "
         "name the machine: name it when you quote these values. The paper: below one second on "
