@@ -13,28 +13,32 @@ from model.voting.thresholds import Thresholds
 
 @dataclass(frozen=True, slots=True)
 class PatchEvidence:
-    """The votes and the consensus belief on one patch, with its label: one row of a calibrator's fit."""
+    """A row to fit a calibrator on: a patch's votes and consensus belief, and whether it is correct."""
 
     evidence: Evidence
     correct: bool
+    """The label of the patch."""
     issue: str
+    """Identifier of the issue. Rows of one issue are held out together."""
     weight: float = 1.0
     """Weight of the row in a calibrator's fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupEvidence:
-    """One judged group with the evidence on each of its patches."""
+    """A judged group with the evidence (votes and consensus belief) on each of its patches."""
 
     group: JudgedGroup
+    """The group as judged by the verifier that votes, or else by consensus."""
     evidence: tuple[Evidence, ...]
+    """Evidence on each patch, in the order of the group's patches."""
 
 
 def collect_evidence(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
-    """Collect the groups that every verifier of the run files has judged.
+    """Combine the judgements of run files into evidence on each group that all their verifiers judged.
 
-    Runs of the strict consensus judge are ignored. Raises ValueError for two verifiers besides consensus, for a run
-    with a calibrator, and when no group was judged by all.
+    `runs` has the judged groups of all run files. Judgements of the strict consensus judge are ignored. Raises
+    ValueError for two verifiers besides consensus, for a run with a calibrator, and when no group was judged by all.
     """
     runs = [group for group in runs if not group.key.verifier.endswith(STRICT_SUFFIX)]
     if weighed := {group.key.verifier for group in runs if is_calibrated(group.key.verifier)}:
@@ -65,7 +69,7 @@ def collect_evidence(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
 
 
 def list_rows(groups: Sequence[GroupEvidence]) -> list[PatchEvidence]:
-    """List the rows to fit a calibrator on: one per patch of the groups, in order."""
+    """Build the rows to fit a calibrator on: one for each patch of the groups, in order, with weight 1."""
     return [
         PatchEvidence(evidence, patch.resolved, case.group.instance_id)
         for case in groups
@@ -74,7 +78,7 @@ def list_rows(groups: Sequence[GroupEvidence]) -> list[PatchEvidence]:
 
 
 def drop_votes(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
-    """Return the groups with the belief of consensus as their only evidence."""
+    """Return copies of the groups whose evidence holds the consensus belief only."""
     return [
         replace(
             case,
@@ -85,7 +89,7 @@ def drop_votes(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
 
 
 def drop_consensus(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
-    """Return the groups without the belief of consensus in their evidence."""
+    """Return copies of the groups whose evidence holds no consensus belief."""
     return [
         replace(
             case, evidence=tuple(replace(evidence, consensus=None) for evidence in case.evidence)
@@ -99,7 +103,11 @@ def apply_probabilities(
     probabilities: Sequence[float | None],
     thresholds: Sequence[Thresholds],
 ) -> list[JudgedGroup]:
-    """Return the groups with the verdicts that these probabilities and thresholds give, one of each per patch."""
+    """Return the judged groups with these probabilities and with the verdicts that follow from them.
+
+    `probabilities` and `thresholds` have an item for each patch of the groups, in order. The raw scores are removed. A
+    patch that was not judged stays so.
+    """
     left = iter(zip(probabilities, thresholds, strict=True))
     return [
         replace(

@@ -35,10 +35,12 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class ClaimTargets:
-    """Required precision of claims, as the lower bound of a 95 % Wilson interval. A false accept costs most."""
+    """The least precision of claims, which the lower bound of a 95 % Wilson interval must reach."""
 
     accept: float = 0.8
+    """For verdicts of correct. It is higher, because a false accept costs most."""
     reject: float = 0.7
+    """For verdicts of incorrect."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,21 +49,22 @@ class CalibratorFit:
 
     calibrator: Calibrator
     held_out: Floats
-    """Probability of each row, from a recipe chosen and fitted without the row's issue; NaN without one."""
+    """Probability of each row, predicted from other issues; NaN without evidence or enough history."""
     held_out_thresholds: tuple[Thresholds, ...]
-    """Thresholds of each row, chosen on other issues."""
+    """Thresholds for each row, chosen on other issues."""
     briers: Mapping[str, float]
-    """Held-out Brier score of each tried recipe; empty without enough history."""
+    """Held-out Brier score by the name of each tried recipe; empty without enough history."""
     recipe: CalibratorRecipe | None = None
-    """The chosen recipe."""
+    """The chosen recipe; None without enough history."""
 
 
 def fit_calibrator(
     rows: Sequence[PatchEvidence], *, fitted_at: str, targets: ClaimTargets | None = None
 ) -> CalibratorFit:
-    """Fit a calibrator by the simplest good recipe on every patch with votes or a belief of consensus.
+    """Fit a calibrator with the simplest good recipe, on the rows that have votes or a consensus belief.
 
-    Without enough history the calibrator only states its history and predicts nothing.
+    `fitted_at` is an ISO 8601 time that the calibrator stores. `targets` are the least precisions of claims; None takes
+    the defaults. Without enough history the calibrator predicts nothing.
     """
     opinions = [row for row in rows if row.evidence.is_opinion]
     history = _count_history(opinions)
@@ -89,7 +92,10 @@ def fit_calibrator(
 
 
 def predict_held_out(rows: Sequence[PatchEvidence]) -> Floats:
-    """Predict each patch's probability with a recipe chosen and fitted on other issues; NaN without evidence."""
+    """Predict each row's probability with a recipe that was chosen and fitted on other issues.
+
+    The result is an array in the order of `rows`, with NaN for a row with neither votes nor a consensus belief.
+    """
     fold_of = recipes.assign_folds({row.issue for row in rows})
     opinions = [row for row in rows if row.evidence.is_opinion]
     history = _count_history(opinions)
@@ -107,10 +113,11 @@ def predict_held_out(rows: Sequence[PatchEvidence]) -> Floats:
 def choose_thresholds(
     probabilities: Floats, rows: Sequence[PatchEvidence], targets: ClaimTargets
 ) -> Thresholds:
-    """Choose the probability thresholds of verdicts that claim most while each side meets its precision target.
+    """Choose the thresholds that claim most, while claims of correct and of incorrect each reach their target.
 
-    The target is compared with the Wilson lower bound. `correct` needs a probability above 0.5, `incorrect`
-    below. A side that cannot meet its target claims nothing.
+    A target is compared with the Wilson lower bound of the precision on these `rows`, whose probabilities are
+    `probabilities`. `correct` needs a probability above 0.5, `incorrect` one below. A side that cannot reach its target
+    claims nothing.
     """
     labels = np.asarray([row.correct for row in rows], dtype=np.float64)
     # from the most certain bound to the least
@@ -152,7 +159,7 @@ def _find_furthest_bound(
 
 
 def number_issues(rows: Sequence[PatchEvidence]) -> Indices:
-    """Return a number for each row's issue; rows of the same issue have the same number."""
+    """Return an array with the issue number of each row: equal for rows of the same issue."""
     return np.unique([row.issue for row in rows], return_inverse=True)[1]
 
 
@@ -165,7 +172,10 @@ def _count_history(rows: Iterable[PatchEvidence]) -> History:
 
 
 def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> list[JudgedGroup]:
-    """Judge the groups with the held-out probabilities of a calibrator fit on `list_rows(groups)`."""
+    """Return the judged groups with the held-out probabilities of `fit`, and the verdicts that follow.
+
+    `fit` must be the fit on `list_rows(groups)`.
+    """
     probabilities = [None if np.isnan(value) else float(value) for value in fit.held_out]
     return apply_probabilities(groups, probabilities, fit.held_out_thresholds)
 
@@ -173,10 +183,11 @@ def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> 
 def measure_gains(
     groups: Sequence[GroupEvidence], fit: CalibratorFit, targets: ClaimTargets
 ) -> dict[str, dict[str, Any]]:
-    """Measure how much better all evidence predicts than votes alone or consensus alone.
+    """Measure how much better a calibrator with all evidence predicts than one with a single kind of evidence.
 
-    The result holds paired differences of the held-out Brier score (lower is better) and AUROC, with intervals. It is
-    empty with only one kind of evidence.
+    The result has the keys `votes` and `consensus`: the kind that predicts alone. Each holds the differences, all
+    evidence minus that kind, in held-out Brier score (lower is better) and AUROC, with intervals. It is empty if the
+    groups have only one kind. `fit` must be the fit on `list_rows(groups)`.
     """
     everything = judge_with_held_out(groups, fit)
     measured = {name: METRICS[name] for name in ("brier", "auroc")}

@@ -32,6 +32,7 @@ class CalibratorRecipe:
 
     name: str
     features: tuple[str, ...]
+    """Names of the features, from FEATURES."""
     kind: CalibrationMethod = CalibrationMethod.PLATT
     is_fitted: bool = True
     """False for a recipe that uses its one feature unchanged."""
@@ -51,7 +52,11 @@ RECIPES = (
 
 
 def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
-    """List the calibrator recipes that the evidence of the rows allows, simplest first."""
+    """List the recipes that the evidence in the rows allows, simplest first.
+
+    A recipe of one or two features needs each of them in some row. The recipe that is not fitted needs a consensus
+    belief in every row.
+    """
     missing = set()
     if all(row.evidence.score is None for row in rows):
         missing.add("votes")
@@ -67,14 +72,21 @@ def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
 
 
 def cross_validate(rows: Sequence[PatchEvidence]) -> dict[CalibratorRecipe, Floats]:
-    """Predict each patch's probability with each allowed calibrator recipe, fitted without the patch's issue."""
+    """Predict each row's probability with each possible recipe, fitted without the row's issue.
+
+    The result has, by recipe, an array in the order of `rows`.
+    """
     return {recipe: _predict_held_out(rows, recipe) for recipe in list_recipes(rows)}
 
 
 def select_simplest(
     held_out: Mapping[CalibratorRecipe, Floats], rows: Sequence[PatchEvidence]
 ) -> CalibratorRecipe:
-    """Select the simplest calibrator recipe within one standard error, by issue, of the lowest Brier score."""
+    """Select the simplest recipe whose held-out Brier score is within one standard error of the best.
+
+    `held_out` has each recipe's held-out probabilities of the rows, simplest recipe first. The standard error is over
+    issues.
+    """
     losses = {
         recipe: _sum_losses(probabilities, rows) for recipe, probabilities in held_out.items()
     }
@@ -83,27 +95,37 @@ def select_simplest(
 
 
 def compute_brier(probabilities: Floats, rows: Sequence[PatchEvidence]) -> float:
-    """Compute the Brier score: the weighted mean squared error of the probabilities that are not NaN."""
+    """Compute the Brier score, the weighted mean squared error of `probabilities` against the rows' labels.
+
+    Rows with a probability of NaN are left out.
+    """
     labels, is_known = _list_truths(rows), ~np.isnan(probabilities)
     errors = (probabilities[is_known] - labels[is_known]) ** 2
     return float(np.average(errors, weights=compute_weights(rows)[is_known]))
 
 
 def assign_folds(issues: Iterable[str]) -> dict[str, int]:
-    """Assign each issue to a cross-validation fold by its hash, whatever the order of the issues."""
+    """Map each issue to its cross-validation fold, from 0 to FOLDS - 1.
+
+    The fold depends on the hashes of the issues, not on their order.
+    """
     drawn = sorted(issues, key=lambda issue: hashlib.sha256(issue.encode()).digest())
     return {issue: index % FOLDS for index, issue in enumerate(drawn)}
 
 
 def compute_weights(rows: Sequence[PatchEvidence]) -> Floats:
-    """Return the weights of a calibrator's rows as an array."""
+    """Return the weights of the rows as an array."""
     return np.asarray([row.weight for row in rows], dtype=np.float64)
 
 
 def fit_recipe(
     rows: Sequence[PatchEvidence], recipe: CalibratorRecipe, history: History, fitted_at: str
 ) -> Calibrator:
-    """Fit a calibrator by this recipe on these rows."""
+    """Fit a calibrator with this recipe on these rows.
+
+    The calibrator stores `history`, the size of its data, and `fitted_at`, an ISO 8601 time. With too small a history
+    it predicts nothing.
+    """
     if not recipe.is_fitted:
         return Calibrator(fitted_at, history, weights=dict.fromkeys(recipe.features, 1.0))
     labels, counts = np.asarray([row.correct for row in rows]), compute_weights(rows)

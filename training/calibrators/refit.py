@@ -30,14 +30,20 @@ LEAST_NEW = 10
 
 @dataclass(frozen=True, slots=True)
 class CalibratorDecision:
-    """Whether a new calibrator comes into use, and why."""
+    """The decision whether a new calibrator comes into use, with its reason."""
 
     is_active: bool
+    """True if the new calibrator comes into use."""
     why: str
+    """The reason, for a person."""
 
 
 def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
-    """Fit a calibrator for each judge, decide whether it comes into use, and store it. Returns JSON values."""
+    """Fit a calibrator for each judge on outcomes known at `now`, store it, and decide whether it comes into use.
+
+    Nothing is stored for a judge with too little history, or whose newest calibrator is the same. Returns a JSON object
+    per judge, with its verifier, engine, label counts, history, calibrator number and decision.
+    """
     records = [record.limit_to(now) for record in store.list_records()]
     labels = {patch.key: patch for patch in label_patches(records, now, store.read_checks())}
     return [
@@ -47,7 +53,7 @@ def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
 
 
 def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
-    """List every judge that judged these pull requests, in a fixed order."""
+    """List the judges of these pull requests, each once, sorted by verifier and engine."""
     judges = {judgement.judge for record in records for judgement in record.judgements}
     return sorted(judges, key=lambda judge: (judge.verifier, *asdict(judge.engine).values()))
 
@@ -55,9 +61,10 @@ def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
 def build_rows(
     records: Iterable[PullRecord], judge: Judge, labels: Mapping[PatchKey, LabelledPatch]
 ) -> tuple[list[PatchEvidence], Counter[str]]:
-    """Build the rows to fit one judge's calibrator on, and count the labels of each rule.
+    """Return the rows to fit the calibrator of `judge` on, and the number of pull requests by rule of label.
 
-    Each pull request gives one row: its last patch that has a label.
+    A pull request gives at most one row: the last patch that the judge saw and that has a label. It gives none if no
+    vote on that patch could be read; it then counts as `no vote could be read`.
     """
     kept, counts = [], Counter[str]()
     for record in records:
@@ -83,10 +90,11 @@ def build_rows(
 def decide_adoption(
     fitted: CalibratorFit, rows: Sequence[PatchEvidence], in_use: StoredCalibrator | None
 ) -> CalibratorDecision:
-    """Decide whether a new calibrator replaces the one in use.
+    """Decide whether the newly fitted calibrator replaces the one in use (None: there is none).
 
-    The new calibrator needs enough history. On issues that neither calibrator was fitted on, its held-out predictions
-    must not be worse. If there are no such issues, only labels were corrected, and the new calibrator is adopted.
+    `rows` are those that `fitted` was fitted on. The new calibrator needs enough history. On issues that neither
+    calibrator was fitted on, its held-out predictions must not be worse. If there are no such issues, only labels were
+    corrected, and the new calibrator is adopted.
     """
     if not fitted.briers:
         return CalibratorDecision(is_active=False, why=NO_HISTORY)
@@ -164,7 +172,7 @@ def _is_same(first: Calibrator, second: Calibrator) -> bool:
 
 
 def main() -> None:
-    """Refit the calibrators of the database at R4P_DATABASE_URL."""
+    """Refit the calibrators of the database at R4P_DATABASE_URL, and print a JSON document."""
     with corpus.open_corpus() as store:
         judges = refit_calibrators(store, datetime.now(UTC))
     sys.stdout.write(json.dumps({"schema": "r4p.refit/1", "judges": judges}, indent=2) + "\n")

@@ -18,17 +18,23 @@ class ReliabilityBin:
     """One point of a reliability diagram: patches with similar beliefs."""
 
     patches: int
+    """Number of patches in the bin."""
     belief: float
-    """Mean belief."""
+    """Mean belief of the patches."""
     correct: float
     """Share of correct patches."""
     low: float
+    """Lower bound of the 95 % Wilson interval of `correct`; see `count_effective_trials`."""
     high: float
-    """Upper bound of the 95 % Wilson interval; see `count_effective_trials`."""
+    """Upper bound of that interval."""
 
 
 def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[ReliabilityBin]:
-    """Divide patches into reliability bins of equal size by belief. Patches without a belief (NaN) are left out."""
+    """Divide patches by belief into the bins of a reliability diagram, with about equally many patches each.
+
+    `beliefs`, `labels` (0 or 1) and `issues` (issue numbers) have an item per patch. Patches with a belief of NaN are
+    left out.
+    """
     has_belief = ~np.isnan(beliefs)
     believed, true, issue = beliefs[has_belief], labels[has_belief], issues[has_belief]
     return [
@@ -37,7 +43,7 @@ def bin_beliefs(beliefs: Floats, labels: Floats, issues: Indices) -> list[Reliab
 
 
 def draw_diagram(bins: Sequence[ReliabilityBin], path: Path) -> None:
-    """Draw a reliability diagram as a PNG. Raises ImportError without matplotlib."""
+    """Draw a reliability diagram and write it to `path` as a PNG. Raises ImportError without matplotlib."""
     # needs matplotlib
     from model.evaluation.report.drawing import LIGHT, draw_png, draw_reliability  # noqa: PLC0415
 
@@ -47,10 +53,10 @@ def draw_diagram(bins: Sequence[ReliabilityBin], path: Path) -> None:
 
 
 def count_effective_trials(weights: Floats, issues: Indices) -> float:
-    """Count the independent trials among weighted patches.
+    """Compute how many independent trials a set of weighted patches is worth; 0 for no patches.
 
-    Patches of one issue count as dependent. A weight of one half also halves the count, which Kish's formula
-    alone does not do.
+    `weights` and `issues` (issue numbers) have an item per patch. Patches of one issue count as dependent. A weight of
+    one half also halves the result, which Kish's formula alone does not do.
     """
     if not len(weights):
         return 0.0

@@ -14,9 +14,10 @@ from training.objective import rewards
 
 @dataclass(frozen=True, slots=True)
 class ReplySettings:
-    """How many votes an evaluation asks for on each group, and on how many groups at a time."""
+    """How many votes an evaluation requests for a group, and how many groups it asks about at a time."""
 
     votes: int = 4
+    """Votes requested for each group."""
     concurrency: int = 8
     """Groups asked at a time; 1 for an engine in this process."""
 
@@ -27,7 +28,10 @@ def collect_replies(
     settings: ReplySettings,
     on_group: Callable[[], None] = lambda: None,
 ) -> list[GroupReplies]:
-    """Collect a verifier's replies to each group, in the order of the groups. Raises EngineDown."""
+    """Ask a verifier about each group and return its scored replies, in the order of the groups.
+
+    `on_group` is called after each group, from several threads. Raises EngineDown.
+    """
 
     def ask(group: TrainingGroup) -> GroupReplies:
         issue = build_issue(group)
@@ -44,23 +48,26 @@ def collect_replies(
 
 
 def build_issue(group: TrainingGroup) -> Issue:
-    """Build the issue of a training group; the first line of its problem statement is the title."""
+    """Build the issue of a training group. The first line of the problem statement becomes the title."""
     title, _, body = group.problem_statement.strip().partition("\n")
     return Issue(title.strip(), body.strip())
 
 
 def list_occupied_seats(group: TrainingGroup) -> list[int]:
-    """List the seats of a group that hold a patch, counted from 0. The verifier adds padding itself."""
+    """List the seats of a group that hold a patch and no padding, counted from 0."""
     return [index for index, patch in enumerate(group.patches) if patch.strip()]
 
 
 def build_candidate_id(index: int) -> PatchId:
-    """Build the candidate id of the patch in a seat; `index` counts from 0."""
+    """Build the id of the patch in the seat `index`, counted from 0: `candidate-1` for seat 0."""
     return PatchId(f"candidate-{index + 1}")
 
 
 def score_verdict(group: TrainingGroup, verdict: GroupVerdict) -> GroupReplies:
-    """Score a verifier's replies to a group, as contained in its verdict, with the training reward (pure)."""
+    """Score the replies (votes) in a verifier's verdict on a group with the training reward (pure).
+
+    The result also has the belief in each patch. Requests that the engine failed to answer do not count.
+    """
     scores = {patch.id: patch.score for patch in verdict.patches}
     answered = [
         vote for vote in verdict.votes if not (vote.failure or "").startswith(ENGINE_FAILED)

@@ -27,7 +27,10 @@ REWARD = "reward"
 
 
 def compute_false_accept_rate(columns: JudgementColumns) -> float:
-    """Compute the share of incorrect patches that are accepted, the most costly mistake; NaN without any."""
+    """Compute the share of incorrect patches that are accepted; NaN without incorrect patches.
+
+    Where labels are probabilities, each patch counts with the probability that it is incorrect.
+    """
     wrong = 1 - columns.label
     return (
         float((decide_acceptance(columns.belief) * wrong).sum() / wrong.sum())
@@ -58,7 +61,7 @@ CONSTANTS: Mapping[str, float] = {"all_correct": 1.0, "all_incorrect": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class GroupReplies:
-    """A group with a verifier's replies."""
+    """A training group with a verifier's beliefs in its patches and the rewards of its replies."""
 
     group: TrainingGroup
     beliefs: tuple[float | None, ...]
@@ -66,18 +69,18 @@ class GroupReplies:
     rewards: tuple[float, ...]
     """Training reward of each reply; 0 for an unreadable one. Failed requests are left out."""
     asked: int
-    """Votes requested."""
+    """Votes requested, without failed requests."""
     valid: int
     """Votes that were readable as written."""
 
     @property
     def labelled_places(self) -> tuple[int, ...]:
-        """Seats of the patches with a label, counted from 0."""
+        """The seats of the group's patches that have a label, counted from 0."""
         return tuple(index for index, target in enumerate(self.group.targets) if target is not None)
 
 
 def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[TrainingGroup]]:
-    """Split groups by the source of their labels; groups without labels are dropped."""
+    """Sort groups by the source of their labels, and drop groups in which no patch has a label."""
     by_source: dict[LabelSource, list[TrainingGroup]] = {}
     for group in groups:
         if any(target is not None for target in group.targets):
@@ -86,14 +89,20 @@ def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[T
 
 
 def index_issues(all_replies: Sequence[GroupReplies]) -> IssueRows:
-    """Collect the row numbers of each issue's labelled patches and groups, for the functions of `build_statistics`."""
+    """Collect, for each issue, the row numbers of its labelled patches and of its groups.
+
+    The rows are those of the functions that `build_statistics(all_replies)` builds.
+    """
     return collect_rows(
         (replies.group.issue, len(replies.labelled_places)) for replies in all_replies
     )
 
 
 def build_statistics(all_replies: Sequence[GroupReplies]) -> dict[str, Statistic]:
-    """Build functions that compute each metric, and the reward, from selected rows, for resampling."""
+    """Build a function for each metric of METRICS and for REWARD, by name, for resampling.
+
+    A function takes row numbers of labelled patches and of groups, and returns the metric of these rows.
+    """
     columns = _build_columns(all_replies)
     rewards = to_array([_compute_mean(replies.rewards) for replies in all_replies])
     statistics = {name: _apply_to_rows(columns, metric) for name, metric in METRICS.items()}
@@ -101,7 +110,10 @@ def build_statistics(all_replies: Sequence[GroupReplies]) -> dict[str, Statistic
 
 
 def build_constant_judge(all_replies: Sequence[GroupReplies], belief: float) -> list[GroupReplies]:
-    """Build the replies of a judge that has the same belief in every patch, as a baseline."""
+    """Build the replies that a judge with the same `belief` in every patch would give, as a baseline.
+
+    `all_replies` gives the groups. Each result has one reply, with the reward of that belief.
+    """
     constant_replies = []
     for replies in all_replies:
         right = [
@@ -117,7 +129,10 @@ def build_constant_judge(all_replies: Sequence[GroupReplies], belief: float) -> 
 
 
 def list_correct_issues(all_replies: Sequence[GroupReplies]) -> dict[str, bool]:
-    """Tell for each issue whether every labelled patch of its first group, by key, is decided right."""
+    """Return, for each issue, whether a verifier decides every labelled patch of its first group right.
+
+    The first group is the one with the lowest key. A missing belief and a belief of 0.5 are not right.
+    """
     first: dict[str, GroupReplies] = {}
     for replies in sorted(all_replies, key=lambda replies: replies.group.key):
         first.setdefault(replies.group.issue, replies)

@@ -23,9 +23,10 @@ def bootstrap_estimates(
     shares: Collection[str] = (),
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate each statistic with its 95 % interval, all from the same draws of issues.
+    """Estimate each statistic with its 95 % interval. All statistics share the same draws of issues.
 
-    `shares` names statistics whose interval is Wilson's at 0 and 1.
+    `issue_rows` has the row numbers of each issue. `shares` names the statistics that are shares from 0 to 1; their
+    interval at exactly 0 or 1 is Wilson's.
     """
     return _bootstrap(
         {name: (statistic, None) for name, statistic in statistics.items()},
@@ -42,9 +43,9 @@ def bootstrap_differences(
     *,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate `candidate` minus `baseline` with 95 % intervals, paired by issue.
+    """Estimate each statistic of `candidate` minus that of `baseline`, with its 95 % interval.
 
-    Raises KeyError when `baseline` lacks a statistic.
+    Every draw takes the same issues for both. Raises KeyError when `baseline` lacks a statistic of `candidate`.
     """
     return _bootstrap(
         {name: (value, baseline[name]) for name, value in candidate.items()}, issue_rows, (), seed
@@ -52,9 +53,10 @@ def bootstrap_differences(
 
 
 def compute_mcnemar_p(only_one: int, only_other: int) -> float:
-    """Compute the two-sided p-value of McNemar's exact test.
+    """Compute the two-sided p-value of McNemar's exact test for a difference between two judges.
 
-    `only_one` counts the issues that only the first judge decides right, `only_other` those that only the second does.
+    `only_one` counts the issues that only the first judge decides right. `only_other` counts those that only the second
+    judge decides right.
     """
     return min(
         1.0, 2 * min(compute_worse_p(only_one, only_other), compute_worse_p(only_other, only_one))
@@ -62,9 +64,10 @@ def compute_mcnemar_p(only_one: int, only_other: int) -> float:
 
 
 def compute_worse_p(only_one: int, only_other: int) -> float:
-    """Compute the one-sided p-value of McNemar's exact test. A small value says that the first judge is worse.
+    """Compute the one-sided p-value of McNemar's exact test, small if the first judge is worse.
 
-    The arguments are those of `compute_mcnemar_p`.
+    `only_one` counts the issues that only the first judge decides right. `only_other` counts those that only the second
+    judge decides right.
     """
     # under the null hypothesis each such issue is a fair coin
     trials = only_one + only_other
@@ -72,14 +75,17 @@ def compute_worse_p(only_one: int, only_other: int) -> float:
 
 
 def format_p_value(p: float) -> str:
-    """Format a p-value; values below 0.001 are shown as `p < 0.001`."""
+    """Format a p-value with three decimals, as `p = 0.012`; `p < 0.001` for smaller values."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def count_discordant(
     candidate_right: Sequence[bool], baseline_right: Sequence[bool]
 ) -> tuple[int, int]:
-    """Count issues that only the candidate decides right, and those that only the baseline does."""
+    """Count the issues that only the candidate decides right, and those that only the baseline decides right.
+
+    Both sequences say for each issue, in the same order, whether it is decided right.
+    """
     pairs = list(zip(candidate_right, baseline_right, strict=True))
     return sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
 

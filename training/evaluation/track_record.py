@@ -36,42 +36,45 @@ _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 
 @dataclass(frozen=True, slots=True)
 class RecordedVerdict:
-    """A trained model's last verdict on a patch; for a shadow, with the judge's verdict."""
+    """A trained model's last verdict on a patch; for a shadow, together with the judge's verdict."""
 
     verdicts: tuple[Verdict, ...]
     """The model's verdict; for a shadow, followed by the judge's verdict of the same evaluation."""
     judge: str
-    """Served name of the judge."""
+    """Name of the judge's model on the engine. A model that is no shadow is itself the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictCounts:
-    """Counts of a speaker's verdicts on labelled patches. A speaker is the trained model, or the judge beside it."""
+    """Counts of one speaker's verdicts on labelled patches. A speaker is the trained model or the judge."""
 
     rightly: int
-    """Compared patches whose verdict agrees with the label."""
+    """Patches whose verdict agrees with the label, among those that every speaker claims about."""
     unsure: int
+    """Labelled patches with a verdict of unsure."""
     not_judged: int
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The difference between a trained model and the judge, resampled on the same issues."""
+    """The difference in metrics between a trained model and the judge of the same patches."""
 
     difference: Mapping[str, Estimate]
+    """ACCURACY and FALSE_ACCEPTS of the model minus those of the judge, in the same draws of issues."""
     only_model: int
     """Issues on which only the model calls every compared patch rightly."""
     only_judge: int
+    """Issues on which only the judge calls every compared patch rightly."""
     p_differs: float
-    """Two-sided p-value of McNemar's exact test on these issues."""
+    """Two-sided p-value of McNemar's exact test on the two counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedShares:
-    """Accuracy and false accepts of each speaker (model or judge) on the compared patches, resampled by issue."""
+    """Accuracy and false accepts of the model, and of the judge if there is one, on the compared patches."""
 
     shares: tuple[Mapping[str, Estimate], ...]
-    """ACCURACY and FALSE_ACCEPTS of each speaker."""
+    """ACCURACY and FALSE_ACCEPTS of each speaker, in the order of `RecordedVerdict.verdicts`."""
     all_correct: float
     """Accuracy of calling every patch correct."""
     paired: PairedDifference | None
@@ -80,27 +83,28 @@ class WeightedShares:
 
 @dataclass(frozen=True, slots=True)
 class TrackRecord:
-    """A model's verdicts compared with labels."""
+    """The comparison of a trained model's verdicts with the labels of the judged patches."""
 
     judges: tuple[str, ...]
+    """Names of the judges' models, sorted."""
     patches: int
-    """All judged patches: the sum of the next four counts."""
+    """All judged patches: the sum of `compared`, `unclaimed`, `learnt` and `unknown`."""
     compared: int
-    """Labelled patches that every speaker calls correct or incorrect."""
+    """Labelled patches that every speaker (the model, and the judge beside a shadow) calls correct or incorrect."""
     unclaimed: int
-    """Labelled patches without a claim by some speaker."""
+    """Labelled patches that at least one speaker does not call correct or incorrect."""
     learnt: int
     """Patches of issues whose label was known when the model was trained."""
     unknown: Mapping[str, int]
-    """Patches without a label, by rule."""
+    """Number of patches without a label, by the name of the rule that left them without one."""
     issues: int
-    """Issues of the compared patches."""
+    """Number of issues of the compared patches."""
     echoes: int
     """Compared patches whose outcome may follow from a visible claim."""
     voices: tuple[VerdictCounts, ...]
     """Counts of each speaker, in the order of `RecordedVerdict.verdicts`."""
     measured: WeightedShares | None
-    """None with too few issues."""
+    """Weighted accuracy and false accepts; None with fewer issues than required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,10 @@ class _Row:
 def list_judge_verdicts(
     records: Iterable[PullRecord], model: str
 ) -> dict[PatchKey, RecordedVerdict]:
-    """List a model's last verdict on each patch that it judged."""
+    """Return the last verdict of the served model `model` on each patch that it judged, by patch key.
+
+    A patch key has the bot's id of the issue, the number of the pull request and the SHA-256 of the diff.
+    """
     return {
         (record.group, record.pull, judgement.patch): RecordedVerdict((judgement.verdict,), model)
         for record in records
@@ -145,7 +152,11 @@ def list_shadow_verdicts(
     records: Iterable[PullRecord],
     shadow_verdicts: Mapping[EvaluationId, Mapping[PullNumber, Verdict]],
 ) -> dict[PatchKey, RecordedVerdict]:
-    """List a shadow's last verdict on each patch, with the verdict of the judge."""
+    """Return a shadow's last verdict on each patch, with the judge's verdict of the same evaluation.
+
+    `shadow_verdicts` has the shadow's verdicts by evaluation and pull request. The result is by patch key: the bot's id
+    of the issue, the number of the pull request and the SHA-256 of the diff.
+    """
     return {
         (record.group, record.pull, judgement.patch): RecordedVerdict(
             (shadow_verdicts[judgement.evaluation][record.pull], judgement.verdict),
@@ -163,9 +174,10 @@ def compare_with_labels(
     verdicts: Mapping[PatchKey, RecordedVerdict],
     least_issues: int = LEAST_ISSUES,
 ) -> TrackRecord | None:
-    """Compare a trained model's verdicts with today's labels; None without verdicts.
+    """Compare a trained model's last verdicts with today's labels; None if no patch of `labels` has a verdict.
 
-    `before` has the labels as of the model's training.
+    `before` has the labels when the model was trained: issues with a known label then are not compared. Shares are
+    measured only if at least `least_issues` issues are compared.
     """
     judged = [patch for patch in labels if patch.key in verdicts]
     if not judged:
