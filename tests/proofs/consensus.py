@@ -45,7 +45,11 @@ _FEWEST = 40
 def judge_held_out(
     groups: Sequence[LabelledGroup], *, strict: bool = False, independent: bool = True
 ) -> list[JudgedGroup]:
-    """Judge each group by the consensus fit that never saw its block of issues; with `strict`, its repository."""
+    """Judge each group with the consensus fit that never saw the group's block of issues.
+
+    With `strict`, the fit never saw the group's repository. With `independent`, copies count as agreement of
+    independent authors; without it, as one opinion.
+    """
     judged_groups = []
     for group in groups:
         verifier: ConsensusVerifier = build_holdout(
@@ -61,15 +65,20 @@ def judge_held_out(
 
 
 def compute_metrics(groups: Sequence[JudgedGroup]) -> dict[str, float]:
-    """Compute the metrics of judged groups that the report shows: SHOWN and CLAIMS."""
+    """Compute the metrics of judged groups that the report shows, by the names in SHOWN and CLAIMS.
+
+    An undefined metric is NaN.
+    """
     columns = build_columns(groups)
     return {name: METRICS[name](columns) for name in (*SHOWN, *CLAIMS)}
 
 
 def count_copy_wins(*, independent: bool) -> tuple[int, int]:
-    """Count successful and possible attacks that submit copies of a patch.
+    """Return the numbers of successful and of possible attacks on consensus that submit copies of a patch.
 
-    Success moves a belief across 0.5 towards the attacker.
+    An attack succeeds if it moves the belief in its target across 0.5. It is possible if the belief is not on the
+    attacker's side already. With `independent`, copies count as agreement of independent authors; without it, as one
+    opinion.
     """
     judge = judge_catalog.build_consensus_judge(strict=False, independent=independent)
     won = []
@@ -85,10 +94,11 @@ def count_copy_wins(*, independent: bool) -> tuple[int, int]:
 def evaluate_left_out_systems(
     table: FeatureTable,
 ) -> Iterator[tuple[str, int, float, float, float]]:
-    """Yield each patch-writing system: name, patches, share correct, accuracy with and without it in training.
+    """Compare consensus with and without the training patches of each system that wrote at least 40 patches.
 
-    Without a system, its patches stay as unlabelled rivals. The block of each issue is held out in both
-    cases.
+    Yields the system's name, its number of patches, their share of correct ones, the accuracy on them as shipped, and
+    the accuracy of a fit without them. Left out patches stay in their groups as unlabelled rivals. The block of each
+    issue is held out in both cases.
     """
     artefact = consensus_model.load_shipped()
     given = np.isin(table.kind, [GroupKind.DISTINCT.value, GroupKind.RECIPE.value]) & ~table.is_part
@@ -118,7 +128,10 @@ def _compute_accuracy(
 
 
 def measure_seconds(groups: Sequence[LabelledGroup]) -> dict[str, tuple[float, float]]:
-    """Measure median and maximum CPU seconds per group for verdicts, similarity and difflib."""
+    """Measure the CPU seconds per group of consensus verdicts, of edit similarities and of difflib.
+
+    Returns the median and the maximum by the name of the work.
+    """
     taken: dict[str, list[float]] = {}
     for group in groups:
         for name, work in _list_timed_work(group).items():
@@ -201,7 +214,7 @@ def main(
         bool, typer.Option(help="Also leave every system out, which takes minutes.")
     ] = False,
 ) -> None:
-    """Print the tables of the artefact's accuracy, attacks and speed."""
+    """Print Markdown tables of the consensus artefact's accuracy, its resistance to attacks and its speed."""
     _print_table(["groups", "copies", "held out", *SHOWN, *CLAIMS], _list_metric_rows(data))
     _print_table(
         ["patches in a group", "patches", "claimed", "claimed_accuracy"], _list_size_rows(data)

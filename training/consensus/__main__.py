@@ -29,7 +29,10 @@ from training.consensus.group_sampling import GroupKind, SampledGroup
 
 
 def build_manifest(data: Path, drawn: Sequence[SampledGroup]) -> dict[str, Any]:
-    """Describe the inputs, seeds and library versions that a consensus artefact was fitted with."""
+    """Describe as JSON values what a consensus artefact was fitted with: data files, groups, seeds, versions.
+
+    `data` is the folder of the labelled groups, and `drawn` are the sampled groups.
+    """
     return {
         "data": {
             name: hashlib.sha256((data / name).read_bytes()).hexdigest() for name in FILES.values()

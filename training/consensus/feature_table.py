@@ -23,15 +23,19 @@ _MOST = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureTable:
-    """The features and labels that consensus is fitted on: one row per patch of every sampled group."""
+    """The features and labels to fit consensus on, as arrays with a row per patch of every sampled group."""
 
     facts: Floats
+    """Features of the patches, with the shape (rows, features)."""
     label: NDArray[np.int64]
+    """1 for a correct patch, 0 for an incorrect one."""
     kind: NDArray[np.str_]
+    """GroupKind of the row's group."""
     issue: NDArray[np.str_]
+    """Instance id of the row's issue."""
     repository: NDArray[np.str_]
     system: NDArray[np.str_]
-    """Family of the row's source. Used to leave a system out, never as a feature."""
+    """System that wrote the row's patch. Used to leave a system out, never as a feature."""
     correct_quarters: NDArray[np.int64]
     """Share of correct patches in the row's group, in quarters (0 to 4)."""
     has_copies: Mask
@@ -41,7 +45,10 @@ class FeatureTable:
 
 
 def build_table(drawn: Iterable[SampledGroup]) -> FeatureTable:
-    """Build the feature table of sampled groups. Each diff is parsed once; a part with only one opinion is skipped."""
+    """Build the feature table of sampled groups, with the patches in order.
+
+    A part whose patches all make the same edit is skipped, because it has only one opinion.
+    """
     read = cache(edits.read_edit)
     rows, columns = [], []
     for sample in drawn:
@@ -83,10 +90,11 @@ def _compute_opinion_features(issue: Issue, read: Sequence[PatchEdit]) -> list[F
 
 
 def compute_weights(table: FeatureTable, mix: Mapping[GroupKind, float], among: Mask) -> Floats:
-    """Compute each patch's weight in a fit; rows outside `among` weigh 0.
+    """Compute the weight of each row of the table in a fit; 0 for rows outside the mask `among`.
 
-    Within a kind of group, all issues weigh the same. `mix` maps each kind to its share of the total weight. Its first
-    kind is the reference: the other kinds are reweighted to the same distribution of correct patches per group.
+    `mix` maps each kind of group to the weight of its issues: within a kind, all issues weigh the same. The first kind
+    is the reference: the other kinds are reweighted to the same distribution of correct patches per group. Weights
+    above 0 have mean 1.
     """
     first, *_ = mix
     wanted = _compute_shares(table, _weigh_per_issue(table, among & (table.kind == first.value)))

@@ -82,7 +82,10 @@ MIXES: Mapping[str, Sequence[Mapping[GroupKind, float]]] = {
 
 
 def load_groups(data: Path) -> list[SampledGroup]:
-    """Load the groups to fit consensus on: given ones, sampled ones, and parts of both. Raises BadGroups."""
+    """Load the groups to fit consensus on: given groups, groups sampled from pools, and parts of both.
+
+    `data` is the folder with the FILES of labelled groups. Raises BadGroups.
+    """
     distinct, recipe, pools, languages = (
         list(labelled_group.read_groups(data / name)) for name in FILES.values()
     )
@@ -96,7 +99,10 @@ def load_groups(data: Path) -> list[SampledGroup]:
 
 
 def form_blocks(drawn: Sequence[SampledGroup]) -> tuple[HoldoutBlock, ...]:
-    """Divide the issues into blocks to hold out: Django in parts, other repositories alone or together."""
+    """Divide the issues of the given groups in `drawn` into blocks that fits leave out in turn.
+
+    Django gives PARTS blocks by issue number. Other repositories are blocks alone or together, as in OTHERS.
+    """
     given = [sample.group for sample in drawn if sample.kind in GIVEN]
     numbers = sorted({_parse_number(group.instance_id) for group in given if group.repo == DJANGO})
     cuts = [0, *(numbers[len(numbers) * part // PARTS] for part in range(1, PARTS)), None]
@@ -113,18 +119,26 @@ class FittedExpert:
 
     expert: GroupClassifier
     linear: "LogisticRegression"
+    """The logistic regression."""
     boosted: "Sequence[GradientBoostingClassifier]"
+    """The ensembles of boosted trees, one for each seed."""
 
 
 def select_training_rows(table: FeatureTable, name: str) -> Mask:
-    """Select the patches that an expert of consensus may learn from; `name` is its key in MIXES."""
+    """Return a mask of the rows of `table` that an expert of consensus may learn from.
+
+    `name` is the expert's key in MIXES.
+    """
     if name == "few":
         return table.is_part
     return ~table.is_part if name == "copies" else ~table.is_part & ~table.has_copies
 
 
 def fit_expert(table: FeatureTable, name: str, seen: Mask) -> FittedExpert:
-    """Fit the expert `name` of consensus on the patches in `seen` only."""
+    """Fit an expert of the consensus model; `name` is its key in MIXES.
+
+    Only rows of `table` in the mask `seen` are used.
+    """
     among = seen & select_training_rows(table, name)
     weight: Floats = np.sum([compute_weights(table, mix, among) for mix in MIXES[name]], axis=0)
     used = weight > 0
@@ -180,7 +194,7 @@ def _copy_trees(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees
 
 
 def assign_blocks(table: FeatureTable, blocks: Sequence[HoldoutBlock]) -> NDArray[np.int64]:
-    """Return the number of the held-out block that contains each patch's issue; -1 for none."""
+    """Return, for each row of `table`, the index in `blocks` of the block with its issue; -1 for none."""
     issues = zip(table.repository.tolist(), table.issue.tolist(), strict=True)
     return np.array([_find_block(blocks, *issue) for issue in issues], np.int64)
 
@@ -195,9 +209,9 @@ def _find_block(blocks: Sequence[HoldoutBlock], repository: str, issue: str) -> 
 
 
 def iterate_held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, frozenset[int]]]:
-    """Yield the name of each fit, and the indices of the blocks that it never sees.
+    """Yield the name of each fit of consensus, with the indices in `blocks` of the blocks that it never sees.
 
-    There is one fit without each block, one without all blocks of Django, and one on every issue.
+    There is a fit without each block, a fit without all blocks of Django, and a fit on every issue.
     """
     yield from ((block.name, frozenset({index})) for index, block in enumerate(blocks))
     yield (
@@ -210,7 +224,10 @@ def iterate_held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, froz
 def fit_artefact(
     table: FeatureTable, blocks: Sequence[HoldoutBlock], manifest: Mapping[str, Any]
 ) -> ConsensusModel:
-    """Fit every expert of the consensus model, without verdict thresholds yet. Takes minutes."""
+    """Fit every expert of every fit of the consensus model. Takes minutes.
+
+    The model stores `manifest`. It claims nothing until `add_thresholds` adds its verdict thresholds.
+    """
     place = assign_blocks(table, blocks)
     fits = {}
     for name, held in track(list(iterate_held_out(blocks)), "fitting", transient=True):
@@ -221,10 +238,10 @@ def fit_artefact(
 
 
 def add_thresholds(artefact: ConsensusModel, drawn: Sequence[SampledGroup]) -> ConsensusModel:
-    """Add verdict thresholds to each fit of consensus, chosen on issues outside its held-out blocks.
+    """Return the consensus model with verdict thresholds for each fit.
 
-    Beliefs come from the fit that never saw the issue. Copies count as one opinion, because anyone may submit
-    a copy.
+    They are chosen on issues outside the blocks that the fit holds out. The belief in a patch comes from the fit that
+    never saw its issue. Copies count as one opinion, because anyone may submit a copy.
     """
     predictions, targets = list(predict_held_out(artefact, drawn)), ClaimTargets()
     fits = {}
@@ -239,9 +256,10 @@ def add_thresholds(artefact: ConsensusModel, drawn: Sequence[SampledGroup]) -> C
 def predict_held_out(
     artefact: ConsensusModel, drawn: Iterable[SampledGroup]
 ) -> Iterator[tuple[int, PatchEvidence]]:
-    """Yield the block and the consensus belief of each patch in given groups and in parts of them.
+    """Yield a (block index, evidence with label) pair for each patch of the given groups and of their parts.
 
-    The belief comes from the fit that never saw the block.
+    The evidence is the belief of the consensus fit that never saw the block. Issues outside all blocks, and patches
+    without a belief, are skipped.
     """
     for group in (sample.group for sample in drawn if sample.kind in GIVEN):
         place = _find_block(artefact.blocks, group.repo, group.instance_id)

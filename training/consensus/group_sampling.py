@@ -32,16 +32,18 @@ class GroupKind(StrEnum):
     RECIPE = "recipe"
     """Given: the R4P paper's recipe, two of four runs by one system, copies allowed."""
     DRAWN_DISTINCT = "drawn distinct"
+    """Drawn: four patches of an issue, mostly of systems that are frequent in DISTINCT."""
     DRAWN_RECIPE = "drawn recipe"
-    """Systems of the given recipe, the last one in another run."""
+    """Drawn: systems as in RECIPE, the last one in another run."""
     DRAWN_TWINS = "drawn twins"
-    """Two runs of one system, and one run of each of two others."""
+    """Drawn: two runs of one system, and one run of each of two others."""
     OTHER_LANGUAGES = "other languages"
+    """Drawn: patches of an issue from the pools in other programming languages."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledGroup:
-    """A labelled group to fit consensus on, with the way it was formed."""
+    """A labelled group to fit consensus on, with the kind of sampling that formed it."""
 
     kind: GroupKind
     group: LabelledGroup
@@ -50,16 +52,17 @@ class SampledGroup:
 
 
 def label_kind(groups: Iterable[LabelledGroup], kind: GroupKind) -> list[SampledGroup]:
-    """Mark the groups of a file with the way they were formed."""
+    """Wrap labelled groups, unchanged, as sampled groups of `kind`."""
     return [SampledGroup(kind, group) for group in groups]
 
 
 def sample_from_pools(
     pools: Sequence[LabelledGroup], like: Sequence[LabelledGroup]
 ) -> Iterator[SampledGroup]:
-    """Sample groups of all `DRAWN_*` kinds from each issue's patches.
+    """Sample groups of the three `DRAWN_*` kinds from pools, each with all patches of one issue.
 
-    Groups of distinct edits favour systems that are frequent in `like`.
+    Groups of kind DRAWN_DISTINCT favour systems that are frequent in the groups `like`. The sampling is the same each
+    time.
     """
     odds = _compute_odds(pools, like)
     for pool in pools:
@@ -71,7 +74,10 @@ def sample_from_pools(
 
 
 def sample_from_languages(pools: Iterable[LabelledGroup]) -> Iterator[SampledGroup]:
-    """Sample one group from each issue in other programming languages that has at least two patches."""
+    """Sample one group of up to four patches from each pool with at least two patches.
+
+    The pools hold all patches of issues in other programming languages. The sampling is the same each time.
+    """
     for pool in pools:
         rng = random.Random(f"{SEED} {pool.instance_id}")
         if len(pool.patches) > 1:
@@ -80,7 +86,7 @@ def sample_from_languages(pools: Iterable[LabelledGroup]) -> Iterator[SampledGro
 
 
 def sample_parts(drawn: Iterable[SampledGroup]) -> Iterator[SampledGroup]:
-    """Sample smaller groups from each group's patches, one of each size in PARTS."""
+    """Sample smaller groups from each group's patches: one group for each size in PARTS below its own."""
     for sample in drawn:
         rng = random.Random(f"{SEED} {sample.group.id}")
         for size in PARTS:
@@ -161,5 +167,8 @@ def _holds_only_resolved(source: str | None) -> bool:
 
 
 def read_system(source: str | None) -> str:
-    """Return the name of the system that wrote a patch: its source up to the slash."""
+    """Return the name of the system that wrote a patch: the part of `source` before the slash.
+
+    The result is "None" for a patch without a source.
+    """
     return str(source).partition("/")[0]
