@@ -4,14 +4,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from model.commands.extras import CommandGroup, require_extras
+from model.commands.evaluate import evaluate
+from model.commands.extras import PASSED_ON, CommandGroup, require_extras
+from model.commands.index import index
+from model.commands.propose import propose
+from model.commands.report import report
+from model.commands.verify import verify
 
 main = typer.Typer(
-    name="r4p",
-    cls=CommandGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    name="r4p", cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False
 )
 
 
@@ -28,7 +31,7 @@ def _root(
     *,
     _version: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
@@ -38,15 +41,11 @@ def _root(
 
 @main.command()
 def up(
-    data: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder that holds all data of the bot.")
-    ],
-    port: Annotated[int, typer.Option(help="Port of the web process; 0 picks a free one.")] = 8000,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    engine_url: Annotated[
-        str | None, typer.Option(help="OpenAI-compatible server, e.g. vLLM.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Name of the model it serves.")] = None,
+    data: Annotated[Path, Option(metavar="DIR", help="Folder that holds all data of the bot.")],
+    port: Annotated[int, Option(help="Port of the web process; 0 picks a free one.")] = 8000,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    engine_url: Annotated[str | None, Option(help="OpenAI-compatible server, e.g. vLLM.")] = None,
+    model: Annotated[str | None, Option(help="Name of the model it serves.")] = None,
 ) -> None:
     """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
     require_extras("up", "embedded")
@@ -58,8 +57,8 @@ def up(
 
 @main.command()
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on.")] = 8000,
 ) -> None:
     """Run the web process, which receives webhooks and stores jobs."""
     from app.operator import processes
@@ -72,9 +71,9 @@ def serve(
 @main.command()
 def worker(
     queues: Annotated[
-        str, typer.Option(help="Comma-separated queues. Each queue needs only its own secrets.")
+        str, Option(help="Comma-separated queues. Each queue needs only its own secrets.")
     ] = "events,github",
-    concurrency: Annotated[int | None, typer.Option(help="Child processes.")] = None,
+    concurrency: Annotated[int | None, Option(help="Child processes.")] = None,
 ) -> None:
     """Run a worker process, which claims jobs from PostgreSQL and carries them out."""
     from app.operator import processes
@@ -94,7 +93,7 @@ def beat() -> None:
 def calibrate(
     seed: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--from", metavar="FILE", help="Start from a calibrator that training.calibrate wrote."
         ),
     ] = None,
@@ -129,21 +128,15 @@ def doctor() -> None:
 @main.command()
 def jobs(
     requeue: Annotated[
-        str | None, typer.Option(metavar="ID|all", help="Try a dead job, or all of them, again.")
+        str | None, Option(metavar="ID|all", help="Try a dead job, or all of them, again.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the jobs that gave up and their errors, newest first."""
     from app.operator import dead_jobs
 
     raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
 
-
-_PASSED_ON = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],
-}
 
 outcomes = typer.Typer(help="Outcomes of judged patches.", no_args_is_help=True)
 main.add_typer(outcomes, name="outcomes")
@@ -152,16 +145,15 @@ main.add_typer(outcomes, name="outcomes")
 @outcomes.command()
 def rederive() -> None:
     """Derive every outcome again from the raw events, after a change of the rule."""
-    from app.db.session import open_engine
+    from app.db.session import open_database
     from app.db.store.outcomes.outcomes import rederive_all
-    from app.settings import DatabaseSettings, load
 
-    with open_engine(load(DatabaseSettings).database_url) as database:
+    with open_database() as database:
         pulls = rederive_all(database)
     typer.echo(f"derived the outcomes of {pulls} pull requests again")
 
 
-@outcomes.command(context_settings=_PASSED_ON)
+@outcomes.command(context_settings=PASSED_ON)
 def export(context: typer.Context) -> None:
     """Write judged patches and their labels as groups that `r4p evaluate` reads."""
     from app.operator import processes
@@ -169,7 +161,7 @@ def export(context: typer.Context) -> None:
     processes.exec_training(["labels", "export", *context.args], command_name="r4p outcomes")
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def labels(context: typer.Context) -> None:
     """Show labels and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
@@ -177,7 +169,7 @@ def labels(context: typer.Context) -> None:
     processes.exec_training(["labels", *context.args], command_name="r4p labels")
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def train(context: typer.Context) -> None:
     """Build datasets and train models on labelled patches. `r4p train --help` lists the sub-commands."""
     from app.operator import processes
@@ -185,7 +177,7 @@ def train(context: typer.Context) -> None:
     processes.exec_training(context.args)
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def models(context: typer.Context) -> None:
     """Manage trained models. `r4p models --help` lists the sub-commands."""
     from app.operator.models_cli import main as commands
@@ -193,46 +185,9 @@ def models(context: typer.Context) -> None:
     commands(context.args, prog_name="r4p models")
 
 
-def _mount_verify() -> None:
-    """`r4p verify` is the model package's own command; its module imports no torch until it runs."""
-    from model.commands.verify import verify
-
-    main.command()(verify)
-
-
-def _mount_evaluate() -> None:
-    """`r4p evaluate` likewise."""
-    from model.commands.evaluate import evaluate
-
-    main.command()(evaluate)
-
-
-def _mount_propose() -> None:
-    """`r4p propose` likewise."""
-    from model.commands.propose import propose
-
-    main.command()(propose)
-
-
-def _mount_report() -> None:
-    """`r4p report` likewise."""
-    from model.commands.report import report
-
-    main.command()(report)
-
-
-def _mount_index() -> None:
-    """`r4p index` likewise."""
-    from model.commands.index import index
-
-    main.command()(index)
-
-
-_mount_verify()
-_mount_index()
-_mount_evaluate()
-_mount_propose()
-_mount_report()
+# These modules import no torch and no numpy until their command runs.
+for command in (verify, index, evaluate, propose, report):
+    main.command()(command)
 
 if __name__ == "__main__":
     main()

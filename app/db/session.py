@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from psycopg.errors import UndefinedColumn, UndefinedTable
 from sqlalchemy import Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
+
+from app.settings import DatabaseSettings, load
 
 DOWN: Final = 5
 """Exit code of a command whose database or engine is down."""
@@ -43,6 +45,11 @@ def open_engine(database_url: str) -> Iterator[Engine]:
         raise _report_unusable(database_url, error, fix) from error
     finally:
         database.dispose()
+
+
+def open_database() -> AbstractContextManager[Engine]:
+    """Open the database of R4P_DATABASE_URL for one `r4p` command, like `open_engine`. Raises SettingsError."""
+    return open_engine(load(DatabaseSettings).database_url)
 
 
 def _report_unusable(database_url: str, error: DBAPIError, fix: str) -> SystemExit:

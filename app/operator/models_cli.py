@@ -1,9 +1,8 @@
 """`r4p models`: shows, registers, promotes and rolls back trained models."""
 
-import json
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, Engine
+from typer import Argument, Option
 
-from app.db.session import open_engine, transaction
+from app.db.session import open_database, transaction
 from app.db.store.models import canary_statistics, models
 from app.db.store.models.models import Model, Move, UnknownModel
 from app.learning.model_serving import Alias
@@ -23,35 +23,25 @@ from app.registry import promotion, registration
 from app.registry.promotion import CANARY_SHARE, NotPromoted, PromotionRules
 from app.registry.registration import NotRegistered
 from app.settings import DatabaseSettings, EngineSettings, GateSettings, check, load
+from model.commands.exit_codes import print_json, stop
+from model.commands.extras import PASSED_ON
+from model.commands.options import AsJson
 from model.errors import ModelError
 
 main = typer.Typer(
     name="r4p models", help="Show, promote and roll back trained models.", no_args_is_help=True
 )
 
-Name = Annotated[str, typer.Argument(help="Name of the model, as `r4p models list` prints it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-To = Annotated[Alias, typer.Option("--to", help="Role that the model gets.")]
-Share = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="Share of the issues that a canary judges.")
-]
-ByLaxerRules = Annotated[
-    bool,
-    typer.Option(
-        "--by-laxer-rules",
-        help="Promote although its gate asked less than the R4P_GATE_… settings.",
-    ),
-]
-Why = Annotated[str, typer.Option(help="Reason, kept with the model.")]
+Name = Annotated[str, Argument(help="Name of the model, as `r4p models list` prints it.")]
 
 
 @main.command("list")
 def list_all(*, as_json: AsJson = False) -> None:
     """List every trained model, the newest first."""
-    with _database() as database, transaction(database) as connection:
+    with _open_database() as database, transaction(database) as connection:
         newest = models.list_models(connection)
     if as_json:
-        _print([_document(model) for model in newest])
+        print_json([_document(model) for model in newest])
     else:
         Console().print(_table(newest) if newest else "There is no model yet: use r4p train run.")
 
@@ -59,13 +49,13 @@ def list_all(*, as_json: AsJson = False) -> None:
 @main.command()
 def show(name: Name, *, as_json: AsJson = False) -> None:
     """Show one model: its origin, the findings of the gate, and its history."""
-    with _database() as database, transaction(database) as connection:
-        model = _or_exit(lambda: models.find_by_name(connection, name))
+    with _open_database() as database, transaction(database) as connection:
+        model = models.find_by_name(connection, name)
         moves = [move for move in models.list_moves(connection, 1_000) if move.model == name]
         statistics = _read_statistics(connection, model)
         has_outcomes = canary_statistics.has_outcomes(connection, name)
     if as_json:
-        _print(_document(model) | statistics | {"moves": [_describe_move(move) for move in moves]})
+        print_json(_document(model) | statistics | {"moves": list(map(_describe_move, moves))})
     else:
         _print_model(model, moves, statistics)
         if has_outcomes:
@@ -74,13 +64,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
             )
 
 
-@main.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    }
-)
+@main.command(context_settings=PASSED_ON)
 def outcomes(context: typer.Context) -> None:
     """Compare a model's verdicts with outcomes, beside the judge of the same patches."""
     processes.exec_training(["outcomes", *context.args], command_name="r4p models outcomes")
@@ -89,19 +73,18 @@ def outcomes(context: typer.Context) -> None:
 @main.command()
 def register(
     run: Annotated[
-        Path,
-        typer.Argument(metavar="RUN", help="Folder of a run that `r4p train evaluate` measured."),
+        Path, Argument(metavar="RUN", help="Folder of a run that `r4p train evaluate` measured.")
     ],
     base: Annotated[
-        str | None, typer.Option(help="Served name of the base; R4P_MODEL by default.")
+        str | None, Option(help="Served name of the base; R4P_MODEL by default.")
     ] = None,
 ) -> None:
     """Register the adapter of a run, and print its name."""
     served = base or load(EngineSettings).model
     if served is None:
         raise typer.BadParameter("set R4P_MODEL or --base to the served name of its base model")
-    with _database() as database, transaction(database) as connection:
-        name = _or_exit(lambda: registration.register_run(connection, run, served))
+    with _open_database() as database, transaction(database) as connection:
+        name = registration.register_run(connection, run, served)
         model = models.find_by_name(connection, name)
     sys.stdout.write(f"{name} ({model.state}: {model.why})\n")
 
@@ -109,59 +92,50 @@ def register(
 @main.command()
 def promote(
     name: Name,
-    to: To = Alias.CHAMPION,
-    share: Share = CANARY_SHARE,
+    to: Annotated[Alias, Option(help="Role that the model gets.")] = Alias.CHAMPION,
+    share: Annotated[
+        float, Option(min=0.0, max=1.0, help="Share of the issues that a canary judges.")
+    ] = CANARY_SHARE,
     *,
-    by_laxer_rules: ByLaxerRules = False,
+    by_laxer_rules: Annotated[
+        bool,
+        Option(
+            "--by-laxer-rules",
+            help="Promote although its gate asked less than the R4P_GATE_… settings.",
+        ),
+    ] = False,
 ) -> None:
     """Load a model into every server, check its answers, and give it a role."""
     check(EngineSettings, GateSettings, DatabaseSettings)
-    settings = load(EngineSettings)
-    terms = PromotionRules(
-        settings.verifier, load(GateSettings).rules, by_laxer_rules=by_laxer_rules
-    )
-    with _database() as database:
-        promoted = _or_exit(
-            lambda: promotion.promote(
-                database,
-                promotion.list_replicas(settings),
-                name,
-                to,
-                share=share,
-                terms=terms,
-            )
-        )
+    settings, rules = load(EngineSettings), load(GateSettings).rules
+    terms = PromotionRules(settings.verifier, rules, by_laxer_rules=by_laxer_rules)
+    with _open_database() as database:
+        servers = promotion.list_replicas(settings)
+        promoted = promotion.promote(database, servers, name, to, share=share, terms=terms)
     sys.stdout.write(f"{name} is the {to} now: {promoted.report}\n")
 
 
 @main.command()
 def rollback(
-    alias: Annotated[Alias, typer.Option("--of", help="Role to roll back.")] = Alias.CHAMPION,
-    why: Why = "rolled back by hand",
+    alias: Annotated[Alias, Option("--of", help="Role to roll back.")] = Alias.CHAMPION,
+    why: Annotated[str, Option(help="Reason, kept with the model.")] = "rolled back by hand",
 ) -> None:
     """Reject the present model, and let the previous champion judge again."""
-    with _database() as database:
+    with _open_database() as database:
         servers = promotion.find_replicas(load(EngineSettings))
-        rejected, champion = _or_exit(lambda: promotion.roll_back(database, servers, alias, why))
+        rejected, champion = promotion.roll_back(database, servers, alias, why)
     judge = champion or "the model of the settings"
     sys.stdout.write(f"{rejected} is rejected; {judge} judges\n")
 
 
-def _or_exit(do: Callable[[], Any]) -> Any:
-    """Run an action. An expected error goes to standard error, with exit code 1."""
+@contextmanager
+def _open_database() -> Iterator[Engine]:
+    """Open the database. An expected error ends the command with one line and exit code 1."""
     try:
-        return do()
+        with open_database() as database:
+            yield database
     except (UnknownModel, NotPromoted, NotRegistered, ModelError) as error:
-        sys.stderr.write(f"r4p models: {error}\n")
-        raise typer.Exit(1) from error
-
-
-def _database() -> AbstractContextManager[Engine]:
-    return open_engine(load(DatabaseSettings).database_url)
-
-
-def _print(document: object) -> None:
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        stop("models", 1, str(error))
 
 
 def _document(model: Model) -> dict[str, Any]:
@@ -206,11 +180,7 @@ def _table(rows: list[Model]) -> Table:
         share = f" ({model.share:.0%})" if model.share is not None else ""
         since = _day(model.changed_at or model.created_at)
         table.add_row(
-            model.adapter.name,
-            f"{model.state}{share}",
-            model.adapter.base,
-            since,
-            _safe(model.why),
+            model.adapter.name, f"{model.state}{share}", model.adapter.base, since, _safe(model.why)
         )
     return table
 

@@ -3,149 +3,112 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
-from model import catalog
-from model.calibration import calibrator_file
-from model.catalog import EngineChoice, VotingChoice
-from model.commands.evaluation_output import print_evaluation, show_progress
-from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop
-from model.commands.options import (
-    Cache,
-    Calibrated,
-    EngineName,
-    KeyFile,
-    LeaveOneOut,
-    MinLines,
-    Model,
-    Script,
-    Url,
-    Votes,
-    choose_engine,
-    list_given_options,
-    refuse_unused_options,
-)
-from model.errors import BadGroups, ModelError
+from model.catalog import VotingChoice
+from model.commands.exit_codes import STDERR, exit_on_error
+from model.commands.options import JudgeOptions, accept_options
+from model.commands.output import print_evaluation, report_loading, show_progress
+from model.errors import BadGroups
 from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
-    from model.evaluation.attacks.attack_cases import AttackCase
     from model.evaluation.judge_catalog import Judge
     from model.evaluation.judged_group import JudgedGroup
     from model.evaluation.labelled_group import LabelledGroup
 
 _EVALUATE = "evaluate"
-_Groups = Annotated[
-    Path | None,
-    typer.Option(
-        "--groups",
-        metavar="FILE",
-        help="File of labelled groups, .jsonl or .jsonl.gz; --attack has its own by default.",
-    ),
-]
-_Verifier = Annotated[str, typer.Option("--verifier", metavar="NAME", help="Verifier to measure.")]
-_Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit", min=1, help="Number of groups or attacks to judge; the same ones each time."
-    ),
-]
-_Together = Annotated[
-    int,
-    typer.Option(
-        "--together",
-        metavar="N",
-        min=1,
-        help="Number of groups to judge at the same time: the run is faster, each group slower.",
-    ),
-]
-_Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR|FILE.jsonl",
-        help="Folder or run file to keep judged groups in, and to continue from.",
-    ),
-]
-_Attack = Annotated[
-    bool, typer.Option("--attack", help="Attack the groups, and report which verdicts flip.")
-]
-_Json = Annotated[
-    bool, typer.Option("--json", help="Print one r4p.evaluate/1 (or r4p.attack/1) document.")
-]
 
 
-def evaluate(  # noqa: PLR0913 - one parameter per option of the command
-    context: typer.Context,
-    verifier: _Verifier,
-    groups: _Groups = None,
-    limit: _Limit = None,
-    together: _Together = 1,
-    votes: Votes = 3,
-    engine: EngineName = None,
-    engine_url: Url = None,
-    model: Model = None,
-    api_key_file: KeyFile = None,
-    out: _Out = None,
-    json_output: _Json = False,
-    script: Script = None,
-    cache: Cache = None,
-    attack: _Attack = False,
-    leave_one_out: LeaveOneOut = False,
-    min_lines: MinLines = 0,
-    calibrator: Calibrated = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(JudgeOptions):
+    """Options of `r4p evaluate`."""
+
+    verifier: Annotated[str, Option(metavar="NAME", help="Verifier to measure.")]
+    groups: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="File of labelled groups, .jsonl or .jsonl.gz; --attack has its own by default.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Option(min=1, help="Number of groups or attacks to judge; the same ones each time."),
+    ] = None
+    together: Annotated[
+        int,
+        Option(
+            metavar="N",
+            min=1,
+            help="Number of groups to judge at the same time: the run is faster, each group slower.",
+        ),
+    ] = 1
+    out: Annotated[
+        Path | None,
+        Option(
+            metavar="DIR|FILE.jsonl",
+            help="Folder or run file to keep judged groups in, and to continue from.",
+        ),
+    ] = None
+    json_output: Annotated[
+        bool, Option("--json", help="Print one r4p.evaluate/1 (or r4p.attack/1) document.")
+    ] = False
+    attack: Annotated[
+        bool, Option("--attack", help="Attack the groups, and report which verdicts flip.")
+    ] = False
+
+    @property
+    def voting(self) -> VotingChoice:
+        """How the votes are taken."""
+        return VotingChoice(edited_lines=self.min_lines, leave_one_out=self.leave_one_out)
+
+
+@accept_options(EvaluateOptions)
+def evaluate(options: EvaluateOptions) -> None:
     """Measure a verifier on labelled groups of patches.
 
     Exit codes: 0 measured, 2 usage, 5 no engine.
     """
     from model.evaluation import judge_catalog
-
-    voting = VotingChoice(edited_lines=min_lines, leave_one_out=leave_one_out)
-    kept: Path | None = None
-    try:
-        catalog.check_choice(verifier, voting)
-        fitted = calibrator_file.read(calibrator, verifier) if calibrator else None
-        kept = _choose_run_file(
-            out, groups, judge_catalog.build_run_name(verifier, voting, fitted) + ".attack" * attack
-        )
-        choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
-        refuse_unused_options(list_given_options(context), verifier, choice.name)
-        cases, read = (
-            _build_attacks(groups, limit, kept) if attack else ([], _read_groups(groups, limit))
-        )
-        judge_catalog.check_trajectories(verifier, read)
-        open_judges = partial(judge_catalog.open_judges, verifier, votes=votes, voting=voting)
-        open_fitted = partial(open_judges, independent=not attack, calibrator=fitted)
-        runs = _run_judges(open_fitted, choice, read, kept, together, strict_twin=not attack)
-    except USAGE_ERRORS as error:
-        stop(_EVALUATE, Exit.USAGE, str(error))
-    except ModelError as error:
-        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_describe_kept(kept)}")
-    if attack:
-        _write_attacks(cases, runs[0], kept, json_output=json_output)
-    else:
-        _write_result(
-            runs, kept, judge_catalog.build_caution(verifier, read), json_output=json_output
-        )
-
-
-def _write_attacks(
-    cases: "Sequence[AttackCase]",
-    judged: "Sequence[JudgedGroup]",
-    kept: Path | None,
-    *,
-    json_output: bool,
-) -> None:
     from model.evaluation.attacks import attack_run
 
-    attack_run.write_result(cases, judged, kept, json_output=json_output)
+    verifier, attack = options.verifier, options.attack
+    with exit_on_error(_EVALUATE):
+        choice, fitted = options.choose_judge(verifier, options.voting)
+        run_name = judge_catalog.build_run_name(verifier, options.voting, fitted)
+        kept = _choose_run_file(options.out, options.groups, run_name + ".attack" * attack)
+        if attack:
+            attack_run.check_run_file(kept)
+        cases = attack_run.load_attack_cases(options.groups, options.limit) if attack else []
+        groups = attack_run.list_groups(cases) if attack else _read_groups(options)
+        judge_catalog.check_trajectories(verifier, groups)
+    with (
+        exit_on_error(_EVALUATE, hint=partial(_describe_kept, kept)),
+        show_progress(len(groups)) as (say, advance),
+        judge_catalog.open_judges(
+            verifier,
+            report_loading(choice, say),
+            options.votes,
+            options.voting,
+            independent=not attack,
+            calibrator=fitted,
+        ) as judges,
+    ):
+        say("groups judged")
+        used = judges[:1] if attack else judges  # the strict twin is not attacked
+        runs = [_judge_groups(groups, judge, kept, advance, options.together) for judge in used]
+    if attack:
+        attack_run.write_result(cases, runs[0], kept, json_output=options.json_output)
+    else:
+        caution = judge_catalog.build_caution(verifier, groups)
+        _write_result(runs, kept, caution, json_output=options.json_output)
 
 
 def _describe_kept(kept: Path | None) -> str:
@@ -161,40 +124,12 @@ def _choose_run_file(out: Path | None, groups: Path | None, verifier: str) -> Pa
     return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
 
 
-def _build_attacks(
-    path: Path | None, limit: int | None, kept: Path | None
-) -> "tuple[list[AttackCase], list[LabelledGroup]]":
-    from model.evaluation.attacks import attack_run
-
-    attack_run.check_run_file(kept)
-    cases = attack_run.load_attack_cases(path, limit)
-    return cases, attack_run.list_groups(cases)
-
-
-def _read_groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
+def _read_groups(options: EvaluateOptions) -> "list[LabelledGroup]":
     from model.evaluation import evaluation_run, labelled_group
 
-    if path is None:
+    if options.groups is None:
         raise BadGroups("no groups are given: name a file with --groups")
-    return evaluation_run.sample_groups(labelled_group.read_groups(path), limit)
-
-
-def _run_judges(
-    open_judges: "Callable[[EngineChoice], AbstractContextManager[Sequence[Judge]]]",
-    choice: EngineChoice,
-    groups: "Sequence[LabelledGroup]",
-    kept: Path | None,
-    together: int,
-    *,
-    strict_twin: bool,
-) -> "list[list[JudgedGroup]]":
-    """Judge the groups with each judge, or without `strict_twin` with the first only, and show the progress."""
-    with show_progress(len(groups)) as (say, advance):
-        reporting = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-        with open_judges(reporting) as judges:
-            say("groups judged")
-            used = judges if strict_twin else judges[:1]
-            return [_judge_groups(groups, judge, kept, advance, together) for judge in used]
+    return evaluation_run.sample_groups(labelled_group.read_groups(options.groups), options.limit)
 
 
 def _judge_groups(

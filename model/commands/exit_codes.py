@@ -1,5 +1,9 @@
-"""Exit codes of the commands, and their one-line messages on stderr."""
+"""Exit codes of the commands, and the lines and JSON documents that every command prints in the same way."""
 
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import NoReturn
 
@@ -11,12 +15,20 @@ from model.errors import (
     BadGroups,
     BadRun,
     IncompatibleOptions,
+    ModelError,
     TemplateError,
     UnknownVerifier,
 )
 from model.prompts.untrusted import escape_invisible
 
-USAGE_ERRORS = (IncompatibleOptions, BadEngine, BadGroups, BadRun, TemplateError, UnknownVerifier)
+_USAGE_ERRORS: tuple[type[Exception], ...] = (
+    IncompatibleOptions,
+    BadEngine,
+    BadGroups,
+    BadRun,
+    TemplateError,
+    UnknownVerifier,
+)
 """Errors that the user of a command can fix. Every other ModelError is an engine error."""
 
 STDERR = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -40,12 +52,34 @@ def format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def print_json(document: object) -> None:
+    """Print a document as indented JSON on stdout."""
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
 def warn(command: str, message: str) -> None:
     """Print one line on stderr and continue."""
     STDERR.print(escape_invisible(f"r4p {command}: {' '.join(message.split())}"))
 
 
-def stop(command: str, code: Exit, message: str) -> NoReturn:
+def stop(command: str, code: int, message: str) -> NoReturn:
     """Print one line on stderr and exit with the code."""
     warn(command, message)
     raise typer.Exit(code)
+
+
+@contextmanager
+def exit_on_error(
+    command: str, *usage: type[Exception], hint: Callable[[], str] = str
+) -> Iterator[None]:
+    """End the command with one line on stderr instead of a traceback.
+
+    The exit code is USAGE for errors that the user can fix, which include `usage`, and BACKEND_DOWN for every other
+    ModelError. `hint` ends the line of the latter.
+    """
+    try:
+        yield
+    except _USAGE_ERRORS + usage as error:
+        stop(command, Exit.USAGE, str(error))
+    except ModelError as error:
+        stop(command, Exit.BACKEND_DOWN, f"{error}{hint()}")

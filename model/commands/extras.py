@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from typer.core import TyperGroup
 
@@ -49,6 +49,14 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 _TRAINING = ("train", "calibrate", "report", "bot")
 """Extras of training commands. Elsewhere torch belongs to the extra `local`."""
 _ELSEWHERE = ("local", "bot", "embedded", "calibrate", "demo", "train", "report")
+
+
+PASSED_ON: Final[dict[str, Any]] = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+"""Context settings of a command that passes its arguments on to a module, which loads only then."""
 
 
 def require_extras(command: str, *extras: str) -> None:

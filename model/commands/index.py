@@ -1,32 +1,28 @@
 """`r4p index` builds or updates the code graph of a source tree and reports statistics."""
 
 import hashlib
-import json
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Argument, Option
 
 from model.codegraph.entities import IndexReport
+from model.commands.exit_codes import STDERR, exit_on_error, print_json
 from model.errors import NoCodeGraph, NoTree
 
 _SHOWN = 20
-_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def index(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A git repository (its HEAD), or any directory.")
+        Path, Argument(metavar="DIR", help="A git repository (its HEAD), or any directory.")
     ],
     database: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of the index (~/.cache/r4p/index).")
+        Path | None, Option(metavar="FILE", help="File of the index (~/.cache/r4p/index).")
     ] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one r4p.index/1 document.")
-    ] = False,
+    json_output: Annotated[bool, Option("--json", help="Print one r4p.index/1 document.")] = False,
 ) -> None:
     """Index every class, function and method of a source tree. Unchanged files are not read again.
 
@@ -37,23 +33,19 @@ def index(
     from model.codegraph.source_tree import survey
 
     file = database or locate_index(directory)
-    try:
+    with exit_on_error("index", NoCodeGraph):
         tree = survey(directory)
         if all(detect_language(path) is None for path in tree.blobs) and not tree.skipped:
             raise NoTree(
                 f"{directory} holds no source file in a known language ({', '.join(list_languages())});"
                 " name a folder that does"
             )
-        with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
+        with open_index(file) as opened, STDERR.status(f"indexing {directory}"):
             _, report = opened.build_snapshot(tree.blobs, tree.read)
-    except NoCodeGraph as error:
-        _stderr.print(f"r4p index: {error}")
-        raise typer.Exit(2) from error
     report = replace(report, skipped=tree.skipped + report.skipped)
     if json_output:
         document = {"schema": "r4p.index/1", "database": str(file), **asdict(report)}
-        json.dump(document, sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        print_json(document)
     else:
         _show(report)
 

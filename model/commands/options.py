@@ -1,76 +1,20 @@
-"""The options that `r4p verify`, `evaluate` and `propose` share, and checks for options without effect."""
+"""Options that several commands share, as dataclasses that typer reads, and checks for options without effect."""
 
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-import typer
+from typer import Context, Option
 
 from model import catalog
-from model.catalog import EngineChoice
+from model.calibration import calibrator_file
+from model.calibration.calibrator_file import CalibratorFile
+from model.catalog import EngineChoice, VotingChoice
 from model.commands import key_file
 from model.errors import BadEngine, IncompatibleOptions
-
-Votes = Annotated[
-    int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
-]
-EngineName = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="openai_compatible, local_vllm or local_transformers. Default: the first with a URL, else the last.",
-    ),
-]
-Url = Annotated[
-    str | None,
-    typer.Option("--engine-url", metavar="URL", help="Base URL of an OpenAI-compatible API."),
-]
-Model = Annotated[
-    str | None,
-    typer.Option("--model", metavar="NAME", help="Model name; without a URL, an embedded model."),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option("--api-key-file", metavar="FILE", help="File that contains only the API key."),
-]
-Script = Annotated[
-    Path | None,
-    typer.Option(
-        "--script",
-        metavar="FILE",
-        help="Take answers from a file of JSON lines instead of a model.",
-    ),
-]
-Cache = Annotated[
-    Path | None,
-    typer.Option("--cache", metavar="DIR", help="Folder of model files (~/.cache/r4p/models)."),
-]
-MinLines = Annotated[
-    int,
-    typer.Option(
-        "--min-lines",
-        metavar="N",
-        min=0,
-        help="Do not judge patches that edit fewer lines; 0 judges all.",
-    ),
-]
-LeaveOneOut = Annotated[
-    bool,
-    typer.Option(
-        "--leave-one-out",
-        help="Leave one patch out of every vote; a verdict that depends on one rival becomes unsure.",
-    ),
-]
-
-Calibrated = Annotated[
-    Path | None,
-    typer.Option(
-        "--calibrator",
-        metavar="FILE",
-        help="A calibrator that training.calibrate wrote for this judge: report probabilities, and claim by them.",
-    ),
-]
 
 _READ_BY = {
     "openai_compatible": ("--engine-url", "--model", "--api-key-file"),
@@ -84,50 +28,133 @@ _ENGINE_OPTIONS = (
     *dict.fromkeys(option for options in _READ_BY.values() for option in options),
 )
 
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
+Options = TypeVar("Options")
 
-def choose_engine(
-    engine: str | None,
-    url: str | None,
-    model: str | None,
-    api_key_file: Path | None,
-    script: Path | None,
-    cache: Path | None,
-) -> EngineChoice:
-    """Choose the engine: the named one, otherwise a script, a server with a URL, or the embedded model.
 
-    Raises BadEngine for an unknown name, a server without a URL, and an unreadable key.
+def accept_options(
+    options: type[Options],
+) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Make a command of a function of a dataclass: typer reads an argument or an option from each field.
+
+    `--help` lists the fields of the class itself before the inherited ones.
     """
-    served = "openai_compatible" if url else "local_transformers"
-    name = engine or ("scripted" if script else served)
-    if name not in _READ_BY or engine == "scripted":
-        raise BadEngine(
-            f"unknown engine {name!r}; there are openai_compatible, local_vllm, local_transformers, "
-            "and --script FILE for answers from a file"
-        )
-    if name == "openai_compatible" and not url:
-        raise BadEngine(
-            f"engine {name} is a server; give its address, as in --engine-url http://HOST:8000/v1"
-        )
-    return EngineChoice(
-        name=name,
-        model=model,
-        url=url,
-        api_key=key_file.read_key(api_key_file) if api_key_file else None,
-        cache=cache or Path.home() / ".cache" / "r4p" / "models",
-        script=script,
-    )
+
+    def decorate(run: Callable[[Options], None]) -> Callable[..., None]:
+        @wraps(run)
+        def command(**values: Any) -> None:
+            run(options(**values))
+
+        fields = inspect.signature(options).parameters.values()
+        own = options.__annotations__
+        in_order = sorted(fields, key=lambda field: field.name not in own)
+        command.__signature__ = inspect.Signature(in_order)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
-def list_given_options(context: typer.Context) -> list[str]:
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Options that choose the engine."""
+
+    engine: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="openai_compatible, local_vllm or local_transformers. Default: the first with a URL, else the last.",
+        ),
+    ] = None
+    engine_url: Annotated[
+        str | None, Option(metavar="URL", help="Base URL of an OpenAI-compatible API.")
+    ] = None
+    model: Annotated[
+        str | None, Option(metavar="NAME", help="Model name; without a URL, an embedded model.")
+    ] = None
+    api_key_file: Annotated[
+        Path | None, Option(metavar="FILE", help="File that contains only the API key.")
+    ] = None
+    script: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Take answers from a file of JSON lines instead of a model."),
+    ] = None
+    cache: Annotated[
+        Path | None, Option(metavar="DIR", help="Folder of model files (~/.cache/r4p/models).")
+    ] = None
+
+    def choose_engine(self) -> EngineChoice:
+        """Choose the engine: the named one, otherwise a script, a server with a URL, or the embedded model.
+
+        Raises BadEngine for an unknown name, a server without a URL, and an unreadable key.
+        """
+        served = "openai_compatible" if self.engine_url else "local_transformers"
+        name = self.engine or ("scripted" if self.script else served)
+        if name not in _READ_BY or self.engine == "scripted":
+            raise BadEngine(
+                f"unknown engine {name!r}; there are openai_compatible, local_vllm, local_transformers, "
+                "and --script FILE for answers from a file"
+            )
+        if name == "openai_compatible" and not self.engine_url:
+            raise BadEngine(
+                f"engine {name} is a server; give its address, as in --engine-url http://HOST:8000/v1"
+            )
+        return EngineChoice(
+            name=name,
+            model=self.model,
+            url=self.engine_url,
+            api_key=key_file.read_key(self.api_key_file) if self.api_key_file else None,
+            cache=self.cache or Path.home() / ".cache" / "r4p" / "models",
+            script=self.script,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(EngineOptions):
+    """Options of the commands that judge patches. A subclass adds `verifier`."""
+
+    context: Context
+    votes: Annotated[int, Option(min=1, max=99, help="Votes, each over another order.")] = 3
+    leave_one_out: Annotated[
+        bool,
+        Option(
+            "--leave-one-out",
+            help="Leave one patch out of every vote; a verdict that depends on one rival becomes unsure.",
+        ),
+    ] = False
+    min_lines: Annotated[
+        int,
+        Option(
+            metavar="N", min=0, help="Do not judge patches that edit fewer lines; 0 judges all."
+        ),
+    ] = 0
+    calibrator: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="A calibrator that training.calibrate wrote for this judge: report probabilities, and claim by them.",
+        ),
+    ] = None
+
+    def choose_judge(
+        self, verifier: str, voting: VotingChoice
+    ) -> tuple[EngineChoice, CalibratorFile | None]:
+        """Choose the engine and read the calibrator, before anything slow happens.
+
+        Raises a usage error for a choice that cannot work and for an option that does nothing.
+        """
+        catalog.check_choice(verifier, voting)
+        choice = self.choose_engine()
+        refuse_unused_options(_list_given_options(self.context), verifier, choice.name)
+        return choice, calibrator_file.read(self.calibrator, verifier) if self.calibrator else None
+
+
+def _list_given_options(context: Context) -> list[str]:
     """Return the options on the command line as they are written, such as `--votes`."""
-    sources = {
-        parameter: context.get_parameter_source(parameter.name or "")
-        for parameter in context.command.params
-    }
     return [
         parameter.opts[0]
-        for parameter, source in sources.items()
-        if source and source.name == "COMMANDLINE"
+        for parameter in context.command.params
+        if (source := context.get_parameter_source(parameter.name or ""))
+        and source.name == "COMMANDLINE"
     ]
 
 

@@ -1,135 +1,121 @@
 """`r4p propose` lets an agent write a patch for an issue, offline. It only reads the directory."""
 
-import json
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from typer import Option
 
 from model import catalog
 from model.agents.agent_catalog import AGENTS
-from model.catalog import EngineChoice
 from model.commands import inputs
-from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop
+from model.commands.exit_codes import STDERR, Exit, exit_on_error, print_json, stop
 from model.commands.index import locate_index
-from model.commands.options import Cache, EngineName, KeyFile, Model, Script, Url, choose_engine
+from model.commands.options import EngineOptions, accept_options
+from model.commands.output import report_loading, show_progress
 from model.domain import Issue
-from model.errors import BadTrajectory, ModelError, NoCodeGraph, UnknownAgent, WorkspaceError
+from model.errors import BadTrajectory, NoCodeGraph, UnknownAgent, WorkspaceError
 from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:
     from model.agents.trajectories.guidance import Guidance
     from model.agents.trajectories.trajectory import Attempt, Step
 
-_USAGE = (
-    *USAGE_ERRORS,
-    inputs.BadInput,
-    BadTrajectory,
-    NoCodeGraph,
-    UnknownAgent,
-    WorkspaceError,
-    OSError,
-)
-
-_Repo = Annotated[
-    Path,
-    typer.Option(
-        "--repo", metavar="DIR", help="Folder of the code; the command never writes into it."
-    ),
-]
-_Issue = Annotated[
-    Path,
-    typer.Option(
-        "--issue", metavar="FILE", help="File with the issue; the first line is the title."
-    ),
-]
-_Agent = Annotated[
-    str,
-    typer.Option(
-        "--agent", metavar="NAME", help=f"Agent that writes the patch: {', '.join(AGENTS)}."
-    ),
-]
-_Attempts = Annotated[
-    int, typer.Option("--attempts", min=1, max=64, help="Number of attempts, side by side.")
-]
-_Seed = Annotated[
-    int,
-    typer.Option(
-        "--seed", min=0, help="Seed of the first attempt; the other attempts count up from it."
-    ),
-]
-_Database = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="File of the code graph (~/.cache/r4p/index).")
-]
-_Trajectories = Annotated[
-    Path | None,
-    typer.Option(
-        "--trajectories", metavar="DIR", help="Folder to keep what each attempt saw and did."
-    ),
-]
-_Feedback = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT", help="What was wrong with an earlier attempt, or what to do instead."
-    ),
-]
-_Parent = Annotated[
-    Path | None,
-    typer.Option("--parent", metavar="FILE", help="Trajectory that --feedback is about."),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print one r4p.proposal/1 document.")]
+_PROPOSE = "propose"
+_USAGE = (inputs.BadInput, BadTrajectory, NoCodeGraph, UnknownAgent, WorkspaceError, OSError)
 
 
-def propose(  # noqa: PLR0913 - one parameter per option of the command
-    repo: _Repo,
-    issue: _Issue,
-    agent: _Agent = "mini-se",
-    attempts: _Attempts = 1,
-    seed: _Seed = 0,
-    engine: EngineName = None,
-    engine_url: Url = None,
-    model: Model = None,
-    api_key_file: KeyFile = None,
-    script: Script = None,
-    cache: Cache = None,
-    database: _Database = None,
-    trajectories: _Trajectories = None,
-    feedback: _Feedback = None,
-    parent: _Parent = None,
-    json_output: _Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ProposeOptions(EngineOptions):
+    """Options of `r4p propose`."""
+
+    repo: Annotated[
+        Path, Option(metavar="DIR", help="Folder of the code; the command never writes into it.")
+    ]
+    issue: Annotated[
+        Path, Option(metavar="FILE", help="File with the issue; the first line is the title.")
+    ]
+    agent: Annotated[
+        str, Option(metavar="NAME", help=f"Agent that writes the patch: {', '.join(AGENTS)}.")
+    ] = "mini-se"
+    attempts: Annotated[int, Option(min=1, max=64, help="Number of attempts, side by side.")] = 1
+    seed: Annotated[
+        int, Option(min=0, help="Seed of the first attempt; the other attempts count up from it.")
+    ] = 0
+    database: Annotated[
+        Path | None, Option(metavar="FILE", help="File of the code graph (~/.cache/r4p/index).")
+    ] = None
+    trajectories: Annotated[
+        Path | None, Option(metavar="DIR", help="Folder to keep what each attempt saw and did.")
+    ] = None
+    feedback: Annotated[
+        str | None,
+        Option(
+            metavar="TEXT", help="What was wrong with an earlier attempt, or what to do instead."
+        ),
+    ] = None
+    parent: Annotated[
+        Path | None, Option(metavar="FILE", help="Trajectory that --feedback is about.")
+    ] = None
+    json_output: Annotated[bool, Option("--json", help="Print one r4p.proposal/1 document.")] = (
+        False
+    )
+
+
+@accept_options(ProposeOptions)
+def propose(options: ProposeOptions) -> None:
     """Let an agent write a patch for an issue, and print it as a diff.
 
     Exit codes: 0 a patch, 2 usage, 3 no patch, 5 no engine.
     """
     began = time.monotonic()
+    unkept: list[OSError] = []
     try:
-        choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
-        reported = inputs.read_issue(issue)
-        if trajectories:
-            trajectories.mkdir(parents=True, exist_ok=True)
-        hint = _prepare_hint(feedback, parent, reported)
-        tree = repo, database or locate_index(repo)
-        unkept: list[OSError] = []
-        how = _RunSettings(range(seed, seed + attempts), hint, _build_writer(trajectories, unkept))
-        done = _run_attempts(choice, agent, reported, tree, how)
+        with exit_on_error(_PROPOSE, *_USAGE):
+            issue = inputs.read_issue(options.issue)
+            done = _run_attempts(options, issue, unkept)
     except KeyboardInterrupt:
         _exit_at_once()
-    except _USAGE as error:
-        stop("propose", Exit.USAGE, str(error))
-    except ModelError as error:
-        stop("propose", Exit.BACKEND_DOWN, str(error))
-    code = _print_result(reported, done, time.monotonic() - began, json_output=json_output)
+    code = _print_result(issue, done, time.monotonic() - began, json_output=options.json_output)
     if unkept:
-        stop("propose", Exit.USAGE, f"the attempts can't be kept: {unkept[0]}")
+        stop(_PROPOSE, Exit.USAGE, f"the attempts can't be kept: {unkept[0]}")
     raise typer.Exit(code)
+
+
+def _run_attempts(
+    options: ProposeOptions, issue: Issue, unkept: list[OSError]
+) -> "tuple[Attempt, ...]":
+    """Run the attempts. Errors of keeping one go to `unkept`, because the others continue."""
+    from model.agents import agent_catalog as agents
+    from model.agents import attempt_setup, parallel_attempts
+
+    choice = options.choose_engine()
+    if options.trajectories:
+        options.trajectories.mkdir(parents=True, exist_ok=True)
+    build_hint = _prepare_hint(options.feedback, options.parent, issue)
+    agents.require_agent(options.agent)
+    index = options.database or locate_index(options.repo)
+    with show_progress() as (say, _), attempt_setup.open_tool_contexts(options.repo, index) as desk:
+        say("reading the code")
+        with desk() as first:
+            guidance = build_hint(frozenset(first.snapshot.list_paths()))
+        with closing(catalog.load_engine(report_loading(choice, say))) as engine:
+            say(f"{engine.model} works on it")
+            keep = _build_writer(options.trajectories, unkept)
+            return parallel_attempts.run_attempts(
+                agents.build_agent(options.agent, engine),
+                issue,
+                desk,
+                seeds=range(options.seed, options.seed + options.attempts),
+                guidance=guidance,
+                callbacks=parallel_attempts.AttemptCallbacks(_print_step, keep),
+            )
 
 
 def _prepare_hint(
@@ -151,49 +137,6 @@ def _prepare_hint(
     parent_id = compute_identity(first) if first else ""
     source = guidance.HintSource.MAINTAINER
     return lambda paths: guidance.build_guidance(source, feedback, paths=paths, parent=parent_id)
-
-
-@dataclass(frozen=True, slots=True)
-class _RunSettings:
-    """The seeds, the hint and the function that stores each finished attempt."""
-
-    seeds: Sequence[int]
-    hint: "Callable[[Collection[str]], Guidance | None]"
-    keep: "Callable[[int, Attempt], None]"
-
-
-def _run_attempts(
-    choice: EngineChoice, agent: str, issue: Issue, tree: tuple[Path, Path], how: _RunSettings
-) -> "tuple[Attempt, ...]":
-    """Run the attempts. `tree` is the directory with the file of its code graph."""
-    from model.agents import agent_catalog as agents
-    from model.agents import attempt_setup, parallel_attempts
-
-    agents.require_agent(agent)
-    with _show_progress() as show, attempt_setup.open_tool_contexts(*tree) as desk:
-        with desk() as first:
-            guidance = how.hint(frozenset(first.snapshot.list_paths()))
-        reporting = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
-        with closing(catalog.load_engine(reporting)) as engine:
-            show(f"{engine.model} works on it")
-            return parallel_attempts.run_attempts(
-                agents.build_agent(agent, engine),
-                issue,
-                desk,
-                seeds=how.seeds,
-                guidance=guidance,
-                callbacks=parallel_attempts.AttemptCallbacks(_print_step, how.keep),
-            )
-
-
-@contextmanager
-def _show_progress() -> Iterator[Callable[[str], None]]:
-    """Show the current step on a terminal. Finished steps are printed everywhere."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    shown = STDERR.is_terminal
-    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
-        task = bar.add_task("reading the code", total=None)
-        yield lambda text: bar.update(task, description=escape_invisible(text))
 
 
 def _print_step(index: int, step: "Step") -> None:
@@ -250,7 +193,7 @@ def _print_result(
         )
     STDERR.print(selection.why)
     if json_output:
-        sys.stdout.write(json.dumps(to_json(issue, attempts, seconds=seconds), indent=2) + "\n")
+        print_json(to_json(issue, attempts, seconds=seconds))
     elif selection.index is not None:
         _print_diff(attempts[selection.index].patch or "")
     if selection.index is not None:

@@ -1,125 +1,105 @@
 """`r4p verify` judges candidate patches from files, without GitHub and without a database."""
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from model import catalog
-from model.calibration import calibrator_file
 from model.calibration.calibrator_file import CalibratorFile
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import inputs
-from model.commands.exit_codes import USAGE_ERRORS, Exit, stop, warn
-from model.commands.options import (
-    Cache,
-    Calibrated,
-    EngineName,
-    KeyFile,
-    LeaveOneOut,
-    MinLines,
-    Model,
-    Script,
-    Url,
-    Votes,
-    choose_engine,
-    list_given_options,
-    refuse_unused_options,
-)
-from model.commands.verdict_output import print_verdict, show_progress
+from model.commands.exit_codes import Exit, exit_on_error, print_json, warn
+from model.commands.options import JudgeOptions, accept_options
+from model.commands.output import print_verdict, report_loading, show_progress
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
-from model.errors import ModelError
 from model.prompts.untrusted import escape_issue, escape_patch
-from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
 from model.voting import leave_one_out_effect
 from model.voting.grouping import SEATS
 
 _VERIFY = "verify"
 
-_Issue = Annotated[
-    Path, typer.Option("--issue", metavar="FILE", help="The issue; the first line is the title.")
-]
-_Patches = Annotated[
-    list[Path] | None,
-    typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff."),
-]
-_More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="The same; - is stdin.")]
-_Prompt = Annotated[
-    Path | None, typer.Option("--prompt", metavar="FILE", help="Another prompt template.")
-]
-_Verifier = Annotated[
-    str, typer.Option("--verifier", metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}.")
-]
-_Trajectories = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--trajectory",
-        metavar="FILE",
-        help="How an agent made a patch; one file for each patch, in their order (yes-no-trajectory).",
-    ),
-]
-_StopEarly = Annotated[
-    bool, typer.Option("--stop-early", help="Skip votes that cannot change a verdict.")
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print an r4p.verdict/1 document.")]
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(JudgeOptions):
+    """Options of `r4p verify`."""
+
+    issue: Annotated[Path, Option(metavar="FILE", help="The issue; the first line is the title.")]
+    patch: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="A candidate as a unified diff.")
+    ] = None
+    more: Annotated[list[Path] | None, Argument(metavar="FILE", help="The same; - is stdin.")] = (
+        None
+    )
+    verifier: Annotated[
+        str, Option(metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}.")
+    ] = "r4p"
+    trajectory: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE",
+            help="How an agent made a patch; one file for each patch, in their order (yes-no-trajectory).",
+        ),
+    ] = None
+    stop_early: Annotated[
+        bool, Option("--stop-early", help="Skip votes that cannot change a verdict.")
+    ] = False
+    prompt: Annotated[Path | None, Option(metavar="FILE", help="Another prompt template.")] = None
+    json_output: Annotated[bool, Option("--json", help="Print an r4p.verdict/1 document.")] = False
+
+    @property
+    def voting(self) -> VotingChoice:
+        """How the votes are taken."""
+        return VotingChoice(self.stop_early, self.min_lines, self.leave_one_out)
+
+    def read_patches(self) -> list[Patch]:
+        """Read the candidates with their trajectories, and warn of unreadable ones. Raises BadInput."""
+        patches, notes = inputs.read_patches([*(self.patch or []), *(self.more or [])])
+        parts = catalog.parse_verifier_name(self.verifier)
+        patches = inputs.attach_trajectories(
+            patches,
+            self.trajectory or [],
+            self.verifier,
+            reads_trajectories=catalog.TRAJECTORY_VERIFIER in parts,
+        )
+        for note in notes:
+            warn(_VERIFY, note)
+        return patches
 
 
-def verify(  # noqa: PLR0913 - one parameter per option of the command
-    context: typer.Context,
-    issue: _Issue,
-    patch: _Patches = None,
-    more: _More = None,
-    votes: Votes = 3,
-    engine: EngineName = None,
-    engine_url: Url = None,
-    model: Model = None,
-    api_key_file: KeyFile = None,
-    verifier: _Verifier = "r4p",
-    trajectory: _Trajectories = None,
-    stop_early: _StopEarly = False,
-    leave_one_out: LeaveOneOut = False,
-    min_lines: MinLines = 0,
-    prompt: _Prompt = None,
-    script: Script = None,
-    cache: Cache = None,
-    calibrator: Calibrated = None,
-    json_output: _Json = False,
-) -> None:
+@accept_options(VerifyOptions)
+def verify(options: VerifyOptions) -> None:
     """Judge candidate patches for one issue against each other.
 
     Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
     """
-    voting = VotingChoice(stop_early, min_lines, leave_one_out)
-    try:
-        catalog.check_choice(verifier, voting)
-        choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
-        refuse_unused_options(list_given_options(context), verifier, choice.name)
-        fitted = calibrator_file.read(calibrator, verifier) if calibrator else None
-    except USAGE_ERRORS as error:
-        stop(_VERIFY, Exit.USAGE, str(error))
-    paths = [*(patch or []), *(more or [])]
-    reported, patches = _read_inputs(issue, paths, trajectory or [], verifier)
-    _warn_of_tricks(reported, patches)
-    _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
-    if verifier in catalog.ENGINELESS_VERIFIERS:
-        verdict = _judge_by_consensus(fitted, reported, patches, min_lines)
+    with exit_on_error(_VERIFY, inputs.BadInput):
+        choice, fitted = options.choose_judge(options.verifier, options.voting)
+        issue, patches = inputs.read_issue(options.issue), options.read_patches()
+        _warn_of_tricks(issue, patches)
+        _warn_of_few_votes(options, len(patches))
+        compare = partial(_judge_by_consensus, options.min_lines, issue, patches)
+        if options.verifier in catalog.ENGINELESS_VERIFIERS:
+            verdict = compare()
+            if fitted:
+                fitted.check_engine(verdict.engine)
+        else:
+            verdict = _judge(options, choice, fitted, issue, patches)
+        if fitted:
+            verdict = fitted.calibrate(verdict, compare)
+    if options.json_output:
+        subject = _build_subject(issue, patches)
+        calibration = fitted.calibration if fitted else None
+        print_json(to_json(verdict, subject, verifier=options.verifier, calibration=calibration))
     else:
-        make = partial(_build_verifier, verifier, prompt, voting, fitted)
-        verdict = _judge(choice, make, reported, patches, votes)
-    if fitted:
-        consensus = partial(catalog.load_consensus(min_lines).verify, reported, patches, votes=0)
-        verdict = fitted.calibrate(verdict, consensus)
-    calibration = fitted.calibration if fitted else None
-    subject = _build_subject(reported, patches)
-    document = to_json(verdict, subject, verifier=verifier, calibration=calibration)
-    typer.echo(json.dumps(document, indent=2)) if json_output else print_verdict(verdict)
+        print_verdict(verdict)
     if caution := describe_caution(verdict.engine):
         warn(_VERIFY, caution)
     raise typer.Exit(choose_exit_code(verdict))
@@ -149,90 +129,49 @@ def describe_caution(engine: EngineInfo) -> str | None:
     )
 
 
-def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out: bool) -> None:
-    if leave_one_out and votes < (needed := leave_one_out_effect.count_needed_votes(patches)):
+def _warn_of_few_votes(options: VerifyOptions, patches: int) -> None:
+    needed = leave_one_out_effect.count_needed_votes(patches)
+    if options.leave_one_out and options.votes < needed:
         warn(
             _VERIFY,
             f"--leave-one-out needs {needed} votes to find the rivals that change a verdict",
         )
-    shows_rivals = not catalog.GROUP_VERIFIERS.isdisjoint(catalog.parse_verifier_name(verifier))
-    if votes == 1 and shows_rivals and patches > SEATS:
+    parts = catalog.parse_verifier_name(options.verifier)
+    if options.votes == 1 and patches > SEATS and not catalog.GROUP_VERIFIERS.isdisjoint(parts):
         warn(
             _VERIFY,
             f"one vote compares each patch with at most {SEATS - 1} rivals; two votes compare it with others too",
         )
 
 
-def _build_verifier(
-    name: str,
-    prompt: Path | None,
-    voting: VotingChoice,
-    fitted: CalibratorFile | None,
-    engine: Engine,
-) -> Verifier:
-    """Build the verifier. Raises IncompatibleOptions when it is not the calibrator's judge."""
-    built = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
-    if fitted:
-        fitted.check_engine(built.engine)
-    return built
-
-
-def _judge_by_consensus(
-    fitted: CalibratorFile | None, issue: Issue, patches: Sequence[Patch], min_lines: int
-) -> GroupVerdict:
-    consensus = catalog.load_consensus(min_lines)
-    try:
-        if fitted:
-            fitted.check_engine(consensus.engine)
-    except USAGE_ERRORS as error:
-        stop(_VERIFY, Exit.USAGE, str(error))
-    return consensus.verify(issue, patches, votes=0)
+def _judge_by_consensus(min_lines: int, issue: Issue, patches: Sequence[Patch]) -> GroupVerdict:
+    return catalog.load_consensus(min_lines).verify(issue, patches, votes=0)
 
 
 def _judge(
+    options: VerifyOptions,
     choice: EngineChoice,
-    make: Callable[[Engine], Verifier],
+    fitted: CalibratorFile | None,
     issue: Issue,
     patches: Sequence[Patch],
-    votes: int,
 ) -> GroupVerdict:
-    try:
-        with show_progress() as show:
-            engine = catalog.load_engine(
-                replace(choice, on_step=lambda step, done, _total: show(step, done))
-            )
-            with closing(engine):
-                verifier = make(engine)
-                show(f"asking {engine.model} for {votes} votes", 0)
-                return verifier.verify(
-                    issue,
-                    patches,
-                    votes=votes,
-                    on_vote=lambda done, asked: show(f"votes of {asked}:", done),
-                )
-    except USAGE_ERRORS as error:
-        stop(_VERIFY, Exit.USAGE, str(error))
-    except ModelError as error:
-        stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
-
-
-def _read_inputs(
-    issue: Path, paths: Sequence[Path], trajectories: Sequence[Path], verifier: str
-) -> tuple[Issue, list[Patch]]:
-    """Read the inputs. An unusable file stops the command before a model is loaded."""
-    parts = catalog.parse_verifier_name(verifier)
-    try:
-        reported = inputs.read_issue(issue)
-        patches, notes = inputs.read_patches(paths)
-        reads_trajectories = catalog.TRAJECTORY_VERIFIER in parts
-        patches = inputs.attach_trajectories(
-            patches, trajectories, verifier, reads_trajectories=reads_trajectories
+    """Judge with an engine. Raises IncompatibleOptions when its verifier is not the calibrator's judge."""
+    with (
+        show_progress() as (say, _),
+        closing(catalog.load_engine(report_loading(choice, say))) as engine,
+    ):
+        verifier = catalog.load_verifier(
+            options.verifier, engine, prompt=options.prompt, voting=options.voting
         )
-    except inputs.BadInput as error:
-        stop(_VERIFY, Exit.USAGE, str(error))
-    for note in notes:
-        warn(_VERIFY, note)
-    return reported, patches
+        if fitted:
+            fitted.check_engine(verifier.engine)
+        say(f"asking {engine.model} for {options.votes} votes")
+        return verifier.verify(
+            issue,
+            patches,
+            votes=options.votes,
+            on_vote=lambda done, asked: say(f"votes of {asked}: {done}"),
+        )
 
 
 def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from model.commands.options import choose_engine, refuse_unused_options
+from model.commands.options import EngineOptions, refuse_unused_options
 from model.errors import BadEngine, IncompatibleOptions
 from tests.model.builders import build_diff, build_patch_options
 from tests.model.chat_server import MODELS, Reply, completion, serve_chat
@@ -60,29 +60,29 @@ def test_what_an_engine_does_not_read_is_refused(option, engine):
 @pytest.mark.parametrize(
     ("given", "name"),
     [
-        ((None, None, None, None, None), "local_transformers"),
-        ((None, "http://gpu/v1", None, None, None), "openai_compatible"),
-        ((None, None, None, None, "s.jsonl"), "scripted"),
-        (("local_vllm", None, "qwen", None, None), "local_vllm"),
-        (("local_transformers", None, None, None, None), "local_transformers"),
-        (("openai_compatible", "http://gpu/v1", None, None, None), "openai_compatible"),
+        ({}, "local_transformers"),
+        ({"engine_url": "http://gpu/v1"}, "openai_compatible"),
+        ({"script": "s.jsonl"}, "scripted"),
+        ({"engine": "local_vllm", "model": "qwen"}, "local_vllm"),
+        ({"engine": "local_transformers"}, "local_transformers"),
+        ({"engine": "openai_compatible", "engine_url": "http://gpu/v1"}, "openai_compatible"),
     ],
 )
 def test_the_engine_is_the_named_one_or_follows_from_what_is_given(given, name):
-    assert choose_engine(*given, None).name == name
+    assert EngineOptions(**given).choose_engine().name == name
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("name", "said"),
     [
-        (("gpt", None), "unknown engine 'gpt'; there are openai_compatible, local_vllm"),
-        (("scripted", None), "--script FILE for answers from a file"),
-        (("openai_compatible", None), "is a server; give its address, as in --engine-url"),
+        ("gpt", "unknown engine 'gpt'; there are openai_compatible, local_vllm"),
+        ("scripted", "--script FILE for answers from a file"),
+        ("openai_compatible", "is a server; give its address, as in --engine-url"),
     ],
 )
-def test_an_engine_that_can_not_be_is_named_with_the_fix(given, said):
+def test_an_engine_that_can_not_be_is_named_with_the_fix(name, said):
     with pytest.raises(BadEngine, match=said):
-        choose_engine(*given, None, None, None, None)
+        EngineOptions(engine=name).choose_engine()
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_file_without_a_key_is_named_and_not_quoted(tmp_path, content):
     path = tmp_path / "key"
     path.write_bytes(content)
     with pytest.raises(BadEngine, match=r"key holds no key; write the key alone") as failure:
-        choose_engine(None, "http://gpu/v1", None, path, None, None)
+        EngineOptions(engine_url="http://gpu/v1", api_key_file=path).choose_engine()
     assert "two" not in str(failure.value)
 
 

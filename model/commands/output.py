@@ -1,0 +1,124 @@
+"""Output of the commands for people: the progress on stderr, verdicts and metrics on stdout."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from model import catalog
+from model.catalog import EngineChoice
+from model.commands.exit_codes import STDERR
+from model.domain import GroupVerdict, Verdict
+from model.prompts.untrusted import escape_invisible
+
+_COLOURS = {
+    Verdict.CORRECT: "green",
+    Verdict.INCORRECT: "red",
+    Verdict.UNSURE: "yellow",
+    Verdict.NOT_JUDGED: "bright_black",
+}
+
+
+@contextmanager
+def show_progress(
+    total: int | None = None,
+) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
+    """Show the current step on a terminal, and with a total the finished part; show nothing when stderr is a file.
+
+    Yields a function that shows a step, and a function that shows how many are finished.
+    """
+    step, elapsed = TextColumn("{task.description}"), TimeElapsedColumn()
+    counted = (step, BarColumn(), MofNCompleteColumn(), elapsed, TimeRemainingColumn())
+    columns = counted if total is not None else (SpinnerColumn(), step, elapsed)
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
+        task = bar.add_task("starting", total=total)
+        yield (
+            lambda text: bar.update(task, description=escape_invisible(text)),
+            lambda done: bar.update(task, completed=done),
+        )
+
+
+def report_loading(choice: EngineChoice, say: Callable[[str], None]) -> EngineChoice:
+    """Return the choice of an engine that shows its steps while it loads."""
+    return replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
+
+
+def print_verdict(verdict: GroupVerdict) -> None:
+    """Print a table of the verdicts, the reason of each verdict, and the cost."""
+    out = Console(highlight=False, markup=False)
+    names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
+    weighed = any(patch.probability is not None for patch in verdict.patches)
+    table = Table(*names, *(["probability"] if weighed else []))
+    for patch in verdict.patches:
+        table.add_row(
+            Text(escape_invisible(patch.id)),
+            Text(patch.verdict.value.replace("_", " "), style=_COLOURS[patch.verdict]),
+            str(patch.votes.correct),
+            str(patch.votes.incorrect),
+            str(patch.votes.none),
+            f"{patch.coverage.files_seen} of {patch.coverage.files}",
+            *(_format(value, 2) for value in (patch.score, patch.probability)[: 1 + weighed]),
+        )
+    out.print(table)
+    for patch in verdict.patches:
+        out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
+    out.print(Text(_describe_cost(verdict)))
+
+
+def _describe_cost(verdict: GroupVerdict) -> str:
+    """Describe which engine was asked and what it cost."""
+    if verdict.engine.name in catalog.ENGINELESS_VERIFIERS:
+        return (
+            "no model was asked: consensus compared the patches, fitted on all issues with labels"
+        )
+    spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
+    forced = f" ({verdict.forced_votes} only when asked again)" if verdict.forced_votes else ""
+    return (
+        f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
+        f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
+    )
+
+
+def print_evaluation(document: dict[str, Any]) -> None:
+    """Print a table of the metrics with the constant baselines, and the speed."""
+    out = Console(highlight=False, markup=False)
+    baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
+    names = (name.replace("_", " ") for name in baselines)
+    table = Table("metric", "value", "95 % interval", *names, box=SIMPLE_HEAD, padding=0)
+    for name, metric in document.items():
+        if isinstance(metric, dict) and "low" in metric:
+            beside = [base.get(name) for base in baselines.values()]
+            table.add_row(
+                name.replace("_", " "),
+                _format(metric["value"], 3),
+                f"{_format(metric['low'], 3)} … {_format(metric['high'], 3)}",
+                *(_format(base["value"], 3) if base else "" for base in beside),
+            )
+    out.print(table)
+    seconds, engine = document["seconds_per_patch"], document["engine"]
+    out.print(
+        escape_invisible(
+            f"{document['verifier']} with {engine['model']}: {document['groups']} groups of "
+            f"{document['issues']} issues, {document['patches']} patches, "
+            f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
+        )
+    )
+
+
+def _format(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
