@@ -14,7 +14,6 @@ from app.db.store.models.models import UnknownModel
 from app.db.store.outcomes import history, training_rows
 from app.db.store.outcomes import training_rows as label_checks
 from app.outcomes.judgement import Judge, LabelCheck, PatchKey, PullRecord, Shadow
-from app.settings import DatabaseSettings, load
 from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import IssueNumber, IssueRef, RepositoryId
 from model.agents.trajectories import trajectory_json
@@ -128,7 +127,7 @@ class Corpus:
 @contextmanager
 def open_corpus() -> Iterator[Corpus]:
     """Open the database of R4P_DATABASE_URL. Raises SettingsError."""
-    with session.open_engine(load(DatabaseSettings).database_url) as database:
+    with session.open_database() as database:
         yield Corpus(database)
 
 

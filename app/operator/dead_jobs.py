@@ -1,29 +1,26 @@
 """`r4p jobs`: shows the jobs that gave up, and tries them again."""
 
-import json
 import sys
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Engine
 
-from app.db.session import open_engine, transaction
+from app.db.session import open_database, transaction
 from app.db.store.queue import upkeep
 from app.db.store.queue.upkeep import DeadJob
-from app.settings import DatabaseSettings, load
 from app.values.identifiers import JobId
+from model.commands.exit_codes import print_json
 
 _ALL = 1_000_000
 
 
 def show(*, as_json: bool) -> int:
     """Print the dead jobs, newest first. Returns exit code 0."""
-    with _database() as database, transaction(database) as connection:
+    with open_database() as database, transaction(database) as connection:
         dead = upkeep.list_dead(connection, _ALL)
     if as_json:
-        sys.stdout.write(json.dumps([_document(job) for job in dead], indent=2) + "\n")
+        print_json([_document(job) for job in dead])
     else:
         Console().print(_table(dead) if dead else "No job has given up.")
     return 0
@@ -37,7 +34,7 @@ def requeue(which: str) -> int:
     if which != "all" and not which.isdecimal():
         sys.stderr.write(f"r4p: --requeue {which}: give a job's id, or all\n")
         return 2
-    with _database() as database, transaction(database) as connection:
+    with open_database() as database, transaction(database) as connection:
         ids = (
             [job.id for job in upkeep.list_dead(connection, _ALL)]
             if which == "all"
@@ -50,10 +47,6 @@ def requeue(which: str) -> int:
             f"r4p: job {id_} is not dead, or a job with the same key waits already: see r4p jobs\n"
         )
     return 1 if refused else 0
-
-
-def _database() -> AbstractContextManager[Engine]:
-    return open_engine(load(DatabaseSettings).database_url)
 
 
 def _document(job: DeadJob) -> dict[str, object]:

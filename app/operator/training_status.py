@@ -1,23 +1,21 @@
 """`r4p train status` and `r4p train start`: the last trainings, their progress, and a training by hand."""
 
-import json
 import sys
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from sqlalchemy import Engine
 
-from app.db.session import open_engine, transaction
+from app.db.session import open_database, transaction
 from app.db.store.models import trainings
 from app.db.store.queue import jobs
 from app.jobs.job import OF_THE_APP, Planned
 from app.jobs.learning_jobs import TrainModel
 from app.learning.training_plan import Training, TrainingState
-from app.settings import DatabaseSettings, TrainSettings, load
+from app.settings import TrainSettings, load
+from model.commands.exit_codes import print_json
 
 _SHOWN = ("step", "of", "reward", "entropy", "clip_high", "format_valid", "tokens_per_second")
 _SILENT_SECONDS = 300.0
@@ -26,10 +24,10 @@ _SILENT_SECONDS = 300.0
 
 def show(*, as_json: bool) -> int:
     """Print the newest trainings. Returns exit code 0."""
-    with _database() as database, transaction(database) as connection:
+    with open_database() as database, transaction(database) as connection:
         newest = trainings.list_newest(connection)
     if as_json:
-        sys.stdout.write(json.dumps([_document(training) for training in newest], indent=2) + "\n")
+        print_json([_document(training) for training in newest])
     else:
         output = _table(newest, datetime.now(UTC)) if newest else _explain_none()
         Console().print(output, soft_wrap=not newest)
@@ -43,7 +41,7 @@ def start() -> int:
             "r4p: R4P_TRAIN_PLAN is not set: set it to a plan, such as r4p-qwen2.5-coder-0.5b\n"
         )
         return 2
-    with _database() as database, transaction(database) as connection:
+    with open_database() as database, transaction(database) as connection:
         jobs.enqueue(connection, [Planned(TrainModel(OF_THE_APP, asked=True), wish="operator")])
     sys.stdout.write("the training starts when the train worker is free: see r4p train status\n")
     return 0
@@ -58,10 +56,6 @@ def format_progress(training: Training) -> str:
         f"{name} {_short(progress[name])}" for name in _SHOWN[2:] if progress.get(name) is not None
     ]
     return ", ".join([f"step {progress.get('step')} of {progress.get('of')}", *more])
-
-
-def _database() -> AbstractContextManager[Engine]:
-    return open_engine(load(DatabaseSettings).database_url)
 
 
 def _explain_none() -> str:

@@ -3,11 +3,10 @@
 import sys
 from pathlib import Path
 
-from app.db.session import open_engine, transaction
+from app.db.session import open_database, transaction
 from app.db.store.models import calibrators
 from app.db.store.models.calibrators import NewCalibrator
 from app.outcomes.judgement import Judge
-from app.settings import DatabaseSettings, load
 from model.calibration import calibrator_file
 from model.errors import IncompatibleOptions
 
@@ -35,10 +34,7 @@ def import_calibrator(path: Path) -> int:
         is_active=True,
         why=f"imported from {path.name}, fitted {imported.calibrator.fitted_at}",
     )
-    with (
-        open_engine(load(DatabaseSettings).database_url) as database,
-        transaction(database) as connection,
-    ):
+    with open_database() as database, transaction(database) as connection:
         number = calibrators.save(connection, new)
     engine = imported.engine
     sys.stdout.write(
