@@ -1,18 +1,18 @@
 """Fit a calibrator on run files: `python -m training.calibrate RUN_FILE… --out FILE`."""
 
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import numpy as np
 import typer
+from typer import Argument, Option
 
 from model.calibration import calibrator_file
 from model.calibration.calibrator_file import CalibratorFile
+from model.commands.exit_codes import Exit, print_json, stop
 from model.commands.extras import describe_installation, require_extras
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
@@ -35,18 +35,14 @@ _COMMAND = "training.calibrate"
 
 
 def main(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN_FILE…", help="Run files of `r4p evaluate`.")
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="File to write the calibrator to.")],
-    png: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to draw the diagram to.")
-    ] = None,
+    runs: Annotated[list[Path], Argument(metavar="RUN_FILE…", help="Run files of `r4p evaluate`.")],
+    out: Annotated[Path, Option(metavar="FILE", help="File to write the calibrator to.")],
+    png: Annotated[Path | None, Option(metavar="FILE", help="File to draw the diagram to.")] = None,
     accept: Annotated[
-        float, typer.Option(min=0.5, max=1, help="Least precision of claims of correct.")
+        float, Option(min=0.5, max=1, help="Least precision of claims of correct.")
     ] = 0.8,
     reject: Annotated[
-        float, typer.Option(min=0.5, max=1, help="Least precision of claims of incorrect.")
+        float, Option(min=0.5, max=1, help="Least precision of claims of incorrect.")
     ] = 0.7,
 ) -> None:
     """Fit a calibrator on judged groups with labels, and print its quality as JSON."""
@@ -55,7 +51,7 @@ def main(
     try:
         groups = collect_evidence([group for path in runs for group in run_file.read_sorted(path)])
     except (BadRun, ValueError) as error:
-        _stop(str(error))
+        stop(_COMMAND, Exit.USAGE, str(error))
     fit = fit_calibrator(
         list_rows(groups),
         fitted_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -63,13 +59,14 @@ def main(
     )
     calibrator_file.write(out, _build_file(groups, fit))
     report = build_report(groups, fit, targets)
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    print_json(report)
     if png and fit.briers:
         try:
             bins = bin_beliefs(fit.held_out, *_list_truths(groups))
             draw_diagram(bins, png)
         except ImportError:
-            _stop(f"{describe_installation(['matplotlib'], 'report')}, or leave out --png")
+            fix = describe_installation(["matplotlib"], "report")
+            stop(_COMMAND, Exit.USAGE, f"{fix}, or leave out --png")
 
 
 def _build_file(groups: Sequence[GroupEvidence], fitted: CalibratorFit) -> CalibratorFile:
@@ -116,11 +113,6 @@ def _list_truths(groups: Sequence[GroupEvidence]) -> tuple[Floats, Indices]:
     rows = list_rows(groups)
     labels = np.asarray([row.correct for row in rows], dtype=np.float64)
     return labels, number_issues(rows)
-
-
-def _stop(message: str) -> NoReturn:
-    typer.echo(f"{_COMMAND}: {message}", err=True)
-    raise typer.Exit(2)
 
 
 if __name__ == "__main__":

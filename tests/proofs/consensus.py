@@ -15,6 +15,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from typer import Option
 
 from model.evaluation import judge_catalog, labelled_group
 from model.evaluation.attacks.attack_document import is_believed
@@ -209,9 +210,9 @@ def _list_size_rows(data: Path) -> Iterator[list[str]]:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
+    data: Annotated[Path, Option(help="Folder of the labelled groups.")],
     systems: Annotated[
-        bool, typer.Option(help="Also leave every system out, which takes minutes.")
+        bool, Option(help="Also leave every system out, which takes minutes.")
     ] = False,
 ) -> None:
     """Print Markdown tables of the consensus artefact's accuracy, its resistance to attacks and its speed."""

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from model.commands.extras import TrainingCommandGroup
+from model.commands.extras import PASSED_ON, TrainingCommandGroup
+from model.commands.options import AsJson
 from training.commands.report import report
 
 main = typer.Typer(
@@ -20,7 +22,7 @@ main = typer.Typer(
 @main.callback()
 def _commands(
     context: typer.Context,
-    called: Annotated[str | None, typer.Option(metavar="COMMAND", hidden=True)] = None,
+    called: Annotated[str | None, Option(metavar="COMMAND", hidden=True)] = None,
 ) -> None:
     """Learn from labelled patches."""
     context.obj = called  # the command name to show in the help of a sub-command
@@ -32,10 +34,7 @@ def _run_function(function: Callable[..., None], context: typer.Context, name: s
     command(context.args, prog_name=name)
 
 
-_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-
-
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def dataset(context: typer.Context) -> None:
     """Build datasets from outcomes and labelled groups, and show one."""
     from training.commands.datasets import app
@@ -46,7 +45,7 @@ def dataset(context: typer.Context) -> None:
 main.command()(report)
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def labels(context: typer.Context) -> None:
     """Explain labels, count them by rule, and estimate their precision."""
     from training.commands.labels import app
@@ -54,7 +53,7 @@ def labels(context: typer.Context) -> None:
     app(context.args, prog_name=context.obj or "r4p train labels")
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def outcomes(context: typer.Context) -> None:
     """Compare a trained model's verdicts with outcomes: `r4p models outcomes`."""
     from training.commands.outcomes import outcomes as tell
@@ -62,7 +61,7 @@ def outcomes(context: typer.Context) -> None:
     _run_function(tell, context, context.obj or "r4p train outcomes")
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def attempts(context: typer.Context) -> None:
     """Write agents' attempts to a file, for plans that learn from pairs of attempts."""
     from training.commands.export import attempts as write
@@ -70,7 +69,7 @@ def attempts(context: typer.Context) -> None:
     _run_function(write, context, "r4p train attempts")
 
 
-@main.command(name="export-verl", context_settings=_PASSED_ON)
+@main.command(name="export-verl", context_settings=PASSED_ON)
 def export_verl(context: typer.Context) -> None:
     """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
     from training.commands.export import app
@@ -78,7 +77,7 @@ def export_verl(context: typer.Context) -> None:
     app(context.args, prog_name="r4p train export-verl")
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def run(context: typer.Context) -> None:
     """Train a model by a plan on a dataset."""
     from training.commands.run import app
@@ -86,7 +85,7 @@ def run(context: typer.Context) -> None:
     app(context.args, prog_name="r4p train run")
 
 
-@main.command(context_settings=_PASSED_ON)
+@main.command(context_settings=PASSED_ON)
 def evaluate(context: typer.Context) -> None:
     """Measure a trained model beside the champion, and decide whether it may judge."""
     from training.commands.evaluate import evaluate as decide
@@ -95,7 +94,7 @@ def evaluate(context: typer.Context) -> None:
 
 
 @main.command()
-def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def status(as_json: AsJson = False) -> None:
     """Show the trainings of the bot: the progress of the running one, and the end of the others."""
     from app.operator import training_status
 

@@ -14,10 +14,13 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from typer import Argument, Option
 
 from app.outcomes.judgement import PatchKey
 from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import IssueNumber, IssueRef
+from model.commands.exit_codes import print_json
+from model.commands.options import AsJson
 from training import corpus
 from training.corpus import Corpus
 from training.curation.pools import MIN_CONFIDENCE, build_labelled_groups
@@ -37,20 +40,17 @@ app = typer.Typer(
 _ISSUE = re.compile(
     r"(?:(?:https?://[^/]+/)?([\w.-]+/[\w.-]+)(?:#|/issues/))?#?(\d{1,9})", re.ASCII
 )
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _AsOf = Annotated[
     datetime | None,
-    typer.Option(
-        formats=["%Y-%m-%d"], help="Use only what was known at the start of this day (UTC)."
-    ),
+    Option(formats=["%Y-%m-%d"], help="Use only what was known at the start of this day (UTC)."),
 ]
 
 
 @app.command()
 def explain(
-    issue: Annotated[str, typer.Argument(help="owner/name#number, its URL, or its number alone.")],
+    issue: Annotated[str, Argument(help="owner/name#number, its URL, or its number alone.")],
     as_of: _AsOf = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show why each patch of an issue has its label, and what happened."""
     name, number = _parse_issue(issue)
@@ -59,13 +59,13 @@ def explain(
             store, *_find_issue(store, issue, number, name), _parse_moment(as_of)
         )
     if as_json:
-        _print(explanation.to_document(explained))
+        print_json(explanation.to_document(explained))
     else:
         _print_lines(explanation.format_lines(explained))
 
 
 @app.command()
-def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
+def summary(as_of: _AsOf = None, as_json: AsJson = False) -> None:
     """Count the patches that each rule labels, over all issues."""
     now = _parse_moment(as_of)
     with _open_corpus() as store:
@@ -73,15 +73,15 @@ def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
     counts = Counter(patch.rule_name for patch in patches)
     if as_json:
         rules = {rule: counts[rule] for rule in RULES}
-        _print({"schema": explanation.SCHEMA, "rule_version": RULE_VERSION, "rules": rules})
+        print_json({"schema": explanation.SCHEMA, "rule_version": RULE_VERSION, "rules": rules})
     else:
         Console().print(_build_table(patches, counts))
 
 
 @app.command()
 def sample(
-    count: Annotated[int, typer.Option(min=1, help="How many patches.")] = 200,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same patches.")] = 0,
+    count: Annotated[int, Option(min=1, help="How many patches.")] = 200,
+    seed: Annotated[int, Option(help="The same seed draws the same patches.")] = 0,
 ) -> None:
     """Print labelled patches to check by hand, as JSON lines. `r4p labels audit` reads the answers."""
     with _open_corpus() as store:
@@ -92,8 +92,7 @@ def sample(
 @app.command()
 def audit(
     file: Annotated[
-        Path | None,
-        typer.Argument(exists=True, dir_okay=False, help="Output of `sample`, with answers."),
+        Path | None, Argument(exists=True, dir_okay=False, help="Output of `sample`, with answers.")
     ] = None,
 ) -> None:
     """Store the answers of a file, and estimate the precision of labels from all answers."""
@@ -111,11 +110,10 @@ def audit(
 @app.command()
 def export(
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File to create; standard output by default."),
+        Path | None, Option(metavar="FILE", help="File to create; standard output by default.")
     ] = None,
     least_confident: Annotated[
-        float, typer.Option(min=0.5, max=1, help="Leave out labels that are less sure.")
+        float, Option(min=0.5, max=1, help="Leave out labels that are less sure.")
     ] = MIN_CONFIDENCE,
 ) -> None:
     """Write outcomes as labelled groups, as JSON lines for `r4p evaluate --groups`.
@@ -215,10 +213,6 @@ def _build_table(patches: Sequence[LabelledPatch], counts: Counter[str]) -> Tabl
 
 def _parse_moment(as_of: datetime | None) -> datetime:
     return datetime.now(UTC) if as_of is None else as_of.replace(tzinfo=UTC)
-
-
-def _print(document: object) -> None:
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
 
 def _print_lines(lines: Iterable[str]) -> None:

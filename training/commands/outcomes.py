@@ -1,18 +1,18 @@
 """`r4p models outcomes`: compare a trained model's verdicts with outcomes."""
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from typer import Argument
 
-from model.commands.exit_codes import Exit, stop
+from model.commands.exit_codes import exit_on_error, print_json
+from model.commands.options import AsJson
 from model.evaluation.bootstrap import Estimate
 from training import corpus
 from training.corpus import Corpus, UnknownModel
@@ -26,19 +26,16 @@ _ROWS = {ACCURACY: "share called rightly", FALSE_ACCEPTS: "of incorrect, called 
 
 
 def outcomes(
-    name: Annotated[str, typer.Argument(help="Name of the model, as in `r4p models list`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    name: Annotated[str, Argument(help="Name of the model, as in `r4p models list`.")],
+    as_json: AsJson = False,
 ) -> None:
     """Compare a model's verdicts with outcomes and with the judge of the same patches."""
-    with corpus.open_corpus() as store:
-        try:
-            records = _build_records(store, name, datetime.now(UTC))
-        except UnknownModel as error:
-            stop("models outcomes", Exit.USAGE, str(error))
+    with exit_on_error("models outcomes", UnknownModel), corpus.open_corpus() as store:
+        records = _build_records(store, name, datetime.now(UTC))
     if as_json:
         roles = {f"as_{role}": record and asdict(record) for role, record in records.items()}
         document = {"schema": SCHEMA, "model": name, "rule_version": RULE_VERSION, **roles}
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        print_json(document)
     else:
         _print_records(name, records)
 

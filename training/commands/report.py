@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
-from model.commands.exit_codes import Exit, format_count, stop, warn
+from model.commands.exit_codes import exit_on_error, format_count, warn
 from model.commands.extras import require_extras
+from model.commands.report import write_page
 from training.runs.run_folder import BadRun
 
 _NAME = "train report"
@@ -15,7 +16,7 @@ _NAME = "train report"
 def report(
     run: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="RUN", help="The --run folder of r4p train run; the page is written there."
         ),
     ],
@@ -25,20 +26,12 @@ def report(
     Exit codes: 0 written, 2 usage.
     """
     require_extras(_NAME, "report")
-    from model.evaluation.report.html_page import PAGE, write_report
     from training.report.overview import build_page
     from training.report.run_reader import read_run
 
-    try:
+    with exit_on_error(_NAME, BadRun):
         training_run = read_run(run)
-    except BadRun as error:
-        stop(_NAME, Exit.USAGE, str(error))
     for note in training_run.notes:
         warn(_NAME, note)
-    try:
-        figures = write_report(build_page(training_run), run)
-    except OSError as error:
-        stop(_NAME, Exit.USAGE, f"{error.filename or run} can't be written: {error.strerror}")
-    typer.echo(
-        f"{run / PAGE}: {format_count(len(training_run.steps), 'step')}, {format_count(figures, 'figure')}"
-    )
+    steps = format_count(len(training_run.steps), "step")
+    write_page(_NAME, build_page(training_run), run, steps)

@@ -4,14 +4,15 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from typer import Argument, Option
 
-from model.commands.exit_codes import STDERR, Exit, stop
-from model.errors import BadEngine, EngineDown
+from model.commands.exit_codes import STDERR, Exit, exit_on_error, stop
+from model.commands.options import accept_options
 from training.datasets.dataset import BadDataset
 from training.plans import plan_file
 from training.plans.plan import BadPlan, TrainPlan
@@ -26,62 +27,68 @@ _ROOM: Final = "name a folder that can, or make room and go on with --resume"
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-_Base = Annotated[
-    str | None, typer.Option(help="Folder or name of the model to train, instead of the plan's.")
-]
-_Adapter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR", help="Adapter of an earlier run on the same base, to continue from."
-    ),
-]
-_Url = Annotated[
-    str | None, typer.Option(help="Address of the plan's vLLM server, such as http://HOST:8000/v1.")
-]
-_Material = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="File of agents' attempts or tasks, for plans that need one."
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of `r4p train run`."""
+
+    plan: Annotated[str, Argument(help="Name of a shipped plan, or a TOML file.")]
+    dataset: Annotated[Path, Option(metavar="DIR", help="Folder of the dataset.")]
+    run: Annotated[Path, Option(metavar="DIR", help="Folder of the run.")]
+    resume: Annotated[bool, Option(help="Continue a run that was stopped.")] = False
+    base: Annotated[
+        str | None, Option(help="Folder or name of the model to train, instead of the plan's.")
+    ] = None
+    adapter: Annotated[
+        str | None,
+        Option(metavar="DIR", help="Adapter of an earlier run on the same base, to continue from."),
+    ] = None
+    engine_url: Annotated[
+        str | None, Option(help="Address of the plan's vLLM server, such as http://HOST:8000/v1.")
+    ] = None
+    material: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="File of agents' attempts or tasks, for plans that need one."),
+    ] = None
+    to_serve: Annotated[
+        bool, Option(help="Refuse a plan that cannot give a model that judges.")
+    ] = False
+    max_steps: Annotated[int | None, Option(min=1, help="Stop after this many steps.")] = None
+    tensorboard: Annotated[bool, Option(help="Write curves for TensorBoard.")] = False
+    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False
+
+    def load_plan(self) -> TrainPlan:
+        """Load the plan with the changes of the options. Raises BadPlan."""
+        plan = plan_file.load_plan(self.plan)
+        base, adapter = self.base or plan.model.base, self.adapter or plan.model.adapter
+        return replace(
+            plan,
+            model=replace(plan.model, base=base, adapter=adapter),
+            rollout=replace(plan.rollout, url=self.engine_url or plan.rollout.url),
+            optimiser=replace(plan.optimiser, max_steps=self.max_steps or plan.optimiser.max_steps),
+        )
+
+    def require_servable_plan(self) -> None:
+        """Raise BadPlan when the result cannot judge in the bot."""
+        servable_plan.require_servable_plan(self.load_plan(), self.material)
 
 
 @app.command()
-def run(  # noqa: PLR0913 - one parameter per option of the command
-    plan: Annotated[str, typer.Argument(help="Name of a shipped plan, or a TOML file.")],
-    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="Folder of the dataset.")],
-    folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Folder of the run.")],
-    resume: Annotated[bool, typer.Option(help="Continue a run that was stopped.")] = False,
-    base: _Base = None,
-    adapter: _Adapter = None,
-    engine_url: _Url = None,
-    material: _Material = None,
-    to_serve: Annotated[
-        bool, typer.Option(help="Refuse a plan that cannot give a model that judges.")
-    ] = False,
-    max_steps: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this many steps.")
-    ] = None,
-    tensorboard: Annotated[bool, typer.Option(help="Write curves for TensorBoard.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+@accept_options(RunOptions)
+def run(options: RunOptions) -> None:
     """Train a model by a plan."""
-    try:
-        wanted = _apply_options(plan_file.load_plan(plan), base, adapter, engine_url, max_steps)
-        if to_serve:
-            servable_plan.require_servable_plan(wanted, material)
-        where = (data, folder, material)
-        result = _train(wanted, where, resume=resume, tensorboard=tensorboard)
-    except RunLocked as error:  # a temporary condition: a calling program tries again
-        stop("train run", Exit.BACKEND_DOWN, str(error))
-    except (BadPlan, BadRun, BadDataset, BadEngine) as error:
-        stop("train run", Exit.USAGE, str(error))
-    except EngineDown as error:
-        stop("train run", Exit.BACKEND_DOWN, str(error))
-    except OSError as error:  # a started run records its failure in its folder, so only an unwritable folder gets here
-        stop("train run", Exit.USAGE, f"{folder} can't be written: {error}; {_ROOM}")
+    folder = options.run
+    with exit_on_error("train run", BadPlan, BadRun, BadDataset):
+        try:
+            if options.to_serve:
+                options.require_servable_plan()
+            result = _train(options)
+        except RunLocked as error:  # a temporary condition: a calling program tries again
+            stop("train run", Exit.BACKEND_DOWN, str(error))
+        except OSError as error:  # a started run records its failure in its folder, so only an unwritable folder gets here
+            stop("train run", Exit.USAGE, f"{folder} can't be written: {error}; {_ROOM}")
     if _is_first():
-        sys.stdout.write(run_folder.format_json(result) if as_json else "")
+        sys.stdout.write(run_folder.format_json(result) if options.as_json else "")
         STDERR.print(_describe_result(result, folder))
     if result.status == RunStatus.FAILED:
         raise typer.Exit(FAILED)
@@ -89,44 +96,31 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
 
 def require_servable(arguments: Sequence[str]) -> None:
     """Raise BadPlan, or Typer's error, when `r4p train run` with these arguments cannot make a serving model."""
-    given = typer.main.get_command(app).make_context("r4p train run", list(arguments)).params
-    changes = (given[name] for name in ("base", "adapter", "engine_url", "max_steps"))
-    servable_plan.require_servable_plan(
-        _apply_options(plan_file.load_plan(given["plan"]), *changes), given["material"]
-    )
+    command = typer.main.get_command(app)
+    RunOptions(
+        **command.make_context("r4p train run", list(arguments)).params
+    ).require_servable_plan()
 
 
-def _apply_options(
-    plan: TrainPlan, base: str | None, adapter: str | None, url: str | None, max_steps: int | None
-) -> TrainPlan:
-    return replace(
-        plan,
-        model=replace(
-            plan.model, base=base or plan.model.base, adapter=adapter or plan.model.adapter
-        ),
-        rollout=replace(plan.rollout, url=url or plan.rollout.url),
-        optimiser=replace(plan.optimiser, max_steps=max_steps or plan.optimiser.max_steps),
-    )
-
-
-def _train(
-    plan: TrainPlan, where: tuple[Path, Path, Path | None], *, resume: bool, tensorboard: bool
-) -> RunResult:
-    data, folder, material = where
+def _train(options: RunOptions) -> RunResult:
+    plan = options.load_plan()
     STDERR.print(f"{plan.name}: {plan.about or plan.trainer.value}; loading {plan.model.base}")
     from training.trl import train as running
 
     _silence_libraries()
     with ExitStack() as stack:
         watchers = [stack.enter_context(progress.show_progress(plan.name))]
-        if tensorboard:
-            watchers.append(stack.enter_context(progress.write_to_tensorboard(folder)))
+        if options.tensorboard:
+            watchers.append(stack.enter_context(progress.write_to_tensorboard(options.run)))
 
         def on_step(step: TrainingStep) -> None:
             for tell in watchers:
                 tell(step)
 
-        return running.train(running.TrainingJob(plan, data, folder, resume, material), on_step)
+        job = running.TrainingJob(
+            plan, options.dataset, options.run, options.resume, options.material
+        )
+        return running.train(job, on_step)
 
 
 def _is_first() -> bool:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from typer import Option
 
 from model.commands.extras import require_extras
 from model.rivals import consensus_model
@@ -49,15 +50,14 @@ def build_manifest(data: Path, drawn: Sequence[SampledGroup]) -> dict[str, Any]:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
-    out: Annotated[Path, typer.Option(help="File of the artefact.")] = Path(
+    data: Annotated[Path, Option(help="Folder of the labelled groups.")],
+    out: Annotated[Path, Option(help="File of the artefact.")] = Path(
         "model/rivals/consensus.json.xz"
     ),
     only_thresholds: Annotated[
         bool,
-        typer.Option(
-            "--only-thresholds",
-            help="Keep the existing fits and choose only their thresholds.",
+        Option(
+            "--only-thresholds", help="Keep the existing fits and choose only their thresholds."
         ),
     ] = False,
 ) -> None:
