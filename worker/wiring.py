@@ -4,8 +4,7 @@ A process reads only the settings that its queues need, so a judging process hol
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from app import logs
@@ -54,8 +53,8 @@ from worker.commands.run_command import RunCommandHandler
 from worker.components import Components
 from worker.git.tree_export import TreeExporter
 from worker.judging.collect import EvaluateIssueHandler
-from worker.judging.locate_issues import LocateIssuesHandler
-from worker.judging.reconcile import ReconcileHandler, plan_reconciliation
+from worker.judging.locate_issues import locate_issues
+from worker.judging.reconcile import plan_reconciliation, reconcile_pulls
 from worker.judging.rivals import RivalCollector
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
@@ -64,47 +63,24 @@ from worker.learning.launchers.local import Local
 from worker.learning.launchers.ray import Ray
 from worker.learning.launchers.slurm import Slurm
 from worker.learning.launchers.task import Launcher
-from worker.learning.refit_calibrators import RefitCalibratorsHandler, plan_refit
+from worker.learning.refit_calibrators import plan_refit, refit_calibrators
 from worker.learning.register_model import Registrar
 from worker.learning.train_model import TrainModelHandler, plan_training
-from worker.learning.unload_adapters import UnloadAdaptersHandler, plan_unloads
-from worker.outcomes.observe_outcomes import (
-    MeasureSurvivalHandler,
-    PollReactionsHandler,
-    ResolvePermissionHandler,
-    plan_reaction_polls,
-)
+from worker.learning.unload_adapters import plan_unloads, unload_adapters
+from worker.outcomes import observe_outcomes
 from worker.outcomes.record_event import RecordEventHandler
-from worker.outcomes.review_hints import HearReviewHandler
+from worker.outcomes.review_hints import hear_review
 from worker.publishing.open_draft import OpenDraftHandler
 from worker.publishing.publish_verdict import PublishVerdictHandler
 from worker.publishing.replies import Replies
-from worker.publishing.tell_draft import TellDraftHandler
+from worker.publishing.tell_draft import tell_draft
 from worker.queue.context import Context, Handler
 from worker.queue.runner import Runner
 from worker.queue.tasks import Runtime
 from worker.queue.upkeep import Tick, Upkeep
-from worker.repositories.forget import (
-    ForgetCheckoutHandler,
-    PurgeDataHandler,
-    TidyCheckoutsHandler,
-    plan_checkout_cleanup,
-)
-from worker.repositories.redeliver import RedeliverHandler, plan_redelivery
-from worker.repositories.repository_config import RefreshConfigHandler
-
-
-@dataclass(slots=True)
-class LazyHandler:
-    """A handler that is built when its first job comes."""
-
-    make: Callable[[], Handler]
-    handler: Handler | None = field(default=None)
-
-    def __call__(self, context: Context, job: Any, /) -> None:
-        """Build the handler at the first call, and carry the job out."""
-        self.handler = self.handler or self.make()
-        self.handler(context, job)
+from worker.repositories import forget
+from worker.repositories.redeliver import plan_redelivery, request_redeliveries
+from worker.repositories.repository_config import refresh_config
 
 
 def _record_event(parts: Components) -> Handler:
@@ -172,28 +148,34 @@ def _train_model(_parts: Components) -> Handler:
 
 _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     RecordEvent: _record_event,
-    LocateIssues: lambda parts: LocateIssuesHandler(
-        parts.github, parts.publisher, parts.pace.debounce_seconds
+    LocateIssues: lambda parts: partial(
+        locate_issues, parts.github, parts.publisher, parts.pace.debounce_seconds
     ),
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
-    TellDraft: lambda parts: TellDraftHandler(Replies(parts.publisher)),
+    TellDraft: lambda parts: partial(tell_draft, Replies(parts.publisher)),
     RunCommand: _run_command,
-    RefreshConfig: lambda parts: RefreshConfigHandler(parts.github),
-    ResolvePermission: lambda parts: ResolvePermissionHandler(parts.github),
-    HearReview: lambda parts: HearReviewHandler(parts.github),
-    PollReactions: lambda parts: PollReactionsHandler(parts.github),
-    MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
-    Reconcile: lambda parts: ReconcileHandler(parts.github, parts.pace.debounce_seconds),
-    PurgeData: lambda parts: PurgeDataHandler(parts.github),
-    ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts, parts.tree_store),
-    TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts, parts.tree_store),
-    Redeliver: lambda parts: RedeliverHandler(parts.github),
-    RefitCalibrators: lambda _parts: RefitCalibratorsHandler(load(DatabaseSettings).database_url),
-    UnloadAdapters: lambda _parts: UnloadAdaptersHandler(lambda: load(EngineSettings)),
+    RefreshConfig: lambda parts: partial(refresh_config, parts.github),
+    ResolvePermission: lambda parts: partial(observe_outcomes.resolve_permission, parts.github),
+    HearReview: lambda parts: partial(hear_review, parts.github),
+    PollReactions: lambda parts: partial(observe_outcomes.poll_reactions, parts.github),
+    MeasureSurvival: lambda parts: partial(
+        observe_outcomes.measure_survival, parts.github, parts.checkouts
+    ),
+    Reconcile: lambda parts: partial(reconcile_pulls, parts.github, parts.pace.debounce_seconds),
+    PurgeData: lambda parts: partial(forget.purge_data, parts.github),
+    ForgetCheckout: lambda parts: partial(
+        forget.forget_checkout, parts.checkouts, parts.tree_store
+    ),
+    TidyCheckouts: lambda parts: partial(forget.tidy_checkouts, parts.checkouts, parts.tree_store),
+    Redeliver: lambda parts: partial(request_redeliveries, parts.github),
+    RefitCalibrators: lambda _parts: partial(
+        refit_calibrators, load(DatabaseSettings).database_url
+    ),
+    UnloadAdapters: lambda _parts: partial(unload_adapters, lambda: load(EngineSettings)),
     TrainModel: _train_model,
 }
 
@@ -202,9 +184,9 @@ HANDLED: Final = frozenset(job.kind for job in _MAKERS)
 
 TICKS: Final[Mapping[str, Tick]] = {
     "reconcile": plan_reconciliation,
-    "reactions": plan_reaction_polls,
+    "reactions": observe_outcomes.plan_reaction_polls,
     "redeliver": plan_redelivery,
-    "checkouts": plan_checkout_cleanup,
+    "checkouts": forget.plan_checkout_cleanup,
     "calibrators": plan_refit,
     "training": plan_training,
     "adapters": plan_unloads,
@@ -213,8 +195,17 @@ TICKS: Final[Mapping[str, Tick]] = {
 
 
 def build_handlers(parts: Components) -> dict[str, Handler]:
-    """Build a lazy handler for every kind of job."""
-    return {job.kind: LazyHandler(partial(make, parts)) for job, make in _MAKERS.items()}
+    """Return a handler for every kind of job. It is built when its first job comes."""
+    return {job.kind: _postpone_building(partial(make, parts)) for job, make in _MAKERS.items()}
+
+
+def _postpone_building(make: Callable[[], Handler]) -> Handler:
+    build = cache(make)
+
+    def handle(context: Context, job: Any) -> None:
+        build()(context, job)
+
+    return handle
 
 
 def create_runtime(

@@ -1,6 +1,7 @@
 """Every use case runs twice, and again after dying at each commit, and leaves what one run leaves."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import pytest
@@ -25,11 +26,11 @@ from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
 from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
-from worker.judging.locate_issues import LocateIssuesHandler
-from worker.judging.reconcile import ReconcileHandler
+from worker.judging.locate_issues import locate_issues
+from worker.judging.reconcile import reconcile_pulls
 from worker.publishing.publish_verdict import PublishVerdictHandler
-from worker.repositories.forget import ForgetCheckoutHandler, TidyCheckoutsHandler
-from worker.repositories.repository_config import RefreshConfigHandler
+from worker.repositories.forget import forget_checkout, tidy_checkouts
+from worker.repositories.repository_config import refresh_config
 from worker.wiring import HANDLED
 
 pytestmark = pytest.mark.services
@@ -225,7 +226,7 @@ def test_reading_the_settings_again_keeps_the_last_good_ones(twice, scene):
             stored = groups.load_repository(connection, scene.id)
         return stored.config_text, stored.config_error
 
-    text, error = twice(RefreshConfigHandler(scene.github), arrange, observe)
+    text, error = twice(partial(refresh_config, scene.github), arrange, observe)
     assert (text, "`version` is missing" in error) == (CONFIG, True)
 
 
@@ -237,7 +238,7 @@ def test_locating_finds_the_issue_and_warns_of_broken_settings_once(twice, scene
         scene.repo.link(scene.pulls[0], scene.issue)
         return LocateIssues(scene.installation, scene.id, PullNumber(scene.pulls[0]))
 
-    handler = LocateIssuesHandler(scene.github, scene.publisher, 0.0)
+    handler = partial(locate_issues, scene.github, scene.publisher, 0.0)
     left = twice(handler, arrange, lambda _: (scene.shown()[1], scene.stored()[2]))
     assert left == ([["failure"]], ["evaluate_issue"])
 
@@ -250,7 +251,9 @@ def test_looking_for_missed_pull_requests_plans_each_once(twice, scene):
         scene.repo.open_pr("Another", f"Fixes #{scene.issue}", files=area("w"))
         return Reconcile(scene.installation, scene.id)
 
-    left = twice(ReconcileHandler(scene.github, 0.0), arrange, lambda _: sorted(scene.stored()[2]))
+    left = twice(
+        partial(reconcile_pulls, scene.github, 0.0), arrange, lambda _: sorted(scene.stored()[2])
+    )
     assert left == ["evaluate_issue", "locate_issues"]
 
 
@@ -264,7 +267,7 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
         assert list(scene.directory.glob("*.git"))
         return ForgetCheckout(scene.installation, scene.id)
 
-    handler = ForgetCheckoutHandler(scene.checkouts, scene.trees)
+    handler = partial(forget_checkout, scene.checkouts, scene.trees)
     assert twice(handler, arrange, lambda _: list(scene.directory.glob("*.git"))) == []
 
 
@@ -276,7 +279,7 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
         (scene.directory / "123.git").mkdir()
         return TidyCheckouts(OF_THE_APP)
 
-    handler = TidyCheckoutsHandler(scene.checkouts, scene.trees)
+    handler = partial(tidy_checkouts, scene.checkouts, scene.trees)
     left = twice(handler, arrange, lambda _: scene.checkouts.list_fetched() == (scene.id,))
     assert left is True
 

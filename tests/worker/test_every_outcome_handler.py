@@ -1,5 +1,6 @@
 """What follows a verdict, run twice and again after dying at each commit, leaves what one run leaves."""
 
+from functools import partial
 from itertools import count
 
 import pytest
@@ -13,9 +14,9 @@ from tests.builders import stored_outcomes
 from tests.builders.job_attempts import waiting
 from tests.worker.outcomes.judged_repository import World
 from worker.outcomes.observe_outcomes import (
-    MeasureSurvivalHandler,
-    PollReactionsHandler,
-    ResolvePermissionHandler,
+    measure_survival,
+    poll_reactions,
+    resolve_permission,
 )
 
 pytestmark = pytest.mark.services
@@ -43,7 +44,7 @@ def test_a_permission_is_written_on_what_waits_for_it(twice, scene, judged):
         world.record()
         return ResolvePermission(world.installation, world.id, "maintainer")
 
-    left = twice(ResolvePermissionHandler(scene.github), arrange, told)
+    left = twice(partial(resolve_permission, scene.github), arrange, told)
     assert left == [("closed", "maintain", None)]
 
 
@@ -59,7 +60,7 @@ def test_a_thumb_is_recorded_once(twice, scene, judged):
         jobs = waiting(database)
         return kinds, [job.actor for job in jobs if isinstance(job, ResolvePermission)]
 
-    left = twice(PollReactionsHandler(scene.github), arrange, observe)
+    left = twice(partial(poll_reactions, scene.github), arrange, observe)
     assert left == (["reaction"], ["maintainer"])
 
 
@@ -70,5 +71,5 @@ def test_survival_is_measured_once(twice, scene, judged):
         world.record()
         return MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
 
-    left = twice(MeasureSurvivalHandler(scene.github, scene.checkouts), arrange, told)
+    left = twice(partial(measure_survival, scene.github, scene.checkouts), arrange, told)
     assert left == [("merged", None, None), ("survival", None, 1.0)]

@@ -65,9 +65,9 @@ class RunCommandHandler:
         begin, so a comment may hold no command.
         """
         with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
+            stored = groups.load_active_repository(connection, job.repository)
             delivery = webhook_state.load_delivery(connection, job.delivery)
-        if stored is None or stored.suspended or delivery is None:
+        if stored is None or delivery is None:
             return
         event = parse_event(delivery.event, job.delivery, delivery.body)
         if not isinstance(event, Written):

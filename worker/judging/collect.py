@@ -59,8 +59,8 @@ class EvaluateIssueHandler:
     def __call__(self, context: Context, job: EvaluateIssue) -> None:
         """Collect, store and decide. A deleted issue or an uninstalled repository ends quietly."""
         with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
-        if stored is None or stored.suspended:
+            stored = groups.load_active_repository(connection, job.repository)
+        if stored is None:
             return
         try:
             rivals = self.collector.collect(context, stored, IssueRef(stored.ref, job.issue))

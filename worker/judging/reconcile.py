@@ -1,7 +1,6 @@
 """Find missed pull requests and stuck verdicts at regular times, because webhooks can be lost."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
@@ -46,41 +45,34 @@ MISSED_WITHIN = timedelta(days=1)
 """An unknown pull request that changed before this time was seen already and names no issue."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReconcileHandler:
-    """Finds pull requests whose webhooks were lost, by comparing GitHub's open ones with the stored ones.
+def reconcile_pulls(
+    github: GitHub, least_quiet_seconds: float, context: Context, job: Reconcile
+) -> None:
+    """Plan the jobs that missed webhooks would have caused.
 
-    An unchanged list costs no quota.
+    They show in a comparison of GitHub's open pull requests with the stored ones. An unchanged list costs no quota.
+    `least_quiet_seconds` is the delay after an event, so that a burst of events leads to one evaluation.
     """
-
-    github: GitHub
-    least_quiet_seconds: float
-    """Delay after an event, so that a burst of events leads to one evaluation."""
-
-    def __call__(self, context: Context, job: Reconcile) -> None:
-        """Plan the jobs that missed webhooks would have caused."""
-        with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
-            heads = groups.list_heads(connection, job.repository)
-        if stored is None or stored.suspended:
-            return
-        try:
-            pulls = rest_reader.list_open_pulls(self.github, stored.ref)
-        except (NotFound, Unprocessable):
-            return  # deleted or uninstalled: the webhook about it is late or lost
-        quiet = get_quiet_seconds(stored.config_text, self.least_quiet_seconds)
-        missed = find_missed_pulls(pulls, heads, datetime.now(UTC))
-        with context.transaction() as connection:
-            for pull in missed:
-                issues = groups.list_issues_of_pull(connection, job.repository, pull)
-                again = [
-                    Planned(
-                        EvaluateIssue(job.installation, job.repository, issue, "reconcile"), quiet
-                    )
-                    for issue in issues
-                ]
-                locate = Planned(LocateIssues(job.installation, job.repository, pull))
-                context.enqueue(connection, again or [locate])
+    with transaction(context.database) as connection:
+        stored = groups.load_active_repository(connection, job.repository)
+        heads = groups.list_heads(connection, job.repository)
+    if stored is None:
+        return
+    try:
+        pulls = rest_reader.list_open_pulls(github, stored.ref)
+    except (NotFound, Unprocessable):
+        return  # deleted or uninstalled: the webhook about it is late or lost
+    quiet = get_quiet_seconds(stored.config_text, least_quiet_seconds)
+    missed = find_missed_pulls(pulls, heads, datetime.now(UTC))
+    with context.transaction() as connection:
+        for pull in missed:
+            issues = groups.list_issues_of_pull(connection, job.repository, pull)
+            again = [
+                Planned(EvaluateIssue(job.installation, job.repository, issue, "reconcile"), quiet)
+                for issue in issues
+            ]
+            locate = Planned(LocateIssues(job.installation, job.repository, pull))
+            context.enqueue(connection, again or [locate])
 
 
 def find_missed_pulls(

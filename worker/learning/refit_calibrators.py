@@ -3,7 +3,6 @@
 import logging
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from sqlalchemy import Connection
@@ -25,33 +24,25 @@ class FitFailed(Exception):
     """The process that fits calibrators failed; the message ends with its output."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefitCalibratorsHandler:
-    """Fits every judge's calibrator on the present history; a repeat changes nothing."""
-
-    database_url: str
-
-    def __call__(self, context: Context, _job: RefitCalibrators) -> None:
-        """Run the fit to its end. Raises FitFailed."""
-        if find_spec("sklearn") is None:
-            log.warning(
-                "calibrators are not fitted: scikit-learn is missing; pip install 'r4p-bot[calibrate]'"
-            )
-            return
-        with subprocess.Popen(
-            FIT.build_command(),
-            env=FIT.build_environment({"R4P_DATABASE_URL": self.database_url}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as fit:
-            output, errors = _wait_for_fit(context, fit)
-        if fit.returncode:
-            raise FitFailed(
-                f"`r4p calibrate` ended with {fit.returncode}: {errors[-_TAIL:].strip()}"
-            )
-        log.info("calibrators: %s", " ".join(output.split()))
+def refit_calibrators(database_url: str, context: Context, _job: RefitCalibrators) -> None:
+    """Fit every judge's calibrator on the present history, to its end. Raises FitFailed."""
+    if find_spec("sklearn") is None:
+        log.warning(
+            "calibrators are not fitted: scikit-learn is missing; pip install 'r4p-bot[calibrate]'"
+        )
+        return
+    with subprocess.Popen(
+        FIT.build_command(),
+        env=FIT.build_environment({"R4P_DATABASE_URL": database_url}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as fit:
+        output, errors = _wait_for_fit(context, fit)
+    if fit.returncode:
+        raise FitFailed(f"`r4p calibrate` ended with {fit.returncode}: {errors[-_TAIL:].strip()}")
+    log.info("calibrators: %s", " ".join(output.split()))
 
 
 def plan_refit(_connection: Connection) -> Sequence[Planned]:

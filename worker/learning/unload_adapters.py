@@ -1,7 +1,6 @@
 """Unload unused adapters from the model servers (vLLM's `unload_lora_adapter`) at regular times."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection
@@ -16,20 +15,16 @@ from app.settings import EngineSettings
 from worker.queue.context import Context
 
 
-@dataclass(frozen=True, slots=True)
-class UnloadAdaptersHandler:
-    """Unloads unused adapters from every server that answers; the others are asked next time.
+def unload_adapters(
+    settings: Callable[[], EngineSettings], context: Context, _job: UnloadAdapters
+) -> None:
+    """Unload unused adapters from every server that answers; the others are asked next time.
 
     Adapters outside the registry, such as an operator's own, are never touched.
     """
-
-    settings: Callable[[], EngineSettings]
-
-    def __call__(self, context: Context, _job: UnloadAdapters) -> None:
-        """Unload them; an adapter that no server has changes nothing."""
-        with transaction(context.database) as connection:
-            adapters = find_unused_adapters(connection, datetime.now(UTC))
-        promotion.unload(promotion.find_replicas(self.settings()), adapters)
+    with transaction(context.database) as connection:
+        adapters = find_unused_adapters(connection, datetime.now(UTC))
+    promotion.unload(promotion.find_replicas(settings()), adapters)
 
 
 def plan_unloads(connection: Connection) -> Sequence[Planned]:

@@ -1,7 +1,7 @@
 """Read what webhooks do not tell after a verdict: permissions, reactions and surviving lines."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
@@ -36,35 +36,31 @@ _CLOCKS_DIFFER = timedelta(days=1)  # a revert carries the time of its author's 
 _BUSY_SECONDS = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvePermissionHandler:
-    """Asks GitHub for a person's permission and stores it with the events that wait for it."""
+def resolve_permission(github: GitHub, context: Context, job: ResolvePermission) -> None:
+    """Ask GitHub for a person's permission, and store it with the events that wait for it.
 
-    github: GitHub
+    It stays unknown when GitHub refuses to tell or cannot.
+    """
+    about, now = (job.repository, job.actor), datetime.now(UTC)
+    with transaction(context.database) as connection:
+        repository = _load_active_repository(connection, job.repository)
+        wanted = outcome_permissions.is_wanted(connection, *about, now)
+        answer = outcome_permissions.find_recent_answer(connection, *about, now)
+    if repository is None or not wanted:
+        return
+    try:
+        answer = answer or _ask(github, repository, job.actor, now)
+    except (Forbidden, NotFound):
+        return
+    with context.transaction() as connection:
+        touched = outcome_permissions.fill_in(connection, *about, answer)
+        outcomes.rederive(connection, job.repository, touched)
+        if answer.permission in CAN_WRITE:
+            context.enqueue(connection, list(_plan_reviews(connection, job, answer)))
 
-    def __call__(self, context: Context, job: ResolvePermission) -> None:
-        """Store the permission; it stays unknown when GitHub refuses to tell or cannot."""
-        about, now = (job.repository, job.actor), datetime.now(UTC)
-        with transaction(context.database) as connection:
-            repository = _load_active_repository(connection, job.repository)
-            wanted = outcome_permissions.is_wanted(connection, *about, now)
-            answer = outcome_permissions.find_recent_answer(connection, *about, now)
-        if repository is None or not wanted:
-            return
-        try:
-            answer = answer or self._ask(repository, job.actor, now)
-        except (Forbidden, NotFound):
-            return
-        with context.transaction() as connection:
-            touched = outcome_permissions.fill_in(connection, *about, answer)
-            outcomes.rederive(connection, job.repository, touched)
-            if answer.permission in CAN_WRITE:
-                context.enqueue(connection, list(_plan_reviews(connection, job, answer)))
 
-    def _ask(self, repository: RepositoryRef, actor: str, now: datetime) -> PermissionAnswer:
-        return PermissionAnswer(
-            rest_reader.read_permission(self.github, repository, actor).value, now
-        )
+def _ask(github: GitHub, repository: RepositoryRef, actor: str, now: datetime) -> PermissionAnswer:
+    return PermissionAnswer(rest_reader.read_permission(github, repository, actor).value, now)
 
 
 def _plan_reviews(
@@ -78,84 +74,75 @@ def _plan_reviews(
             yield Planned(HearReview(job.installation, job.repository, guid))
 
 
-@dataclass(frozen=True, slots=True)
-class PollReactionsHandler:
-    """Compares a verdict's reactions with the recorded ones and records the difference."""
-
-    github: GitHub
-
-    def __call__(self, context: Context, job: PollReactions) -> None:
-        """Record reactions that were added or removed since the last poll."""
-        with transaction(context.database) as connection:
-            repository = _load_active_repository(connection, job.repository)
-            group = groups.find_group(connection, job.repository, job.issue)
-        if repository is None or group is None:
-            return
-        effects = PostgresEffects(context.database)
-        effect = effects.load(EffectKey(repository, comment_key(group.id)))
-        if effect is None or effect.github_id is None:
-            return
-        try:
-            reactions = rest_reader.list_reactions(
-                self.github, repository, CommentId(effect.github_id)
-            )
-        except NotFound:
-            return  # the comment was deleted, so its present thumbs are unknown
-        with context.transaction() as connection:
-            recorded = outcome_events.list_shown_reactions(connection, job.repository, job.issue)
-            events = list(compare_reactions(job.issue, reactions, recorded, datetime.now(UTC)))
-            stored = record_outcomes(connection, job.repository, events)
-            context.enqueue(connection, plan_permission_jobs(repository, stored))
+def poll_reactions(github: GitHub, context: Context, job: PollReactions) -> None:
+    """Record reactions to a verdict that were added or removed since the last poll."""
+    with transaction(context.database) as connection:
+        repository = _load_active_repository(connection, job.repository)
+        group = groups.find_group(connection, job.repository, job.issue)
+    if repository is None or group is None:
+        return
+    effects = PostgresEffects(context.database)
+    effect = effects.load(EffectKey(repository, comment_key(group.id)))
+    if effect is None or effect.github_id is None:
+        return
+    try:
+        reactions = rest_reader.list_reactions(github, repository, CommentId(effect.github_id))
+    except NotFound:
+        return  # the comment was deleted, so its present thumbs are unknown
+    with context.transaction() as connection:
+        recorded = outcome_events.list_shown_reactions(connection, job.repository, job.issue)
+        events = list(compare_reactions(job.issue, reactions, recorded, datetime.now(UTC)))
+        stored = record_outcomes(connection, job.repository, events)
+        context.enqueue(connection, plan_permission_jobs(repository, stored))
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureSurvivalHandler:
-    """Measures how many lines of a merged pull request remain, and finds reverts."""
+def measure_survival(
+    github: GitHub, checkouts: Checkouts, context: Context, job: MeasureSurvival
+) -> None:
+    """Measure how many lines of a merged pull request remain on the default branch, and find reverts.
 
-    github: GitHub
-    checkouts: Checkouts
+    Pull requests that were never judged or merged elsewhere are skipped.
+    """
+    with transaction(context.database) as connection:
+        repository = _load_active_repository(connection, job.repository)
+        merged = outcomes.find_merged_pull(connection, job.repository, job.pull)
+    if repository is None or merged is None or merged.branch != merged.default_branch:
+        return
+    try:
+        events = list(_measure(github, checkouts, repository, job, merged))
+    except CheckoutBusy as error:
+        raise Postponed(str(error), after_seconds=_BUSY_SECONDS) from error
+    except GitUnreachable:
+        # git does not say whether the token was the cause.
+        github.tokens.forget(Scope.for_repository(repository, Purpose.READ))
+        raise
+    with context.transaction() as connection:
+        record_outcomes(connection, job.repository, events)
 
-    def __call__(self, context: Context, job: MeasureSurvival) -> None:
-        """Measure on the default branch; skip pull requests that were never judged or merged
-        elsewhere.
-        """
-        with transaction(context.database) as connection:
-            repository = _load_active_repository(connection, job.repository)
-            merged = outcomes.find_merged_pull(connection, job.repository, job.pull)
-        if repository is None or merged is None or merged.branch != merged.default_branch:
-            return
-        try:
-            events = list(self._measure(repository, job, merged))
-        except CheckoutBusy as error:
-            raise Postponed(str(error), after_seconds=_BUSY_SECONDS) from error
-        except GitUnreachable:
-            # git does not say whether the token was the cause.
-            self.github.tokens.forget(Scope.for_repository(repository, Purpose.READ))
-            raise
-        with context.transaction() as connection:
-            record_outcomes(connection, job.repository, events)
 
-    def _measure(
-        self, repository: RepositoryRef, job: MeasureSurvival, merged: MergedPull
-    ) -> Iterator[OutcomeEvent]:
-        token = self.github.tokens.get_token(Scope.for_repository(repository, Purpose.READ))
-        measured = survival.measure_survival(self.checkouts, repository, token, merged)
-        # A patch that only deletes lines has no share: 0 would mean that it was reverted.
-        if measured.share is not None:
-            yield OutcomeEvent(
-                kind=EventKind.SURVIVAL,
-                source=f"{job.key}",
-                occurred_at=max(datetime.now(UTC), merged.merged_at),
-                pull=job.pull,
-                head=merged.head,
-                details=Details(share=measured.share, days=job.days),
-            )
-        since = merged.merged_at - _CLOCKS_DIFFER
-        for revert in survival.find_reverts(
-            self.checkouts, repository, token, merged.branch, since
-        ):
-            if _is_revert_of(revert, job.pull, merged):
-                yield _build_revert_event(revert, job.repository, job.pull)
+def _measure(
+    github: GitHub,
+    checkouts: Checkouts,
+    repository: RepositoryRef,
+    job: MeasureSurvival,
+    merged: MergedPull,
+) -> Iterator[OutcomeEvent]:
+    token = github.tokens.get_token(Scope.for_repository(repository, Purpose.READ))
+    measured = survival.measure_survival(checkouts, repository, token, merged)
+    # A patch that only deletes lines has no share: 0 would mean that it was reverted.
+    if measured.share is not None:
+        yield OutcomeEvent(
+            kind=EventKind.SURVIVAL,
+            source=f"{job.key}",
+            occurred_at=max(datetime.now(UTC), merged.merged_at),
+            pull=job.pull,
+            head=merged.head,
+            details=Details(share=measured.share, days=job.days),
+        )
+    since = merged.merged_at - _CLOCKS_DIFFER
+    for revert in survival.find_reverts(checkouts, repository, token, merged.branch, since):
+        if _is_revert_of(revert, job.pull, merged):
+            yield _build_revert_event(revert, job.repository, job.pull)
 
 
 def plan_reaction_polls(connection: Connection) -> Sequence[Planned]:
@@ -200,8 +187,8 @@ def compare_reactions(
 
 def _load_active_repository(connection: Connection, number: RepositoryId) -> RepositoryRef | None:
     """Return the repository, or None when it is gone or suspended."""
-    stored = groups.load_repository(connection, number)
-    return None if stored is None or stored.suspended else stored.ref
+    stored = groups.load_active_repository(connection, number)
+    return None if stored is None else stored.ref
 
 
 def _is_revert_of(revert: Revert, pull: PullNumber, merged: MergedPull) -> bool:

@@ -1,7 +1,5 @@
 """Turn a maintainer's review of an alternative into hints."""
 
-from dataclasses import dataclass
-
 from sqlalchemy import Connection
 
 from app.db.session import transaction
@@ -17,32 +15,25 @@ from worker.outcomes import second_attempts
 from worker.queue.context import Context
 
 
-@dataclass(frozen=True, slots=True)
-class HearReviewHandler:
-    """Reads a review's line comments, which its event lacks, and saves all as the hint of a second
-    attempt.
+def hear_review(github: GitHub, context: Context, job: HearReview) -> None:
+    """Save a review and its line comments, which its event lacks, as the hint of a second attempt.
+
+    A deleted review or repository leaves none.
     """
-
-    github: GitHub
-
-    def __call__(self, context: Context, job: HearReview) -> None:
-        """Save the hints; a deleted review or repository leaves none."""
-        with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
-            event = load_review(connection, job.delivery)
-        if stored is None or stored.suspended or event is None:
-            return
-        try:
-            comments = rest_reader.list_review_comments(
-                self.github, stored.ref, event.number, event.review
-            )
-        except NotFound:
-            return
-        with context.transaction() as connection:
-            issues = second_attempts.leave_hints_of_review(connection, event, comments)
-            place = (job.installation, job.repository)
-            again = [Planned(EvaluateIssue(*place, issue, "pull_request")) for issue in issues]
-            context.enqueue(connection, again)
+    with transaction(context.database) as connection:
+        stored = groups.load_active_repository(connection, job.repository)
+        event = load_review(connection, job.delivery)
+    if stored is None or event is None:
+        return
+    try:
+        comments = rest_reader.list_review_comments(github, stored.ref, event.number, event.review)
+    except NotFound:
+        return
+    with context.transaction() as connection:
+        issues = second_attempts.leave_hints_of_review(connection, event, comments)
+        place = (job.installation, job.repository)
+        again = [Planned(EvaluateIssue(*place, issue, "pull_request")) for issue in issues]
+        context.enqueue(connection, again)
 
 
 def load_review(connection: Connection, guid: DeliveryGuid) -> ReviewEvent | None:

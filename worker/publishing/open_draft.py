@@ -49,9 +49,9 @@ class OpenDraftHandler:
     def __call__(self, context: Context, job: OpenDraft) -> None:
         """Open the draft, or store why not; another process replies to the person."""
         with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
+            stored = groups.load_active_repository(connection, job.repository)
             draft = drafts.load(connection, job.draft)
-            if stored is None or stored.suspended or draft is None:
+            if stored is None or draft is None:
                 return
             base = drafts.find_branch(connection, draft)
         config = parse_last_good(stored.config_text)

@@ -47,9 +47,9 @@ class PublishVerdictHandler:
         again.
         """
         with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
+            stored = groups.load_active_repository(connection, job.repository)
             evaluation = evaluations.load(connection, job.evaluation)
-            if stored is None or stored.suspended or evaluation is None:
+            if stored is None or evaluation is None:
                 return
             if evaluation.state not in {"verified", "published"}:
                 return

@@ -1,7 +1,6 @@
 """Delete the data of a removed repository from the database and from the workers' disks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -24,65 +23,51 @@ _HANDED_OVER_SECONDS = 60.0
 """A tree may exist shortly before its evaluation is visible."""
 
 
-@dataclass(frozen=True, slots=True)
-class PurgeDataHandler:
-    """Deletes all data of an installation, or of one of its repositories."""
+def purge_data(github: GitHub, context: Context, job: PurgeData) -> None:
+    """Delete all data of an installation, or of one of its repositories, in one transaction.
 
-    github: GitHub
-
-    def __call__(self, context: Context, job: PurgeData) -> None:
-        """Delete the data in one transaction; a repeat changes nothing.
-
-        The news of a removal may arrive after the repository was added again, so this asks GitHub.
-        An installation never returns under its old number.
-        """
-        if job.repository is not None and self._is_back(job.installation, job.repository):
-            return
-        with context.transaction() as connection:
-            forgotten = purge.purge(connection, job.installation, job.repository)
-            followed = [Planned(ForgetCheckout(job.installation, gone)) for gone in forgotten]
-            context.enqueue(connection, followed)
-
-    def _is_back(self, installation: InstallationId, repository: RepositoryId) -> bool:
-        try:
-            return rest_reader.has_repository(self.github, installation, repository)
-        except Forbidden as error:
-            raise Postponed(str(error), after_seconds=_SUSPENDED_SECONDS) from error
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetCheckoutHandler:
-    """Deletes a repository's git objects from this machine, unless the App is installed there
-    again.
+    The news of a removal may arrive after the repository was added again, so this asks GitHub.
+    An installation never returns under its old number.
     """
-
-    checkouts: Checkouts
-    trees: TreeStore
-
-    def __call__(self, context: Context, job: ForgetCheckout) -> None:
-        """Delete them; a repeat changes nothing."""
-        with transaction(context.database) as connection:
-            back = groups.load_repository(connection, job.repository)
-        if back is None:
-            _forget(self.checkouts, job.repository)
-            _sweep(context, self.trees)
+    if job.repository is not None and _is_back(github, job.installation, job.repository):
+        return
+    with context.transaction() as connection:
+        forgotten = purge.purge(connection, job.installation, job.repository)
+        followed = [Planned(ForgetCheckout(job.installation, gone)) for gone in forgotten]
+        context.enqueue(connection, followed)
 
 
-@dataclass(frozen=True, slots=True)
-class TidyCheckoutsHandler:
-    """Deletes checkouts of repositories that the database does not know; each machine runs this periodically."""
+def _is_back(github: GitHub, installation: InstallationId, repository: RepositoryId) -> bool:
+    try:
+        return rest_reader.has_repository(github, installation, repository)
+    except Forbidden as error:
+        raise Postponed(str(error), after_seconds=_SUSPENDED_SECONDS) from error
 
-    checkouts: Checkouts
-    trees: TreeStore
 
-    def __call__(self, context: Context, _job: TidyCheckouts) -> None:
-        """Delete checkouts of unknown repositories, and trees that no agent needs."""
-        fetched = self.checkouts.list_fetched()
-        with transaction(context.database) as connection:
-            unknown = purge.find_unknown(connection, fetched)
-        for repository in unknown:
-            _forget(self.checkouts, repository)
-        _sweep(context, self.trees)
+def forget_checkout(
+    checkouts: Checkouts, trees: TreeStore, context: Context, job: ForgetCheckout
+) -> None:
+    """Delete a repository's git objects from this machine, unless the App is installed there again."""
+    with transaction(context.database) as connection:
+        back = groups.load_repository(connection, job.repository)
+    if back is None:
+        _forget(checkouts, job.repository)
+        _sweep(context, trees)
+
+
+def tidy_checkouts(
+    checkouts: Checkouts, trees: TreeStore, context: Context, _job: TidyCheckouts
+) -> None:
+    """Delete checkouts of repositories that the database does not know, and trees that no agent needs.
+
+    Each machine runs this periodically.
+    """
+    fetched = checkouts.list_fetched()
+    with transaction(context.database) as connection:
+        unknown = purge.find_unknown(connection, fetched)
+    for repository in unknown:
+        _forget(checkouts, repository)
+    _sweep(context, trees)
 
 
 def plan_checkout_cleanup(_connection: Connection) -> Sequence[Planned]:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
 from typing import Final
@@ -35,43 +34,38 @@ REFUSED: Final = frozenset({400, 413})
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class RedeliverHandler:
-    """Asks GitHub to redeliver webhooks that never arrived, by comparing its deliveries with the stored ones.
+def request_redeliveries(github: GitHub, context: Context, _job: Redeliver) -> None:
+    """Ask GitHub to redeliver webhooks that never arrived, by comparing its deliveries with the stored ones.
 
-    A run without missing deliveries is done, and the next begins at its start time. Any other run
-    is postponed and looks at the same time again. So the handler needs no state of its own.
+    Raises Postponed until none is missing. A run without missing deliveries is done, and the next begins at its start
+    time. Any other run looks at the same time again. So this needs no state of its own.
     """
+    now = datetime.now(UTC)
+    with transaction(context.database) as connection:
+        settled = upkeep.find_last_done(connection, Redeliver.kind)
+    since = max(now - KEPT, settled - UNDER_WAY) if settled else now - KEPT
+    tried = list(islice(delivery_log.list_attempts(github, since), MOST_READ))
+    failed = {attempt.guid for attempt in tried if not attempt.has_arrived}
+    with transaction(context.database) as connection:
+        stored = webhook_state.find_stored(connection, failed)
+    missing = find_missed(tried, stored)
+    asked = choose_redeliveries(missing, now, door_open=tried[0].has_arrived) if missing else ()
+    for attempt in asked:
+        context.check()
+        _ask(github, attempt)
+    if missing:
+        raise Postponed(
+            f"{len(missing)} webhooks have not arrived; asked GitHub for {len(asked)} again",
+            after_seconds=PAUSE.total_seconds(),
+        )
 
-    github: GitHub
 
-    def __call__(self, context: Context, _job: Redeliver) -> None:
-        """Request missing deliveries. Raises Postponed until none is missing."""
-        now = datetime.now(UTC)
-        with transaction(context.database) as connection:
-            settled = upkeep.find_last_done(connection, Redeliver.kind)
-        since = max(now - KEPT, settled - UNDER_WAY) if settled else now - KEPT
-        tried = list(islice(delivery_log.list_attempts(self.github, since), MOST_READ))
-        failed = {attempt.guid for attempt in tried if not attempt.has_arrived}
-        with transaction(context.database) as connection:
-            stored = webhook_state.find_stored(connection, failed)
-        missing = find_missed(tried, stored)
-        asked = choose_redeliveries(missing, now, door_open=tried[0].has_arrived) if missing else ()
-        for attempt in asked:
-            context.check()
-            self._ask(attempt)
-        if missing:
-            raise Postponed(
-                f"{len(missing)} webhooks have not arrived; asked GitHub for {len(asked)} again",
-                after_seconds=PAUSE.total_seconds(),
-            )
-
-    def _ask(self, attempt: DeliveryAttempt) -> None:
-        """Request one redelivery; a refusal is only logged, so that the others follow."""
-        try:
-            delivery_log.redeliver(self.github, attempt.id)
-        except (NotFound, Unprocessable) as error:
-            log.warning("webhook %s is not sent again: %s", attempt.guid, error)
+def _ask(github: GitHub, attempt: DeliveryAttempt) -> None:
+    """Request one redelivery; a refusal is only logged, so that the others follow."""
+    try:
+        delivery_log.redeliver(github, attempt.id)
+    except (NotFound, Unprocessable) as error:
+        log.warning("webhook %s is not sent again: %s", attempt.guid, error)
 
 
 Tries = tuple[DeliveryAttempt, ...]

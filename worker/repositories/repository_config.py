@@ -56,22 +56,19 @@ def get_quiet_seconds(stored_text: str | None, least: float) -> float:
     return max(parse_last_good(stored_text).quiet_minutes * 60.0, least)
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshConfigHandler:
-    """Reads `.github/r4p.yml` after a push that touched it, and at installation."""
+def refresh_config(github: GitHub, context: Context, job: RefreshConfig) -> None:
+    """Read `.github/r4p.yml` after a push that touched it, and at installation.
 
-    github: GitHub
-
-    def __call__(self, context: Context, job: RefreshConfig) -> None:
-        """Store the newest valid file and the newest file's errors."""
-        with transaction(context.database) as connection:
-            stored = groups.load_repository(connection, job.repository)
-        if stored is None or stored.suspended:
-            return
-        try:
-            facts = graphql_reader.read_repository(self.github, stored.ref)
-        except NotFound:
-            return
-        current = choose_config(stored.config_text, facts.config)
-        with context.transaction() as connection:
-            groups.save_config(connection, job.repository, text=current.text, error=current.error)
+    Store the newest valid file and the newest file's errors.
+    """
+    with transaction(context.database) as connection:
+        stored = groups.load_active_repository(connection, job.repository)
+    if stored is None:
+        return
+    try:
+        facts = graphql_reader.read_repository(github, stored.ref)
+    except NotFound:
+        return
+    current = choose_config(stored.config_text, facts.config)
+    with context.transaction() as connection:
+        groups.save_config(connection, job.repository, text=current.text, error=current.error)

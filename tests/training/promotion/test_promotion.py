@@ -1,6 +1,7 @@
 """A trained model from its run's folder to the champion of two servers, and back; on a real vLLM and database."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from sqlalchemy import update
@@ -21,7 +22,7 @@ from tests.training.promotion.measured_runs import MARKS, champion, restarted, s
 from tests.worker.judging import waiting_issues
 from worker.components import Components
 from worker.judging.verify import VerifyGroupHandler
-from worker.learning.unload_adapters import UnloadAdaptersHandler
+from worker.learning.unload_adapters import unload_adapters
 
 pytestmark = MARKS
 
@@ -55,7 +56,7 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
     adapter_server.load_on_replica(servers[0], own)
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     urls = [one.url for one in servers]
-    handler = UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
+    handler = partial(unload_adapters, lambda: EngineSettings(engine_urls=urls))
 
     def left():
         carry_out(database, handler, UnloadAdapters(OF_THE_APP))

@@ -1,6 +1,7 @@
 """What a missed webhook would have led to is planned like any other event: when a burst is over."""
 
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from sqlalchemy import text
@@ -15,9 +16,9 @@ from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, area
 from worker.judging.reconcile import (
     MISSED_WITHIN,
-    ReconcileHandler,
     find_missed_pulls,
     plan_reconciliation,
+    reconcile_pulls,
 )
 
 pytestmark = pytest.mark.services
@@ -33,7 +34,7 @@ def scene(scene):
 def waits(scene, least=10.0):
     """After a push that no webhook told of and a look: how long the issue's evaluations wait in all."""
     scene.repo.push(scene.pulls[0], files=area("h * w"))
-    handler = ReconcileHandler(scene.github, least)
+    handler = partial(reconcile_pulls, scene.github, least)
     carry_out(scene.database, handler, Reconcile(scene.installation, scene.id))
     seconds = "round(extract(epoch from run_after - created_at))"
     with transaction(scene.database) as connection:
@@ -85,7 +86,7 @@ def test_a_repository_that_was_taken_from_us_unheard_is_no_failure(scene):
     scene.standin.remove_repositories(scene.installation, [scene.repo])
     carry_out(
         scene.database,
-        ReconcileHandler(scene.github, 10.0),
+        partial(reconcile_pulls, scene.github, 10.0),
         Reconcile(scene.installation, scene.id),
     )
     assert waiting(scene.database) == []

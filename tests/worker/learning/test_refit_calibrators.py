@@ -1,6 +1,7 @@
 """The job that has calibrators fitted: by the real command, in a process of its own."""
 
 import threading
+from functools import partial
 
 import pytest
 from sqlalchemy import select
@@ -13,7 +14,7 @@ from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
 from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
-from worker.learning.refit_calibrators import FitFailed, RefitCalibratorsHandler, plan_refit
+from worker.learning.refit_calibrators import FitFailed, plan_refit, refit_calibrators
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
@@ -33,18 +34,18 @@ def test_fitting_keeps_each_calibrator_once(twice, database_url):
         with transaction(database) as connection:
             return list(connection.scalars(select(calibrators.c.state)))
 
-    assert twice(RefitCalibratorsHandler(database_url), arrange, observe) == ["active"]
+    assert twice(partial(refit_calibrators, database_url), arrange, observe) == ["active"]
 
 
 def test_a_fit_that_fails_says_why(database):
     with pytest.raises(FitFailed, match="must start with postgresql://"):
-        carry_out(database, RefitCalibratorsHandler("mysql://nowhere"), JOB)
+        carry_out(database, partial(refit_calibrators, "mysql://nowhere"), JOB)
 
 
 def test_a_worker_that_ends_waits_for_no_fit(database, database_url):
     context = Context(database, None, threading.Event(), lambda: True)
     with pytest.raises(Postponed):
-        RefitCalibratorsHandler(database_url)(context, JOB)
+        partial(refit_calibrators, database_url)(context, JOB)
 
 
 def test_the_clock_asks_for_one_fit():

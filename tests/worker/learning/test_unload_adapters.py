@@ -1,8 +1,8 @@
 """Adapters that nobody uses leave the servers, and nothing else does; on a real database."""
 
 import socket
-from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from app.learning.model_serving import UNUSED_AFTER, Adapter, Alias, ModelState
 from app.settings import EngineSettings
 from tests.builders.job_attempts import carry_out
 from tests.model.chat_server import Reply, serve_chat
-from worker.learning.unload_adapters import UnloadAdaptersHandler, plan_unloads
+from worker.learning.unload_adapters import plan_unloads, unload_adapters
 
 pytestmark = pytest.mark.services
 
@@ -70,7 +70,7 @@ def server():
 
 
 def handler(*urls):
-    return UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
+    return partial(unload_adapters, lambda: EngineSettings(engine_urls=urls))
 
 
 def unloaded(server):
@@ -123,5 +123,5 @@ def test_without_models_or_servers_there_is_nothing_to_do(database):
     assert planned(database) == []
     lived(database)
     let_time_pass(database)
-    nowhere = replace(handler(), settings=EngineSettings)
+    nowhere = partial(unload_adapters, EngineSettings)
     carry_out(database, nowhere, JOB)

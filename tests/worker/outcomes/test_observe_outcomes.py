@@ -1,5 +1,6 @@
 import itertools
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import update
@@ -20,11 +21,11 @@ from tests.worker.outcomes.judged_repository import FIX, World
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
 from worker.outcomes.observe_outcomes import (
-    MeasureSurvivalHandler,
-    PollReactionsHandler,
-    ResolvePermissionHandler,
     compare_reactions,
+    measure_survival,
     plan_reaction_polls,
+    poll_reactions,
+    resolve_permission,
 )
 from worker.queue.endings import OUTAGE_SECONDS, Attempts, RetryLater, decide_ending
 
@@ -45,7 +46,9 @@ def github(world):
 
 @pytest.fixture
 def survival(world, github, tmp_path):
-    return MeasureSurvivalHandler(github, Checkouts(tmp_path, build_endpoints(world.standin.url)))
+    return partial(
+        measure_survival, github, Checkouts(tmp_path, build_endpoints(world.standin.url))
+    )
 
 
 def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, github):
@@ -56,10 +59,10 @@ def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, g
     assert world.told() == [(first, "merged", None, None), (second, "closed", "superseded", None)]
     job = ResolvePermission(world.installation, world.id, "maintainer")
     assert job in waiting(world.database)
-    world.do(ResolvePermissionHandler(github), job)
+    world.do(partial(resolve_permission, github), job)
     assert [row[3] for row in world.told()] == ["maintain", "maintain"]
     world.standin.grant(world.repo, "maintainer", "read")
-    world.do(ResolvePermissionHandler(github), job)
+    world.do(partial(resolve_permission, github), job)
     assert [row[3] for row in world.told()] == ["maintain", "maintain"]
 
 
@@ -71,7 +74,7 @@ def test_a_burst_of_pushes_asks_github_once_about_their_author(world, github):
         world.repo.push(first, files={"area.py": f"{FIX}# {turn}\n"})
         world.record()
         assert author in waiting(world.database)
-        world.do(ResolvePermissionHandler(github), author)
+        world.do(partial(resolve_permission, github), author)
     calls = world.standin.calls(mark).operations
     assert [count for name, count in calls.items() if "permission" in name] == [1]
     assert [row[1:] for row in world.told()] == [("new_commits_after_verdict", None, "read")] * 3
@@ -82,7 +85,7 @@ def test_an_opinion_of_somebody_who_cannot_write_stops_counting(world, github):
     world.record()
     assert world.told() == [(world.first.number, "disagree", "wrong", None)]
     job = ResolvePermission(world.installation, world.id, "passer-by")
-    world.do(ResolvePermissionHandler(github), job)
+    world.do(partial(resolve_permission, github), job)
     assert world.told() == []
 
 
@@ -105,12 +108,12 @@ def test_thumbs_are_counted_when_their_owners_may_write(world, github):
     assert planned.job == PollReactions(world.installation, world.id, world.issue)
     for user, thumb in (("maintainer", "+1"), ("passer-by", "-1"), ("maintainer", "heart")):
         world.repo.react(world.comment, thumb, user)
-    world.do(PollReactionsHandler(github), planned.job)
+    world.do(partial(poll_reactions, github), planned.job)
     assert world.told() == []
     for person in ("maintainer", "passer-by"):
         job = ResolvePermission(world.installation, world.id, person)
         assert job in waiting(world.database)
-        carry_out(world.database, ResolvePermissionHandler(github), job)
+        carry_out(world.database, partial(resolve_permission, github), job)
     assert {row[1:3] for row in world.told()} == {("reaction", "+1")}
 
 
@@ -120,22 +123,22 @@ def test_a_verdict_nobody_can_see_is_not_polled(world, github):
         connection.execute(update(effects).values(github_id=None))
         assert plan_reaction_polls(connection) == []
     mark = world.standin.mark()
-    world.do(PollReactionsHandler(github), job)
-    world.do(PollReactionsHandler(github), PollReactions(world.installation, world.id, 999))
+    world.do(partial(poll_reactions, github), job)
+    world.do(partial(poll_reactions, github), PollReactions(world.installation, world.id, 999))
     assert world.standin.history(mark) == []
 
 
 def test_thumbs_on_a_comment_that_somebody_deleted_stay_as_they_were(world, github):
     job = PollReactions(world.installation, world.id, world.issue)
     world.repo.react(world.comment, "+1", "maintainer")
-    world.do(PollReactionsHandler(github), job)
+    world.do(partial(poll_reactions, github), job)
     world.do(
-        ResolvePermissionHandler(github),
+        partial(resolve_permission, github),
         ResolvePermission(world.installation, world.id, "maintainer"),
     )
     told = world.told()
     world.repo.delete_comment(world.comment, user="maintainer")
-    world.do(PollReactionsHandler(github), job)
+    world.do(partial(poll_reactions, github), job)
     assert world.told() == told != []
 
 
@@ -147,8 +150,8 @@ def test_a_suspended_installation_is_not_asked(world, github, survival):
         assert plan_reaction_polls(connection) == []
     mark = world.standin.mark()
     about = (world.installation, world.id)
-    world.do(ResolvePermissionHandler(github), ResolvePermission(*about, "maintainer"))
-    world.do(PollReactionsHandler(github), PollReactions(*about, world.issue))
+    world.do(partial(resolve_permission, github), ResolvePermission(*about, "maintainer"))
+    world.do(partial(poll_reactions, github), PollReactions(*about, world.issue))
     world.do(survival, MeasureSurvival(*about, world.first.number, 7))
     assert world.standin.history(mark) == []
 
@@ -205,7 +208,7 @@ def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
     nowhere = Checkouts(tmp_path, build_endpoints("http://127.0.0.1:9"))
     job = MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
     with pytest.raises(GitUnreachable, match="fetch") as raised:
-        carry_out(world.database, MeasureSurvivalHandler(github, nowhere), job)
+        carry_out(world.database, partial(measure_survival, github, nowhere), job)
     first = Attempts(attempt=1, limit=3, first_delay_seconds=5)
     assert decide_ending(raised.value, first, datetime.now(UTC)) == RetryLater(
         OUTAGE_SECONDS, WaitsFor.GIT
@@ -222,7 +225,7 @@ def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world, st
     job = ResolvePermission(stored.installation, stored.id, "maintainer")
     with LocalGitHub().running() as server, connected(server.url) as github:
         server.replies = [Reply(status, {"message": "Resource not accessible by integration"})] * 4
-        world.do(ResolvePermissionHandler(github), job)
+        world.do(partial(resolve_permission, github), job)
     assert [row[3] for row in world.told()] == [None]
 
 

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import insert, select, update
@@ -22,7 +23,7 @@ from tests.builders.stored_verdict import (
     settle,
 )
 from worker.outcomes.record_event import RecordEventHandler
-from worker.repositories.forget import PurgeDataHandler
+from worker.repositories.forget import purge_data
 
 pytestmark = pytest.mark.services
 
@@ -199,7 +200,7 @@ def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its
 def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, gone):
     carry_out(database, RECORD, merge(database))
     for _ in range(2):
-        carry_out(database, PurgeDataHandler(gone), PurgeData(INSTALLATION, None))
+        carry_out(database, partial(purge_data, gone), PurgeData(INSTALLATION, None))
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
             assert left == {"jobs", "forgotten"}
@@ -208,7 +209,7 @@ def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, gone):
 
 def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group, gone):
     job = merge(database)
-    carry_out(database, PurgeDataHandler(gone), PurgeData(INSTALLATION, None))
+    carry_out(database, partial(purge_data, gone), PurgeData(INSTALLATION, None))
     carry_out(database, RECORD, job)
     assert contents(database)["repositories"] == []
 
@@ -247,4 +248,4 @@ def test_purging_survives_a_crash_at_any_commit(twice, gone):
     def observe(database):
         return {name for name, rows in contents(database).items() if rows}
 
-    assert twice(PurgeDataHandler(gone), arrange, observe) == {"installations", "forgotten"}
+    assert twice(partial(purge_data, gone), arrange, observe) == {"installations", "forgotten"}

@@ -1,6 +1,7 @@
 """What a maintainer's review says of lines becomes a hint once, whatever dies in between."""
 
 import json
+from functools import partial
 
 import pytest
 from sqlalchemy import delete, insert, select, update
@@ -29,7 +30,7 @@ from model.domain import (
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.pull_requests import build_pull
 from worker.judging.verify import build_document
-from worker.outcomes.review_hints import HearReviewHandler
+from worker.outcomes.review_hints import hear_review
 
 pytestmark = pytest.mark.services
 
@@ -111,7 +112,7 @@ def heard(scene, database):
 )
 def test_a_review_is_heard_once_with_its_lines(twice, scene, copied, body, words):
     left = twice(
-        HearReviewHandler(scene.github),
+        partial(hear_review, scene.github),
         lambda _database: copied(body),
         lambda database: heard(scene, database),
     )
@@ -126,5 +127,5 @@ def test_a_review_that_is_gone_says_nothing(scene, database, copied, gone):
         told["review"]["id"] = 1
         changed = update(deliveries).values(body=json.dumps(told).encode())
         connection.execute(changed if gone == "review" else delete(deliveries))
-    carry_out(database, HearReviewHandler(scene.github), job)
+    carry_out(database, partial(hear_review, scene.github), job)
     assert heard(scene, database) == ([], 0)

@@ -1,5 +1,7 @@
 """An alternative becomes one draft pull request, and whoever asked is told once, whatever dies in between."""
 
+from functools import partial
+
 import pytest
 from pydantic import SecretStr
 
@@ -23,7 +25,7 @@ from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import CONFIG, FILES, area
 from worker.publishing.open_draft import OpenDraftHandler
-from worker.publishing.tell_draft import TellDraftHandler
+from worker.publishing.tell_draft import tell_draft
 
 pytestmark = pytest.mark.services
 
@@ -121,7 +123,7 @@ def test_what_came_of_it_is_told_once(twice, scene, database, opening, wish):
         bodies = [one.body for one in scene.repo.comments(scene.issue) if told[0] in one.body]
         return ["draft pull request: #12" in body for body in bodies]
 
-    assert twice(TellDraftHandler(scene.replies), arrange, observe) == [True]
+    assert twice(partial(tell_draft, scene.replies), arrange, observe) == [True]
 
 
 def test_the_branch_is_that_of_the_rivals(scene, opening, database, wish):

@@ -1,6 +1,7 @@
 """What was purged stays away, whatever comes late; what is added again comes back."""
 
 import threading
+from functools import partial
 
 import pytest
 from sqlalchemy import select
@@ -17,7 +18,7 @@ from tests.builders.local_github import LocalGitHub, Reply, connected
 from tests.builders.stored_verdict import INSTALLATION, REPOSITORY, settle
 from tests.worker.outcomes.test_record_event import RECORD, merge, store
 from worker.queue.errors import Postponed
-from worker.repositories.forget import PurgeDataHandler
+from worker.repositories.forget import purge_data
 
 pytestmark = pytest.mark.services
 
@@ -39,7 +40,7 @@ def purged(database, server):
     with transaction(database) as connection:
         settle(connection)
     with connected(server.url) as github:
-        handler = PurgeDataHandler(github)
+        handler = partial(purge_data, github)
         yield lambda number: carry_out(database, handler, PurgeData(INSTALLATION, number))
 
 

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Event, Thread
 from types import SimpleNamespace
@@ -19,9 +20,9 @@ from worker.queue.context import Context
 from worker.queue.errors import Postponed
 from worker.repositories.redeliver import (
     MOST_ASKED,
-    RedeliverHandler,
     choose_redeliveries,
     find_missed,
+    request_redeliveries,
 )
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -157,7 +158,7 @@ def look(database, scene):
     claimed = jobs.claim(database, stored.id, 60)
     context = Context(database, claimed, Event(), lambda: False)
     try:
-        RedeliverHandler(scene.github)(context, claimed.job)
+        partial(request_redeliveries, scene.github)(context, claimed.job)
     except Postponed as postponed:
         return not jobs.postpone(database, claimed, str(postponed), postponed.after_seconds)
     return jobs.finish(database, claimed)

@@ -69,6 +69,12 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
     return StoredRepository(ref, row.config_text, row.config_error, row.suspended_at is not None)
 
 
+def load_active_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
+    """Load a repository like `load_repository`; None also when its installation is suspended."""
+    stored = load_repository(connection, number)
+    return None if stored is None or stored.suspended else stored
+
+
 def save_config(
     connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
 ) -> None:
