@@ -72,8 +72,7 @@ from worker.outcomes.record_event import RecordEventHandler
 from worker.outcomes.review_hints import hear_review
 from worker.publishing.open_draft import OpenDraftHandler
 from worker.publishing.publish_verdict import PublishVerdictHandler
-from worker.publishing.replies import Replies
-from worker.publishing.tell_draft import tell_draft
+from worker.publishing.replies import Replies, tell_draft
 from worker.queue.context import Context, Handler
 from worker.queue.runner import Runner
 from worker.queue.tasks import Runtime

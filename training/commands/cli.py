@@ -1,14 +1,19 @@
 """The sub-commands of `r4p train`. Each loads its heavy modules only when it is called."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
-from model.commands.extras import PASSED_ON, TrainingCommandGroup
+from model.commands.exit_codes import exit_on_error, format_count, warn
+from model.commands.extras import PASSED_ON, TrainingCommandGroup, require_extras
 from model.commands.options import AsJson
-from training.commands.report import report
+from model.commands.report import write_page
+from training.runs.run_folder import BadRun
+
+_REPORT = "train report"
 
 main = typer.Typer(
     name="r4p train",
@@ -42,7 +47,29 @@ def dataset(context: typer.Context) -> None:
     app(context.args, prog_name="r4p train dataset")
 
 
-main.command()(report)
+@main.command()
+def report(
+    run: Annotated[
+        Path,
+        Argument(
+            metavar="RUN", help="The --run folder of r4p train run; the page is written there."
+        ),
+    ],
+) -> None:
+    """Write RUN/report.html and one PNG per figure, also for an unfinished run.
+
+    Exit codes: 0 written, 2 usage.
+    """
+    require_extras(_REPORT, "report")
+    from training.report.overview import build_page
+    from training.report.run_reader import read_run
+
+    with exit_on_error(_REPORT, BadRun):
+        training_run = read_run(run)
+    for note in training_run.notes:
+        warn(_REPORT, note)
+    steps = format_count(len(training_run.steps), "step")
+    write_page(_REPORT, build_page(training_run), run, steps)
 
 
 @main.command(context_settings=PASSED_ON)

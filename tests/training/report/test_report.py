@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tests.builders.run_folders import compared, document, finish, gated, lines, step, write
 from tests.model.commands.test_report import size
 from tests.model.evaluation.report.test_html_page import parsed
-from training.commands.report import report
+from training.commands.cli import report
 from training.plans.plan_file import load_plan
 from training.report.overview import build_page
 from training.report.run_reader import read_run

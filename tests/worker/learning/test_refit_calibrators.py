@@ -45,7 +45,7 @@ def test_a_fit_that_fails_says_why(database):
 def test_a_worker_that_ends_waits_for_no_fit(database, database_url):
     context = Context(database, None, threading.Event(), lambda: True)
     with pytest.raises(Postponed):
-        partial(refit_calibrators, database_url)(context, JOB)
+        refit_calibrators(database_url, context, JOB)
 
 
 def test_the_clock_asks_for_one_fit():

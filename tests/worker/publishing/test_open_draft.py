@@ -25,7 +25,7 @@ from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import CONFIG, FILES, area
 from worker.publishing.open_draft import OpenDraftHandler
-from worker.publishing.tell_draft import tell_draft
+from worker.publishing.replies import tell_draft
 
 pytestmark = pytest.mark.services
 

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Event, Thread
 from types import SimpleNamespace
@@ -158,7 +157,7 @@ def look(database, scene):
     claimed = jobs.claim(database, stored.id, 60)
     context = Context(database, claimed, Event(), lambda: False)
     try:
-        partial(request_redeliveries, scene.github)(context, claimed.job)
+        request_redeliveries(scene.github, context, claimed.job)
     except Postponed as postponed:
         return not jobs.postpone(database, claimed, str(postponed), postponed.after_seconds)
     return jobs.finish(database, claimed)
