@@ -43,10 +43,10 @@ class EngineChoice:
 
 
 def load_engine(choice: EngineChoice) -> Engine:
-    """Build the chosen engine, ready to answer.
+    """Build the engine that `choice` names, ready to answer.
 
-    The embedded engine downloads and loads its model now, which may take a minute. Raises EngineDown, with the name of
-    what is missing, and WeightsUnavailable.
+    `local_transformers` and `local_vllm` download and load their model now, which may take a minute. Raises BadEngine
+    for a wrong setting, EngineDown for a missing package, model or server, and WeightsUnavailable.
     """
     match choice.name:
         case "openai_compatible":
@@ -102,7 +102,7 @@ GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
 
 
 def load_consensus(edited_lines: int = 0) -> Verifier:
-    """Build the verifier that needs no language model. This call loads numpy and the shipped consensus model.
+    """Build the consensus verifier, which needs no language model. Loads numpy and the shipped consensus model.
 
     The verifier does not judge patches that edit fewer than `edited_lines` lines.
     """
@@ -112,9 +112,9 @@ def load_consensus(edited_lines: int = 0) -> Verifier:
 
 
 def parse_verifier_name(name: str) -> tuple[str, ...]:
-    """Split a verifier's name into the names of its parts: itself, or the two parts of a hybrid, shortlist first.
+    """Return the verifiers that a verifier's name stands for: itself, or the two parts of a hybrid, shortlist first.
 
-    Raises UnknownVerifier.
+    `hybrid:A+B` gives ("A", "B"), and `hybrid` alone gives ("yes-no", "r4p"). Raises UnknownVerifier.
     """
     kind, colon, pair = name.partition(":")
     parts = tuple(pair.split("+")) if colon else ("yes-no", "r4p")
@@ -137,13 +137,13 @@ class VotingChoice:
     stop_early: bool = False
     """Skip votes that can no longer change a verdict."""
     edited_lines: int = 0
-    """The verifier does not judge patches that edit fewer lines."""
+    """The fewest added and removed lines of a patch that the verifier judges."""
     leave_one_out: bool = False
     """Every vote leaves out one patch of the group. A verdict that depends on one rival becomes unsure."""
 
 
 def check_choice(name: str, voting: VotingChoice) -> None:
-    """Check that a verifier exists and supports the voting options, before anything is loaded.
+    """Check that the verifier `name` exists and supports the options in `voting`. Nothing is loaded.
 
     Raises UnknownVerifier and IncompatibleOptions.
     """
@@ -172,8 +172,8 @@ def load_verifier(
 ) -> Verifier:
     """Build a verifier by its name in VERIFIERS; it asks its questions through `engine`.
 
-    `prompt` replaces the prompt template; in a hybrid it replaces the template of the second part. `reply_tokens`
-    limits the reply of one vote.
+    `prompt` is the name or file of another prompt template; a hybrid uses it for its second part. `reply_tokens` limits
+    the reply of one vote; None takes the default.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
@@ -232,9 +232,10 @@ def _build_verifier(
 
 
 def prepare_model(choice: EngineChoice) -> Path:
-    """Store the files of the embedded model on disk, so that loading takes seconds, and return their directory.
+    """Store the files of the embedded model in `choice.cache`, and return their directory there.
 
-    Raises EngineDown for an unknown model name, and WeightsUnavailable when no source has the file.
+    Loading from the directory takes seconds. Raises BadEngine without a cache, EngineDown for an unknown model name,
+    and WeightsUnavailable when no source has the file.
     """
     cache: Path = _require(choice.cache, choice, "cache")
     try:

@@ -92,7 +92,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of the engine's requests: prompt (including `cached`) and completion."""
+    """Token counts of the engine's requests. `prompt` includes `cached`, the tokens that the engine read before."""
 
     prompt: int = 0
     cached: int = 0
@@ -110,7 +110,7 @@ class PatchVerdict:
     """The reason for a person: an excerpt of a reply, or why the patch was not judged."""
     coverage: Coverage
     probability: float | None = None
-    """The calibrated probability, or None without enough history."""
+    """The calibrated probability that the patch is correct, or None without enough history."""
     score: float | None = None
     """The verifier's own belief from 0 to 1, not calibrated; None without an opinion."""
     rank: float | None = None

@@ -33,7 +33,7 @@ class UnreadableAnswer(ModelError):
 
 
 class MalformedEdit(ModelError):
-    """No SEARCH/REPLACE edit of a reply can be read or applied. `kind` is a word for statistics."""
+    """No SEARCH/REPLACE edit of a reply can be read or applied. `kind` names the defect in a word, for statistics."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

@@ -37,12 +37,12 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     """The tools that an assistant's message calls."""
     tool_call_id: str | None = None
-    """The call that a tool's message answers."""
+    """The id of the call that a tool's message answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One completion to sample. With `prefill`, the reply continues an opened assistant turn."""
+    """One completion to sample. With `prefill`, the reply continues an assistant turn that begins with this text."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -74,7 +74,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The engine's reply. `text` excludes the prefill; `finished` is False when `max_tokens` cut the reply."""
+    """The engine's reply. `text` excludes the prefill; `finished` is False when `max_tokens` cut the reply.
+
+    `prompt_tokens` includes `cached_tokens`, the tokens that the engine had read before.
+    """
 
     text: str
     finished: bool
@@ -93,7 +96,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The engine's name in the catalogue."""
+        """The engine's name in the catalogue, such as `openai_compatible`."""
         ...
 
     @property
@@ -103,7 +106,7 @@ class Engine(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """The limit for prompt and completion together, in tokens."""
+        """The engine's limit for prompt and completion together, in tokens."""
         ...
 
     def count_tokens(self, text: str) -> int:
@@ -119,7 +122,7 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Free connections and memory. Callers do not use the engine afterwards."""
+        """Free the engine's connections and memory. Callers do not use the engine afterwards."""
         ...
 
 
@@ -141,7 +144,7 @@ class Verifier(Protocol):
         on_vote: Callable[[int, int], None] = ...,
         keep_going: Callable[[], bool] = ...,
     ) -> GroupVerdict:
-        """Judge the candidates with `votes` new votes and the `earlier` votes on the same texts.
+        """Judge the candidates of one issue with `votes` new votes, and with `earlier` votes on the same texts.
 
         `on_vote(done, asked)` reports the progress of the new votes. Between engine calls the verifier calls
         `keep_going`, and raises Cancelled when it returns False.

@@ -20,7 +20,7 @@ MAX_DEPTH = 16
 
 
 def read(kind: type[T], value: Any) -> T:
-    """Build the dataclass `kind` from the parsed JSON of its `asdict`.
+    """Build an instance of the dataclass `kind` from `value`, the parsed JSON of an instance's `asdict`.
 
     Fields may be dataclasses, text, numbers, booleans, `StrEnum`s, tuples and mappings of these, Any, and each of them
     or None. Raises ValueError or TypeError that name the field and its value.

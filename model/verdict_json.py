@@ -32,6 +32,7 @@ class Subject:
 
     title: str
     group_id: str
+    """The group's number in the database, or a hash in the CLI."""
     repository: str | None = None
     """`owner/name`, or None in the CLI."""
     number: int | None = None
@@ -64,7 +65,8 @@ def to_json(
 ) -> dict[str, Json]:
     """Convert the verdict on a group to an `r4p.verdict/1` document. Seconds are rounded to milliseconds.
 
-    `verifier` is the name of the judge's verifier. `calibration` describes the calibrator of the probabilities.
+    `subject` names the issue and the commits, `verifier` the judge's verifier. `calibration` describes the calibrator
+    of the probabilities. The document leaves out the last two where they are None.
     """
     judge: dict[str, Json] = {"verifier": verifier} if verifier else {}
     calibrator_part: dict[str, Json] = _write_calibration(calibration) if calibration else {}
@@ -136,7 +138,7 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
 
 
 def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
-    """Read the verdict on each patch from an `r4p.verdict/1` document.
+    """Read the verdict on each patch from an `r4p.verdict/1` document. Scores and ranks are not read.
 
     Raises KeyError or ValueError for another document.
     """

@@ -15,17 +15,17 @@ from model.engines.weights import ModelFile, lock_directory
 
 
 def locate_copy(model: ModelFile, cache: Path) -> Path:
-    """Return the directory of a model's bf16 copy, which may not exist yet.
+    """Return the directory in `cache` for a model's bf16 copy. The directory may not exist yet.
 
-    Its name contains the source file's hash.
+    Its name contains the beginning of the source file's hash.
     """
     return cache / f"{model.name}-{model.sha256[:12]}-bf16"
 
 
 def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
-    """Return the directory of a model's bf16 copy with its tokenizer, and create it when it is missing.
+    """Return the directory of a model's bf16 copy with its tokenizer, and create it in `cache` if it is missing.
 
-    Creating it takes about half a minute. A rename makes the directory appear complete or not at all.
+    The copy is made from the file `gguf` in about half a minute. The directory appears complete or not at all.
     """
     target = locate_copy(model, cache)
     with lock_directory(cache):

@@ -14,7 +14,10 @@ from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
 
 
 def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
-    """Group request indices that can share one HTTP request. Servers refuse `n` for greedy requests."""
+    """Return groups of indices of `requests` that can share one HTTP request, since they differ only in the seed.
+
+    A greedy request (temperature 0) is alone in its group, because servers refuse several samples of it.
+    """
     # The key is the whole request but its seed. A greedy request also gets its own index, so it stays alone.
     groups: dict[tuple[Request, int], list[int]] = {}
     for index, request in enumerate(requests):
@@ -24,9 +27,9 @@ def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
 
 
 def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
-    """Build the JSON body of one chat completions request, for requests that differ only in the seed.
+    """Build the JSON body of one chat completions request for `samples`, which differ only in the seed.
 
-    `token_ids` says whether the server supports the option `return_token_ids`.
+    `model` is the model's name on the server. `token_ids` says whether the server supports `return_token_ids`.
     """
     request = samples[0]
     messages = [_encode_message(item) for item in request.messages]
@@ -54,7 +57,7 @@ def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True
 
 
 def parse_completions(document: Any) -> list[Completion]:
-    """Decode the answer of the chat completions API: one completion per choice.
+    """Decode `document`, the parsed JSON answer of the chat completions API: one completion per choice.
 
     The API counts tokens per answer, not per choice. So the first completion carries all prompt tokens, the sampled
     tokens are divided evenly, and the sums equal the API's counts. Raises ValueError, KeyError, TypeError or

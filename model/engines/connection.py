@@ -11,9 +11,9 @@ _IDLE_SECONDS: Final = 2.0
 
 
 def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
-    """Create an HTTP client for a model server's base URL.
+    """Create an HTTP client for `url`, the base URL of a model server.
 
-    `seconds` limits an answer, CONNECT_SECONDS a connection.
+    An answer may take `seconds`, and the connection CONNECT_SECONDS. `api_key` None sends no key.
     """
     return httpx.Client(
         base_url=url.rstrip("/") + "/",
@@ -26,7 +26,7 @@ def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client
 
 
 def get_server_root(client: httpx.Client) -> str:
-    """Return a model server's base URL without `/v1`.
+    """Return the base URL of a client's model server, without an ending `/v1`.
 
     vLLM serves paths there that OpenAI lacks, such as `/tokenize`.
     """
@@ -34,7 +34,10 @@ def get_server_root(client: httpx.Client) -> str:
 
 
 def explain_refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:
-    """Return the message for a refused API key; "" when the server accepted it."""
+    """Return the error message for an answer that refuses the API key (HTTP 401, 403); "" for any other answer.
+
+    `url` is the server's address. `api_key` is the key that was sent, or None.
+    """
     if answer.status_code not in REFUSED_KEY_STATUSES:
         return ""
     return (

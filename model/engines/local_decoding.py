@@ -18,13 +18,13 @@ TOP_P = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CachedPrefix:
-    """The attention keys and values of a prompt prefix, with its tokens. Nobody writes into them."""
+    """The token ids of a prompt prefix, with their attention keys and values in `cache`. Nobody writes into it."""
 
     tokens: list[int]
     cache: Any
 
     def first(self, length: int) -> Any:
-        """Return a copy of the cache with the first `length` tokens, which the caller may extend."""
+        """Return a copy of the prefix's keys and values, cut to the first `length` tokens. The caller may extend it."""
         if not length:
             return transformers.DynamicCache()
         # a shallow copy shares the tensors (1, K, T, D): appending allocates new ones, so the prefix stays intact
@@ -36,7 +36,7 @@ class CachedPrefix:
 
 
 def register_grouped_attention() -> str:
-    """Register an attention for CPU decoding that does not copy keys and values, and return its name.
+    """Register an attention function in transformers that does not copy keys and values, and return its name.
 
     Transformers repeats keys and values for every query head: seven times for Qwen2.5-0.5B. On a CPU that copy
     costs more than the rest of a decode step. Prompts still use the library's kernel.
@@ -70,22 +70,25 @@ def register_grouped_attention() -> str:
 
 
 def count_common_prefix(rows: Sequence[Sequence[Hashable]]) -> int:
-    """Count the leading tokens that all prompts of a batch share.
+    """Count the leading tokens that all prompts of a batch share. `rows` holds the tokens of each prompt.
 
-    At least one token stays per prompt, since its logits are needed.
+    The last token of the shortest prompt never counts, since its logits are needed.
     """
     limit = min(map(len, rows)) - 1  # a fully cached row would get no logits
     return min(limit, *(count_equal_prefix(rows[0], row) for row in rows))
 
 
 def count_equal_prefix(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """Count the leading tokens that two prompts share."""
+    """Count the leading tokens that the prompts `left` and `right` share."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def sample_token(scores: Any, temperature: float, generator: Any) -> int:
-    """Sample a token from logits (V,) by temperature, top-k and top-p. Temperature 0 is greedy."""
+    """Sample a token id from `scores`, the logits of all V tokens, by temperature, top-k and top-p.
+
+    Temperature 0 is greedy. `generator` is torch's source of random numbers.
+    """
     if temperature <= 0:
         return int(scores.argmax())
     top = (scores / temperature).topk(min(TOP_K, len(scores)))  # (TOP_K,), sorted

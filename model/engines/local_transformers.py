@@ -70,8 +70,9 @@ class LocalTransformers:
     ) -> None:
         """Load torch, the tokenizer and the weights. Raises EngineDown when the directory holds no usable model.
 
-        `threads`: None keeps torch's default. `tokenizer`: its directory when it differs, as for a LoRA adapter,
-        which is applied to the base that it names. `on_token(n)` is called after each decode step, from 1 on.
+        `model` is the name that the engine reports. `threads`: None keeps torch's default. `tokenizer` is the
+        tokenizer's directory where it is not `directory`, as for a LoRA adapter; the adapter is applied to the base
+        model that its config names. `on_token(n)` is called after decode step n of a batch, from 1 on.
         """
         self.model = model
         self.context_tokens = context_tokens
@@ -99,11 +100,11 @@ class LocalTransformers:
         self._prefix = local_decoding.CachedPrefix([], transformers.DynamicCache())
 
     def count_tokens(self, text: str) -> int:
-        """Count exactly, by the model's own tokenizer."""
+        """Return the exact number of tokens in `text`, by the model's own tokenizer."""
         return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer each request in order. A request longer than the context gets an EngineError."""
+        """Return one completion or error per request, in order. A request longer than the context gets an error."""
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
         began = time.monotonic()
@@ -132,7 +133,7 @@ class LocalTransformers:
             return [answers[index] for index in range(len(requests))]
 
     def close(self) -> None:
-        """Release the weights and the last call's keys and values."""
+        """Free the model's weights, and the attention keys and values of the last call."""
         self._weights = self._tokenizer = self._kept = self._prefix = None  # type: ignore[assignment]
 
     def _build_row(self, request: Request, began: float) -> _Row:

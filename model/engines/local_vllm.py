@@ -25,7 +25,10 @@ class LocalVLLM:
     name = "local_vllm"
 
     def __init__(self, directory: Path, *, model: str, context_tokens: int | None = None) -> None:
-        """Load the model, by default with its maximum context. Raises EngineDown when vLLM cannot run it."""
+        """Load the model in `directory`, by default with its maximum context. Raises EngineDown if vLLM cannot run it.
+
+        `model` is the name that the engine reports.
+        """
         self.model = model
         on_cpu = vllm.platforms.current_platform.is_cpu()
         try:
@@ -48,11 +51,11 @@ class LocalVLLM:
         self.context_tokens: int = self._llm.llm_engine.model_config.max_model_len
 
     def count_tokens(self, text: str) -> int:
-        """Count exactly, by the model's own tokenizer."""
+        """Return the exact number of tokens in `text`, by the model's own tokenizer."""
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer each request in order. A request longer than the context gets an EngineError."""
+        """Return one completion or error per request, in order. A request longer than the context gets an error."""
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
         prompts = [self._encode_prompt(request) for request in requests]
@@ -78,7 +81,7 @@ class LocalVLLM:
         return [answers[index] for index in range(len(requests))]
 
     def close(self) -> None:
-        """Stop vLLM's own processes."""
+        """Stop the processes that vLLM started for this engine."""
         self._llm.llm_engine.engine_core.shutdown()
 
     def _encode_prompt(self, request: Request) -> list[int]:

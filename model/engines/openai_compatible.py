@@ -47,12 +47,12 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model that a server offers."""
+    """A model that a server offers, with its limit for prompt and reply together."""
 
     name: str
     context_tokens: int
     is_context_reported: bool = True
-    """False: the server does not report it, and DEFAULT_CONTEXT_TOKENS is a guess."""
+    """False: the server does not report its context length, and DEFAULT_CONTEXT_TOKENS is assumed."""
 
 
 class _RequestRefused(EngineError):
@@ -60,7 +60,7 @@ class _RequestRefused(EngineError):
 
 
 def probe(url: str, model: str | None, api_key: str | None = None) -> ServedModel:
-    """Ask which model is served at `url`: the named one, or the only one when `model` is None.
+    """Ask the server at `url` for the name and context length of `model`, or of its only model when `model` is None.
 
     Raises BadEngine for a URL that is not HTTP. Raises EngineDown without a server, for invalid JSON, for a refused
     key, or when no such model exists.
@@ -105,7 +105,7 @@ def _get_context_length(card: dict[str, Any], cards: dict[str, Any]) -> Any:
 
 
 def connect(url: str, model: str | None, api_key: str | None = None) -> "OpenAICompatible":
-    """Build an engine for the model that `probe` finds. Raises BadEngine and EngineDown like `probe`."""
+    """Build an engine for `model`, or the only model, of the server at `url`. Raises BadEngine and EngineDown."""
     served = probe(url, model, api_key)
     return OpenAICompatible(Endpoint(url, served.name, api_key, served.context_tokens))
 
@@ -128,21 +128,21 @@ class OpenAICompatible:
 
     @property
     def model(self) -> str:
-        """The server's name of the model."""
+        """The name of the model on the server."""
         return self._endpoint.model
 
     @property
     def context_tokens(self) -> int:
-        """The context length that the server reported."""
+        """The limit for prompt and reply together, in tokens: the server's, or DEFAULT_CONTEXT_TOKENS."""
         return self._endpoint.context_tokens
 
     def close(self) -> None:
-        """Close the connections. Requests that wait for another attempt fail at once."""
+        """Close the connections to the server. Requests that wait for another attempt fail at once."""
         self._stop.set()
         self._client.close()
 
     def count_tokens(self, text: str) -> int:
-        """Count by vLLM's `/tokenize`, or estimate one token per two bytes, which is too many for code."""
+        """Count the tokens of `text` by vLLM's `/tokenize`. Without it, assume one per two bytes: too many for code."""
         if self._tokenizes:
             body = {"model": self.model, "prompt": text, "add_special_tokens": False}
             try:
@@ -161,9 +161,9 @@ class OpenAICompatible:
         return -(-len(text.encode(errors="replace")) // 2)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer each request in order. Requests that differ only in the seed succeed or fail together.
+        """Return one completion or error per request, in order. `Request.seconds` includes all waiting.
 
-        Raises EngineDown when the server accepted none. The `seconds` of a request include all waiting.
+        Requests that differ only in the seed succeed or fail together. Raises EngineDown when the server accepted none.
         """
         if not requests:
             return []

@@ -27,7 +27,7 @@ class EngineFacts:
 
 @dataclass(frozen=True, slots=True)
 class TokenCountQuestion:
-    """Message that asks the engine's owner how many tokens a text has."""
+    """Message that asks the engine's owner how many tokens a text has. The answer has the same `id`."""
 
     id: int
     text: str
@@ -35,7 +35,7 @@ class TokenCountQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CompletionQuestion:
-    """Message that asks the engine's owner for completions of these requests."""
+    """Message that asks the engine's owner for completions of these requests. The answer has the same `id`."""
 
     id: int
     requests: tuple[Request, ...]
@@ -43,7 +43,7 @@ class CompletionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An EngineError in the form in which it travels through the pipe."""
+    """An EngineError as it travels through the pipe: `kind` is the name of its class."""
 
     kind: str
     message: str
@@ -59,7 +59,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PipeAnswer:
-    """The owner's answer to the question with this id. `down` holds the error that the engine raised."""
+    """The engine owner's answer to the question with this id: a token count, or one reply per request.
+
+    `down` holds the error that the engine raised instead.
+    """
 
     id: int
     tokens: int = 0
@@ -71,7 +74,10 @@ Question = TokenCountQuestion | CompletionQuestion
 
 
 class PipeEngine:
-    """Engine that forwards every call to the owner of a real engine by `ask`. It is thread-safe when `ask` is."""
+    """Engine that forwards every call through the function `ask` to the process that owns the real engine.
+
+    It is thread-safe if `ask` is.
+    """
 
     def __init__(self, facts: EngineFacts, ask: Callable[[Question], PipeAnswer]) -> None:
         self.name, self.model = facts.name, facts.model
@@ -81,14 +87,17 @@ class PipeEngine:
         self._ids = count()
 
     def count_tokens(self, text: str) -> int:
-        """Count by the real engine. Raises its errors."""
+        """Ask the engine at the other end of the pipe for the number of tokens in `text`. Raises its errors."""
         answer = self._ask(TokenCountQuestion(next(self._ids), text))
         if answer.down:
             raise _decode_failure(answer.down)
         return answer.tokens
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer by the real engine. Raises EngineDown when the real engine does."""
+        """Return the answers of the engine at the other end of the pipe, one per request, in order.
+
+        Raises EngineDown when that engine raises it.
+        """
         # A batch is one question: the real engine can then batch it, and the pipe is crossed once.
         answer = self._ask(CompletionQuestion(next(self._ids), tuple(requests)))
         if answer.down:
@@ -96,16 +105,19 @@ class PipeEngine:
         return [reply.completion or _decode_failure(reply.failure) for reply in answer.replies]
 
     def close(self) -> None:
-        """Do nothing: the real engine belongs to the other side."""
+        """Do nothing, because the engine belongs to the process at the other end of the pipe."""
 
 
 def describe_engine(engine: Engine) -> EngineFacts:
-    """Return the facts that the other side needs to know about an engine."""
+    """Return name, model and context length of an engine, for the process at the other end of a pipe."""
     return EngineFacts(engine.name, engine.model, engine.context_tokens)
 
 
 def answer_question(engine: Engine, question: Question) -> PipeAnswer:
-    """Answer a question from the pipe with the real engine."""
+    """Answer a question from the pipe with `engine`, and return the answer to send back.
+
+    An EngineError that the engine raises becomes part of the answer.
+    """
     # Counting needs no guard: every engine estimates where it cannot count.
     if isinstance(question, TokenCountQuestion):
         return PipeAnswer(question.id, engine.count_tokens(question.text))
@@ -118,7 +130,7 @@ def answer_question(engine: Engine, question: Question) -> PipeAnswer:
 
 
 def encode_failure(error: EngineError) -> Failure:
-    """Convert an engine's error to the form in which it travels through the pipe."""
+    """Convert an engine's error to the name of its class and its message, which can travel through a pipe."""
     # Several kinds may match, because NoTools and EngineTimeout are subclasses. The first one is the closest.
     kinds = (name for name, kind in _FAILURES.items() if isinstance(error, kind))
     return Failure(next(kinds, EngineError.__name__), str(error))

