@@ -41,7 +41,7 @@ class AdmittedPatch:
     """The number of lines around the diff that the prompt does not show."""
 
     def add_note(self, reason: str) -> str:
-        """Return the reason with a remark in front, if lines of text around the diff were left out of the prompt."""
+        """Return `reason`, with a remark in front if lines of text around the diff were left out of the prompt."""
         if not self.left_out:
             return reason
         lines = "1 line" if self.left_out == 1 else f"{self.left_out:,} lines"
@@ -66,11 +66,11 @@ def admit(
     count_tokens: Callable[[str], int],
     rules: AdmissionRules = DEFAULT_RULES,
 ) -> tuple[AdmissionResult, ...]:
-    """Decide for each patch, in order, whether it fits into the prompt and can be judged.
+    """Return each patch, in order, as an AdmittedPatch with its text for the prompt or as a RefusedPatch.
 
-    `room` is the number of tokens for all patches of one prompt. A patch that needs more than `room` is refused. A
-    patch above `compute_fair_share` gets a prompt of its own. So a long patch neither pushes out a rival nor changes
-    its prompt.
+    `room` is the number of tokens for all patches of one prompt, as `count_tokens` counts them. A patch that needs more
+    than `room` is refused. A patch above `compute_fair_share` gets a prompt of its own. So a long patch neither pushes
+    out a rival nor changes its prompt.
     """
     sizes: dict[PatchId, int] = {}
     cases = [_read_patch(patch, rules) for patch in patches]
@@ -89,7 +89,10 @@ def admit(
 
 
 def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
-    """Return the largest patch size in tokens up to which any `seats` of the patches fit into `room` together."""
+    """Return the largest patch size up to which any `seats` of the patches fit into `room` together.
+
+    `sizes` are the sizes of all patches. All numbers are tokens. Returns `room` where all patches fit.
+    """
     share, remaining = room, sorted(sizes)
     # The largest `seats` sizes are the worst case of any prompt.
     while sum(remaining[-seats:]) > room:

@@ -50,7 +50,7 @@ _NO_OTHER_EDIT = "Not judged: consensus compares rivals, and no other patch diff
 
 
 class ConsensusVerifier:
-    """A verifier with one fit of the consensus model. It casts no votes and reads no tokens."""
+    """A verifier that judges patches by how rivals agree, with one fit of the consensus model. It casts no votes."""
 
     def __init__(
         self,
@@ -60,7 +60,10 @@ class ConsensusVerifier:
         independent: bool = False,
         rules: AdmissionRules = DEFAULT_RULES,
     ) -> None:
-        """Create the verifier. With `independent`, copies count as agreement of independent authors."""
+        """Create the verifier with `fit`, one of the fits in the model file `artefact`.
+
+        With `independent`, copies count as agreement of independent authors. `rules` limit the patches to judge.
+        """
         self._artefact = artefact
         self._fit = fit
         self._independent = independent
@@ -68,7 +71,7 @@ class ConsensusVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The fit's name as `model`, and the model file's fingerprint as `prompt_fingerprint`."""
+        """The consensus model's fit as `model`, and the fingerprint of the model's file as `prompt_fingerprint`."""
         return EngineInfo("consensus", self._fit.name, self._artefact.fingerprint)
 
     def verify(
@@ -81,9 +84,10 @@ class ConsensusVerifier:
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,  # noqa: ARG002
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:
-        """Score each readable patch by comparing it with the other edits of the group. Raises Cancelled.
+        """Judge each readable patch by comparing it with the other edits of its group.
 
         A patch gets no score if no readable rival makes another edit. `votes`, `earlier` and `on_vote` have no effect.
+        Raises Cancelled when `keep_going` returns False.
         """
         started = time.monotonic()
         if not keep_going():
@@ -131,7 +135,7 @@ class ConsensusVerifier:
 
 
 def build_shipped(rules: AdmissionRules = DEFAULT_RULES) -> ConsensusVerifier:
-    """Build the verifier for everyday use, with the fit on every labelled issue."""
+    """Build the consensus verifier for everyday use, with the fit on every labelled issue."""
     artefact = consensus_model.load_shipped()
     return ConsensusVerifier(artefact, artefact.fits[consensus_model.EVERYTHING], rules=rules)
 
@@ -144,9 +148,10 @@ def build_holdout(
     independent: bool = True,
     rules: AdmissionRules = DEFAULT_RULES,
 ) -> ConsensusVerifier:
-    """Build the verifier for measurements, with the fit that never saw this issue's block.
+    """Build the consensus verifier for measurements, with a fit that never saw the issue or its block of issues.
 
-    With `strict`, the fit never saw the repository. The rivals of labelled groups are independent, except in attacks.
+    `instance_id` ends in the issue's number. With `strict`, the fit never saw the repository. With `independent`,
+    copies count as agreement of independent authors; the rivals of labelled groups are independent, except in attacks.
     """
     artefact = consensus_model.load_shipped()
     fit = artefact.select_fit(repository, instance_id, strict=strict)

@@ -25,7 +25,7 @@ class HybridVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engines, models and prompts of both verifiers, joined where they differ."""
+        """The engines and models of both verifiers, joined by "+" where they differ, with one prompt fingerprint."""
         first, second = self._first.engine, self._second.engine
         return EngineInfo(
             _join(first.name, second.name),
@@ -43,9 +43,10 @@ class HybridVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """Judge with both verifiers, with `votes` votes each. Ranks put the shortlist before all other patches.
+        """Judge all candidates with the first verifier and the shortlist with the second, with `votes` votes each.
 
-        Each verifier counts its own votes among `earlier`. Raises the errors of both.
+        Ranks put the shortlist before all other patches. Each verifier counts its own votes among `earlier`. Raises the
+        errors of both.
         """
         first = self._first.verify(
             issue, candidates, votes=votes, earlier=earlier, on_vote=on_vote, keep_going=keep_going

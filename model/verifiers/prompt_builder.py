@@ -47,7 +47,10 @@ class CandidateGroup:
 
     @classmethod
     def from_cases(cls, issue: str, cases: tuple[AdmissionResult, ...], *salt: str) -> Self:
-        """Build a group from admitted and refused patches. `salt` names a way to judge, which gets its own seeds."""
+        """Build a group from an issue's escaped text and its admitted and refused patches.
+
+        `salt` names a way to judge, which gets its own seeds.
+        """
         admitted = [case for case in cases if isinstance(case, AdmittedPatch)]
         shared = share_seats([case.candidate for case in admitted])
         texts = {
@@ -63,14 +66,17 @@ class CandidateGroup:
         return cls(issue, cases, texts, sitting, shared, derive_seed(*salt, issue, *fingerprints))
 
     def build_likeness(self) -> Likeness:
-        """Return a function that measures how alike two seated patches are. It caches its results."""
+        """Return a function of two patch ids that measures how alike these seated patches are, from 0 to 1.
+
+        The function caches its results.
+        """
         words = cache(lambda patch: count_changed_words(self.texts[patch]))
         return cache(lambda left, right: measure_overlap(words(left), words(right)))
 
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilder:
-    """An engine with its prompt template and admission rules."""
+    """Builder of a group's prompts: an engine, a template, the tokens kept for a reply, and admission rules."""
 
     engine: Engine
     template: Template
@@ -80,7 +86,10 @@ class PromptBuilder:
     def admit(
         self, issue: Issue, candidates: Sequence[Patch]
     ) -> tuple[str, tuple[AdmissionResult, ...]]:
-        """Return the escaped issue and each candidate, admitted or refused. Raises ValueError for equal ids."""
+        """Return the issue's escaped text, and each candidate in order, admitted to a prompt or refused.
+
+        Raises ValueError for two candidates with one id.
+        """
         if len({patch.id for patch in candidates}) < len(candidates):
             raise ValueError("two candidates have the same id; give each its own")
         text = escape_issue(issue.text).text
@@ -96,7 +105,10 @@ class PromptBuilder:
         )
 
     def count_free_tokens(self, issue: str) -> int:
-        """Count the tokens that are free for all patches of one prompt, beside an escaped issue."""
+        """Count the tokens that are free for all patches of one prompt beside `issue`, the issue's escaped text.
+
+        The number is negative if the issue alone is too long.
+        """
         return self._count_free() - self.engine.count_tokens(issue)
 
     def _count_free(self) -> int:
@@ -114,7 +126,7 @@ def select_own_votes(
 
 
 def add_note(case: AdmissionResult, verdict: PatchVerdict) -> PatchVerdict:
-    """Add the remark about text around the diff to the verdict's reason, if the patch was admitted."""
+    """Return the verdict on a patch, with a note in its reason if text around the diff was left out of the prompt."""
     return (
         verdict
         if isinstance(case, RefusedPatch)
@@ -123,7 +135,7 @@ def add_note(case: AdmissionResult, verdict: PatchVerdict) -> PatchVerdict:
 
 
 def index_by_id(verdict: GroupVerdict) -> dict[PatchId, PatchVerdict]:
-    """Map patch ids to verdicts. Do not rely on the order of the patches."""
+    """Return the verdicts on the patches of a group by patch id."""
     return {patch.id: patch for patch in verdict.patches}
 
 

@@ -29,7 +29,7 @@ def _build_line_up(seats: int) -> Scheme:
 
 
 class MostLikelyVerifier:
-    """A verifier that shows all candidates in one prompt, of which each vote names one.
+    """A verifier that shows all candidates in one prompt. Each vote names the patch that is most likely correct.
 
     A patch's score is its share of the votes.
     """
@@ -45,7 +45,7 @@ class MostLikelyVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engine and model, with a fingerprint of prompt and line-up."""
+        """The engine and model, with a fingerprint of the prompt and of this way to show all candidates at once."""
         fingerprint = combine_fingerprints(self._template.fingerprint, "line-up")
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
@@ -59,7 +59,10 @@ class MostLikelyVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """Count the votes for each patch; fewer than two candidates get no votes. Raises like `VotingVerifier`."""
+        """Judge the candidates of one issue with `votes` new votes, and with `earlier` votes on the same texts.
+
+        Fewer than two candidates get no votes. Raises EngineDown, Cancelled and ValueError like `VotingVerifier`.
+        """
         scheme = _build_line_up(max(1, len(candidates)))
         voting = VotingVerifier(
             self._engine, self._template, scheme, self._options, single_choice=True
@@ -71,7 +74,10 @@ class MostLikelyVerifier:
 
 
 class TwoRoundsVerifier(HybridVerifier):
-    """A verifier with the verdicts of the first round. Its ranks put the patch that the second round chose first."""
+    """A verifier that judges patches in groups, then asks which of the patches that passed is most likely correct.
+
+    The verdicts come from the first round. The second round decides the ranks only.
+    """
 
     def __init__(self, groups: Verifier, most_likely: Verifier) -> None:
         super().__init__(groups, most_likely)

@@ -30,7 +30,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class VoteRequest:
-    """A seating with its request to the engine."""
+    """The request to the engine for one vote, with the patch on each seat of its prompt."""
 
     seats: Seating
     request: Request
@@ -49,7 +49,7 @@ class VoteSampler:
         self.seconds = 0.0
 
     def cast(self, pending: Sequence[VoteRequest]) -> list[Vote]:
-        """Send seatings to the engine, and return one vote per request, in order.
+        """Send the `pending` vote requests to the engine, and return one vote per request, in order.
 
         A reply without a box is continued once from an opened box.
         """
@@ -72,7 +72,10 @@ class VoteSampler:
         ]
 
     def complete(self, requests: list[Request]) -> list[Completion | EngineError]:
-        """Return one answer per request, in order, and count tokens and seconds. Raises Cancelled."""
+        """Send requests to the engine and return one answer per request, in order. Counts tokens and seconds.
+
+        Raises Cancelled when the caller's `keep_going` returns False.
+        """
         if not self._keep_going():
             raise Cancelled("newer work replaced this verdict")
         if not requests:

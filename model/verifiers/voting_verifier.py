@@ -42,7 +42,7 @@ class VotingOptions:
     sampling: Sampling = field(default_factory=Sampling)
     thresholds: Thresholds = AGREEMENT
     edited_lines: int = 0
-    """The verifier does not judge patches that edit fewer lines."""
+    """The fewest added and removed lines of a patch that the verifier judges."""
     leave_one_out: bool = False
     """Every vote of a group leaves out one patch. A verdict that depends on one rival becomes unsure."""
 
@@ -72,7 +72,10 @@ class VotingVerifier:
         *,
         single_choice: bool = False,
     ) -> None:
-        """Create the verifier. With `single_choice`, every vote must name exactly one patch."""
+        """Create the verifier. `scheme` divides the patches of a group into prompts.
+
+        With `single_choice`, every vote must name exactly one patch.
+        """
         self._engine = engine
         self._template = template
         self._scheme = scheme
@@ -104,7 +107,7 @@ class VotingVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """Judge with `votes` new votes over every part of the group, and with the `earlier` votes.
+        """Judge the candidates of one issue with `votes` new votes for each part of the group, and the `earlier` votes.
 
         Seeds and seats depend only on the issue and the patches. So a run continues the plan of `earlier` runs on the
         same texts, and all their votes count. Votes of other groups or schemes in `earlier` are returned, but not
@@ -226,12 +229,15 @@ class VotingVerifier:
 
 
 def build_refused_verdict(case: RefusedPatch) -> PatchVerdict:
-    """Build the verdict *not judged* of a patch that was not admitted to the prompt."""
+    """Build the verdict *not judged* about a patch that was not admitted to the prompt, with the reason for it."""
     return PatchVerdict(case.id, Verdict.NOT_JUDGED, VoteCount(), case.reason, case.coverage)
 
 
 def add_twin_note(patch: PatchId, seat: PatchId, reason: str) -> str:
-    """Add to the reason that a patch makes the same edit as the patch `seat`, which sat in the prompt for both."""
+    """Return the reason of a verdict on `patch`, with a note in front if the patch `seat` sat in the prompt for it.
+
+    The two patches make the same edit.
+    """
     return reason if seat == patch else f"The same edit as {seat}. {reason}"
 
 

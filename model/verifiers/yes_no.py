@@ -91,7 +91,7 @@ class YesNoVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """Judge each patch by P(YES). It is unsure, without a score, where the engine fails or gives neither word.
+        """Judge each patch by P(YES). A patch is unsure, without a score, if the engine fails or gives no YES or NO.
 
         `votes` and `earlier` do not change the result. Raises EngineDown, also for an engine without log-probabilities,
         Cancelled when `keep_going` returns False, and ValueError for two candidates with one id.

@@ -28,7 +28,7 @@ def find_box_content(reply: str) -> str | None:
 
 
 def drop_open_box(reply: str) -> str:
-    """Cut a reply before its last box if that box was never closed."""
+    """Return a reply without its last box, and the text after it, if that box was never closed."""
     opening = _find_last_opening(reply)
     return (
         reply
@@ -38,7 +38,7 @@ def drop_open_box(reply: str) -> str:
 
 
 def read_box(reply: str, occupied: Collection[int]) -> frozenset[int]:
-    """Read the seats in the last box, counted from 1. An empty box says that all patches are wrong.
+    """Return the seats in a reply's last box, counted from 1. An empty box says that all patches are wrong.
 
     `occupied` are the seats with a patch. Raises UnreadableAnswer for a missing box, for anything but numbers, for a
     repeated number, and for a seat that is empty or does not exist. In the paper an answer without a box earns nothing

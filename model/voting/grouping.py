@@ -26,7 +26,7 @@ Likeness = Callable[[PatchId, PatchId], float]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A patch that waits for a seat in a prompt."""
+    """A patch that waits for a seat in a prompt. Equal edits have equal fingerprints."""
 
     id: PatchId
     fingerprint: str
@@ -42,13 +42,13 @@ class Scheme:
     seats: int
     """The number of seats in one prompt."""
     plans: "Callable[[Sequence[Candidate], int, Likeness], Iterator[tuple[Seating, ...]]]"
-    """A function from candidates and a seed to an endless sequence: the seatings of each vote."""
+    """A function of candidates, a seed and their likeness. It yields the seatings of each vote, without end."""
     leaves_one_out: bool = False
     """Every vote leaves out one candidate, to find verdicts that depend on a rival."""
 
 
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
-    """Choose a representative for each candidate: the smallest id among equal fingerprints, whatever their order."""
+    """Return the representative of each candidate, by id: the smallest id among candidates with equal fingerprints."""
     first: dict[str, PatchId] = {}
     for candidate in candidates:
         first[candidate.fingerprint] = min(
@@ -58,7 +58,10 @@ def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
 
 
 def compute_part_sizes(count: int, seats: int = SEATS) -> tuple[int, ...]:
-    """Divide `count` patches into as few parts as `seats` allow, of nearly equal size, the larger parts first."""
+    """Return the sizes of the parts of `count` patches: as few parts of at most `seats` as possible, nearly equal.
+
+    The larger parts come first.
+    """
     return _split_evenly(count, -(-count // seats))
 
 

@@ -10,9 +10,9 @@ MIN_VOTES = 2
 
 
 def find_decisive_rivals(votes: Iterable[Vote], patch: PatchId) -> tuple[PatchId, ...]:
-    """Return the rivals without which most votes about a patch's seat say the opposite, sorted by id.
+    """Return the ids of the rivals without which most votes about `patch` say the opposite, sorted.
 
-    A rival with too few readable votes on either side is not returned.
+    A rival is left out if too few votes with it, or without it, can be read.
     """
     about = [vote for vote in votes if patch in vote.seats]
     rivals = {seat for vote in about for seat in vote.seats if seat} - {patch}
@@ -20,9 +20,9 @@ def find_decisive_rivals(votes: Iterable[Vote], patch: PatchId) -> tuple[PatchId
 
 
 def count_needed_votes(candidates: int) -> int:
-    """Return the number of votes that leave each candidate out MIN_VOTES times.
+    """Return the number of votes that leave each of `candidates` patches out MIN_VOTES times.
 
-    It is 0 for up to two candidates: without one of them, no rival is left to compare with.
+    It is 0 for up to two patches: without one of them, no rival is left to compare with.
     """
     return MIN_VOTES * candidates if candidates > 2 else 0
 
@@ -41,9 +41,9 @@ def _find_majority(count: VoteCount) -> bool | None:
 
 
 def explain_dependence(count: VoteCount, rivals: Sequence[PatchId]) -> str:
-    """Explain to a person that the bot claims nothing, because the verdict depends on these rivals.
+    """Return the reason, for people, of a verdict that claims nothing because it depends on these rivals.
 
-    `count` must hold at least one valid vote.
+    `count` holds the votes about the patch, of which at least one must be valid.
     """
     tallied = f"{count.correct} of {count.valid} valid votes hold it correct"
     return f"{tallied}; its verdict changes when {' or '.join(rivals)} is not shown"

@@ -30,14 +30,17 @@ def compute_shortlist_size(count: int) -> int:
 
 
 def select_shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
-    """Select the `keep` best patches, all that tie with the last of them, and all without an opinion."""
+    """Return the ids of the `keep` patches with the best scores, of all that tie with the last, and of unscored ones.
+
+    `scores` maps patch ids to scores; None means no opinion.
+    """
     ordered = sorted((score for score in scores.values() if score is not None), reverse=True)
     bar = ordered[min(keep, len(ordered)) - 1] if ordered else 0.0
     return frozenset(patch for patch, score in scores.items() if score is None or score >= bar)
 
 
 def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
-    """Select the patches that pass the paper's first round: the correct, or else the unsure, or else all judged."""
+    """Return the ids of the patches that pass the paper's first round: all correct, or else unsure, or else judged."""
     rounds = ({Verdict.CORRECT}, {Verdict.UNSURE}, {Verdict.INCORRECT})
     passing = (
         frozenset(patch.id for patch in patches if patch.verdict in verdicts) for verdicts in rounds
@@ -46,10 +49,10 @@ def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
 
 
 def combine_scores(first: Scores, second: Scores) -> dict[PatchId, float | None]:
-    """Combine two scores into one ranking: the second verifier decides, the first breaks ties.
+    """Return each patch's rank value from the scores of two verifiers: the second decides, the first breaks ties.
 
-    `second` holds the patches of the shortlist, which rank above all other patches. Where the second verifier has no
-    opinion, the first verifier's score counts.
+    A higher value is better. `second` holds the patches of the shortlist, which rank above all other patches. Where the
+    second verifier has no opinion, the first verifier's score counts. None means that neither has an opinion.
     """
     return {
         patch: _score_shortlisted(score if second[patch] is None else second[patch], score)
@@ -60,16 +63,17 @@ def combine_scores(first: Scores, second: Scores) -> dict[PatchId, float | None]
 
 
 def select_best(scores: Scores) -> tuple[PatchId, ...]:
-    """Return the patch with the highest score, or all that tie for it; nothing without an opinion."""
+    """Return the ids of all patches that share the highest score; empty if every score is None."""
     top = max((score for score in scores.values() if score is not None), default=None)
     return tuple(patch for patch, score in scores.items() if score is not None and score == top)
 
 
 def compute_best_at_k(judged: Sequence[tuple[float | None, bool]], k: int) -> float:
-    """Compute Best@K exactly from (score, is correct) pairs: how often the best of k random candidates is correct.
+    """Compute Best@K exactly: how often the candidate with the best score of k random candidates is correct.
 
-    The k candidates are drawn without replacement, and ties count by their share of correct ones. Subsampling converges
-    to this value. Raises ValueError unless 1 ≤ k ≤ the number of pairs.
+    `judged` holds a (score, is correct) pair for each candidate. The k candidates are drawn without replacement, and
+    ties count by their share of correct ones. Subsampling converges to this value. Raises ValueError unless 1 ≤ k ≤ the
+    number of pairs.
     """
     _check_k(k, len(judged))
     levels: dict[float, list[bool]] = {}
@@ -94,8 +98,9 @@ def sample_best_at_k(
 ) -> float:
     """Estimate Best@K for a choice that depends on the other drawn candidates, such as a majority.
 
-    `select` gets k indices of `labels` and returns the indices that tie for the choice; an empty choice counts as
-    wrong. The value is exact when there are at most `samples` draws. Raises ValueError like `compute_best_at_k`.
+    `labels` say which candidates are correct. `select` gets k indices of `labels` and returns the indices that tie for
+    the choice; an empty choice counts as wrong. The value is exact when there are at most `samples` draws. Raises
+    ValueError unless 1 ≤ k ≤ the number of labels.
     """
     _check_k(k, len(labels))
     drawn: Iterable[Sequence[int]] = combinations(range(len(labels)), k)

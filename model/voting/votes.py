@@ -29,7 +29,7 @@ Seats = tuple[PatchId | None, ...]
 
 
 def tally(votes: Iterable[Vote], patch: PatchId) -> VoteCount:
-    """Count the votes about the seat of `patch`. Failed and unreadable votes count as `none`."""
+    """Count the votes that showed `patch`, by their answer about it. Failed and unreadable votes count as `none`."""
     about = [vote.correct for vote in votes if patch in vote.seats]
     correct = sum(boxed is not None and patch in boxed for boxed in about)
     none = sum(boxed is None for boxed in about)
@@ -37,12 +37,12 @@ def tally(votes: Iterable[Vote], patch: PatchId) -> VoteCount:
 
 
 def decide(count: VoteCount, thresholds: Thresholds = AGREEMENT) -> Verdict:
-    """Return the verdict for the share of valid votes; unsure when fewer than half of the votes are valid."""
+    """Return the verdict for a patch's share of valid votes; unsure when fewer than half of its votes are valid."""
     return thresholds.decide(None if count.valid < count.none else count.share)
 
 
 def is_settled(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) -> bool:
-    """Return whether up to `left` more votes cannot change the verdict.
+    """Return whether up to `left` more votes cannot change the verdict on a patch with the votes `count`.
 
     It is enough to check three endings: all correct, all incorrect, all unreadable. Every mixture lies between them.
     """
@@ -52,9 +52,9 @@ def is_settled(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) 
 
 
 def count_votes_to_settle(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) -> int:
-    """Return the smallest number of agreeing valid votes, among `left` more votes, that could settle the verdict.
+    """Return the smallest number of agreeing valid votes, among `left` more votes, that could settle a verdict.
 
-    Returns `left` if no smaller number could settle it.
+    `count` holds the votes about the patch so far. Returns `left` if no smaller number could settle the verdict.
     """
     agreed = (
         more
@@ -67,7 +67,10 @@ def count_votes_to_settle(count: VoteCount, left: int, thresholds: Thresholds = 
 def find_open_ballots(
     waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
 ) -> list[bool]:
-    """Tell for each waiting seating whether its vote could still change a verdict."""
+    """Return for each waiting seating, in order, whether its vote could still change a verdict.
+
+    `counts` holds the votes so far about each patch in these seatings.
+    """
     left = Counter(seat for seats in waiting for seat in seats if seat)
     undecided = {
         seat for seat, votes in left.items() if not is_settled(counts[seat], votes, thresholds)
@@ -80,7 +83,8 @@ def compute_wave_size(
 ) -> int:
     """Return how many waiting seatings to send to the engine in one batch.
 
-    It is the smallest number of votes after which every verdict could be settled.
+    It is the smallest number of votes after which every verdict could be settled. `counts` holds the votes so far about
+    each patch.
     """
     left = Counter(seat for seats in waiting for seat in seats if seat)
     missing = {seat: count_votes_to_settle(counts[seat], n, thresholds) for seat, n in left.items()}
@@ -101,10 +105,10 @@ def _add_endings(count: VoteCount, more: int) -> tuple[VoteCount, VoteCount, Vot
 
 
 def explain(votes: Sequence[Vote], patch: PatchId, thresholds: Thresholds = AGREEMENT) -> str:
-    """Explain to a person how the votes about a patch's seat led to its verdict.
+    """Return the reason of the verdict on `patch`, for people: the count of its votes and a quote of a reply.
 
-    The reason quotes a reply of the winning side about that seat, at most EXCERPT_CHARACTERS, with "patch 2" replaced
-    by the id of the patch on that seat. Replies that were not forced come first.
+    The quote is of the winning side, about this patch, of at most EXCERPT_CHARACTERS, with "patch 2" replaced by the id
+    of the patch on seat 2. Replies that were not forced come first.
     """
     count = tally(votes, patch)
     if count == VoteCount():

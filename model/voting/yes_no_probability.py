@@ -18,7 +18,10 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 
 
 def locate_verdict(tokens: Sequence[Token]) -> int | None:
-    """Find the token that begins the answer: the last YES or NO in capitals, else a leading yes or no."""
+    """Return the index of the token that begins the answer: the last YES or NO in capitals, else a leading yes or no.
+
+    None means that the reply has neither.
+    """
     text = "".join(token.text for token in tokens)
     words = [match.start() for match in _CAPITALS.finditer(text)]
     opening = _OPENING.match(text)
