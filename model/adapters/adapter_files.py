@@ -28,9 +28,9 @@ _NUMBER_TYPES = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<
 
 
 def hash_adapter(directory: Path) -> str:
-    """Return the SHA-256 of a LoRA adapter: the bytes of its config and its weights, in the order of FILES.
+    """Return the SHA-256 of the LoRA adapter in `directory`, over the bytes of its config and then its weights.
 
-    Raises BadAdapter.
+    The result is 64 hex digits. Raises BadAdapter if a file cannot be read.
     """
     digest = hashlib.sha256()
     for name in FILES:
@@ -52,12 +52,15 @@ def sort_config(directory: Path) -> None:
 
 
 def build_adapter_name(sha256: str, day: date) -> str:
-    """Build the name under which vLLM serves an adapter: `r4p-<YYYYMMDD>-<hash8>`."""
+    """Build the name under which vLLM serves an adapter: `r4p-<YYYYMMDD>-<hash8>`, from its hash and training day."""
     return f"r4p-{day:%Y%m%d}-{sha256[:8]}"
 
 
 def build_run_adapter_name(run: Path, sha256: str) -> str:
-    """Build an adapter's name from its hash and the day on which its run ended. Raises BadAdapter."""
+    """Build an adapter's served name from its hash and the day on which the run in the folder `run` ended.
+
+    Raises BadAdapter if `result.json` in that folder does not name the day.
+    """
     path = run / "result.json"
     try:
         ended = datetime.fromisoformat(json.loads(_read_bytes(path))["ended_at"])
@@ -77,7 +80,10 @@ def read_probe(path: Path) -> Probe:
 
 
 def find_objections(directory: Path) -> tuple[str, ...]:
-    """List the reasons why vLLM cannot serve an adapter faithfully; empty when it can. Raises BadAdapter."""
+    """Return the reasons why vLLM cannot serve the adapter in `directory` faithfully; empty if it can.
+
+    Raises BadAdapter if the adapter's files cannot be read.
+    """
     path = directory / CONFIG
     try:
         config = json.loads(_read_bytes(path))
@@ -87,7 +93,7 @@ def find_objections(directory: Path) -> tuple[str, ...]:
 
 
 def find_config_objections(config: Mapping[str, Any]) -> Iterator[str]:
-    """List the settings in an adapter's PEFT config that vLLM refuses or ignores."""
+    """Yield a reason, as text, for each setting of an adapter's PEFT config that vLLM refuses or ignores."""
     if config.get("peft_type") != "LORA":
         yield f"peft_type is {config.get('peft_type')!r}; LORA can be served"
     if config.get("bias", "none") != "none":

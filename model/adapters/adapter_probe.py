@@ -89,9 +89,9 @@ def parse_probe(text: str) -> Probe:
 
 
 def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
-    """Compare a server's log-probabilities with the trainer's.
+    """Compare a server's log-probabilities with those that the trainer recorded in `probe`.
 
-    Raises ValueError when the server answered other tokens.
+    Raises ValueError when the server answered another number of tokens.
     """
     before = _flatten(passage.base for passage in probe.passages)
     after = _flatten(passage.adapted for passage in probe.passages)
@@ -113,7 +113,7 @@ def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
 
 
 def find_objections(comparison: ProbeComparison) -> tuple[str, ...]:
-    """List the reasons why the server does not serve the trained adapter. An empty list means that it does."""
+    """Return the reasons why a server does not serve the trained adapter; empty if it does."""
     if math.isnan(comparison.effect):
         return ("the trainer saw no effect either; check that the adapter was trained",)
     objections = []

@@ -93,7 +93,10 @@ def check_adapter(adapter: NamedAdapter, probe: Probe) -> None:
 
 
 def load_on_replica(replica: Replica, adapter: NamedAdapter) -> bool:
-    """Load an adapter on one server; False when the server had it already. Raises like `load_adapter`."""
+    """Load an adapter on one server. Return False if the server had it already, else True.
+
+    Raises the errors of `load_adapter`, except BadAdapter.
+    """
     if is_served(replica, adapter):
         return False
     body = {"lora_name": adapter.name, "lora_path": str(adapter.directory)}
@@ -110,7 +113,7 @@ def load_on_replica(replica: Replica, adapter: NamedAdapter) -> bool:
 
 
 def is_served(replica: Replica, adapter: NamedAdapter) -> bool:
-    """Return whether a server serves the adapter. Raises EngineDown, and EngineError for other files under this name."""
+    """Return whether a server serves the adapter. Raises EngineDown, and EngineError for other files under its name."""
     card = _fetch_models(replica).get(adapter.name)
     if card and not _has_same_files(card, adapter):
         raise EngineError(
@@ -121,7 +124,7 @@ def is_served(replica: Replica, adapter: NamedAdapter) -> bool:
 
 
 def unload_adapter(replica: Replica, name: str) -> None:
-    """Unload an adapter from one server. Raises EngineDown and EngineError like `load_adapter`."""
+    """Unload the adapter that one server serves as `name`. Raises EngineDown and EngineError like `load_adapter`."""
     _call(replica, "unload_lora_adapter", {"lora_name": name})
 
 

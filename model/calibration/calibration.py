@@ -66,7 +66,7 @@ MONOTONE = ("votes", "consensus")
 
 
 def build_features(evidence: Evidence) -> dict[str, float]:
-    """Compute a calibrator's features from the evidence about a patch.
+    """Return a calibrator's features by name, as in FEATURES, from the evidence about a patch.
 
     A missing belief gives 0, and few votes pull the vote share towards one half.
     """
@@ -137,14 +137,14 @@ class Calibrator:
         )
 
     def explain_silence(self, evidence: Evidence) -> str | None:
-        """Explain to a person why there is no probability; None when there is a probability."""
+        """Return the reason, for people, why this evidence gets no probability; None if it gets one."""
         if not self.history.is_enough:
             return NO_HISTORY
         return None if evidence.is_opinion else NO_OPINION
 
 
 def to_json(calibrator: Calibrator) -> dict[str, Json]:
-    """Convert a calibrator to plain JSON values."""
+    """Convert a calibrator to the JSON object that `from_json` reads."""
     return {"schema": SCHEMA, "rules": RULES, **asdict(calibrator)}
 
 

@@ -26,13 +26,13 @@ class CalibratorFile:
 
     @property
     def digest(self) -> str:
-        """A hash of the calibrator without its date. Equal fits have equal digests."""
+        """A hash of the calibrator without its date, in 12 hex digits. Equal fits have equal digests."""
         text = json.dumps(calibration.to_json(replace(self.calibrator, fitted_at="")))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def calibration(self) -> Calibration:
-        """The calibrator's description for the document of a verdict."""
+        """The calibrator's date and the size of its history, for the JSON document of a verdict."""
         history = self.calibrator.history
         return Calibration(
             None, self.calibrator.fitted_at, history.issues, history.correct, history.incorrect
@@ -51,9 +51,10 @@ class CalibratorFile:
     def calibrate(
         self, verdict: GroupVerdict, consensus: Callable[[], GroupVerdict]
     ) -> GroupVerdict:
-        """Add probabilities to a verdict and apply the thresholds.
+        """Return a verdict with calibrated probabilities, and with claims by the calibrator's thresholds.
 
-        `consensus` computes the consensus verdict. It is called only if the calibrator has a weight for that feature.
+        `consensus` computes the verdict of the consensus verifier on the same group. It is called only if the
+        calibrator has a weight for that feature.
         """
         is_weighed = "consensus" in self.calibrator.weights and self.verifier != evidence.CONSENSUS
         beliefs = {patch.id: patch.score for patch in consensus().patches} if is_weighed else {}

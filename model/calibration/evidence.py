@@ -15,15 +15,16 @@ _PROBABILITY_VERIFIERS = frozenset({"yes-no", "yes-no-trajectory"})
 
 
 def is_vote_share(verifier: str) -> bool:
-    """Return whether a verifier's belief is a share of votes. The last part of a hybrid decides."""
+    """Return whether the belief of the verifier with this name is a share of votes. A hybrid's last part decides."""
     return verifier.rpartition("+")[2] not in _PROBABILITY_VERIFIERS
 
 
 def build_evidence(
     verdict: GroupVerdict, consensus: Mapping[PatchId, float | None], verifier: str
 ) -> dict[PatchId, Evidence]:
-    """Collect the evidence about each patch that the verifier has an opinion of; `consensus` maps patches to beliefs.
+    """Return the evidence about each patch that the verifier has an opinion of, by patch id.
 
+    `consensus` maps patch ids to the beliefs of the consensus verifier; `verifier` is the name of the verdict's own.
     Votes that failed, cannot be read, or depend on one rival are no evidence. A score of the shortlist round is none
     either, because its scale differs from the second round's.
     """
@@ -47,7 +48,10 @@ def build_vote_evidence(
     consensus: float | None,
     verifier: str,
 ) -> Evidence:
-    """Build the evidence about one patch from its stored votes. An opinion without votes has no `valid_share`."""
+    """Build the evidence about one patch from its stored votes. An opinion without votes has no `valid_share`.
+
+    `consensus` is the belief of the consensus verifier; `verifier` is the name of the verifier that gave `score`.
+    """
     asked = votes.valid + votes.none
     return Evidence(
         score=score,
@@ -61,10 +65,10 @@ def build_vote_evidence(
 def apply_calibrator(
     verdict: GroupVerdict, evidence: Mapping[PatchId, Evidence], calibrator: Calibrator | None
 ) -> GroupVerdict:
-    """Add probabilities to a verdict and replace its claims by those that the calibrator's thresholds allow.
+    """Return the verdict with probabilities, and with the claims that the calibrator's thresholds allow.
 
-    Without a calibrator, or without enough history, there is no probability and the verifier's own verdict stands.
-    Patches without evidence keep their verdict.
+    `evidence` is by patch id. Without a calibrator, or without enough history, there is no probability and the
+    verifier's own verdict stands. Patches without evidence keep their verdict.
     """
     patches = tuple(
         _apply_to_patch(patch, evidence.get(patch.id), calibrator) for patch in verdict.patches

@@ -4,7 +4,10 @@ import hashlib
 
 
 def derive_seed(*parts: str) -> int:
-    """Derive a seed from texts, such as an issue and its patches. It has 31 bits, which every engine accepts."""
+    """Return a seed derived from texts, such as an issue and its patches: an integer of 31 bits, as all engines accept.
+
+    Empty texts are skipped.
+    """
     digest = hashlib.sha256("\0".join(filter(None, parts)).encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:4]) >> 1
 

@@ -30,7 +30,10 @@ class Template:
     compiled: jinja2.Template
 
     def render(self, **values: str | Sequence[str]) -> tuple[Message, ...]:
-        """Render the system message and the user message. Raises TemplateError for a missing value."""
+        """Return the prompt's system message and user message, filled with `values`, the template's variables.
+
+        Raises TemplateError for a missing value.
+        """
         try:
             context = self.compiled.new_context(values)
             return tuple(

@@ -81,7 +81,7 @@ _TRICKS = re.compile(
 
 
 def escape_issue(text: str) -> SafeText:
-    """Remove the HTML comments of an issue and escape the rest."""
+    """Return an issue's text for a prompt: a mark replaces each HTML comment, and the rest is escaped."""
     text, comments = _COMMENT.subn(COMMENT_MARK, text)
     safe = escape_patch(text)
     removed = ((InjectionKind.HTML_COMMENT, comments),) if comments else ()
@@ -89,12 +89,15 @@ def escape_issue(text: str) -> SafeText:
 
 
 def strip_html_comments(text: str) -> str:
-    """Remove the HTML comments of an issue, for uses other than a prompt."""
+    """Return an issue's text without its HTML comments, for uses other than a prompt."""
     return _COMMENT.sub("", text)
 
 
 def escape_patch(text: str) -> SafeText:
-    """Escape a diff and remove nothing. `restore_escapes` reverses the result exactly."""
+    """Return a diff for a prompt, with harmful characters escaped and nothing removed.
+
+    `restore_escapes` reverses the escapes exactly.
+    """
     counts: Counter[InjectionKind] = Counter()
 
     def escape(match: re.Match[str]) -> str:
@@ -109,7 +112,7 @@ def escape_patch(text: str) -> SafeText:
 
 
 def restore_escapes(text: str) -> str:
-    """Turn our escapes back into characters, in a text from `escape_patch` or a copy of it.
+    """Return a text from `escape_patch`, or a part of one, with its ⟦U+XXXX⟧ escapes turned back into characters.
 
     Characters that a file cannot hold stay escaped. Bytes that are not UTF-8 are lone surrogates here.
     """
@@ -138,14 +141,15 @@ def _escape_lookalikes(text: str) -> tuple[str, int]:
 
 
 def escape_invisible(text: str) -> str:
-    """Escape characters that are invisible or that steer a terminal, for a person's screen."""
+    """Return a text for a person's screen, with invisible characters and terminal controls escaped as ⟦U+XXXX⟧."""
     return _INVISIBLE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
 def cut_middle(text: str, head: int, tail: int, *, ends: str = "\n") -> str:
-    """Keep the first `head` and the last `tail` characters of a long text, and say how many were cut between them.
+    """Return the first `head` and the last `tail` characters of a text, with a remark on how many were cut between.
 
-    `ends` stands on both sides of that remark; a space keeps a one-line text on one line.
+    A text that is not longer is returned unchanged. `ends` stands on both sides of the remark; a space keeps a one-line
+    text on one line.
     """
     more = len(text) - head - tail
     if more <= 0:

@@ -37,7 +37,10 @@ MAX_DEVIATIONS = 4.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoostedTrees:
-    """Boosted trees as arrays over all nodes. A leaf is its own left and right child."""
+    """Boosted trees as arrays over all nodes. A leaf is its own left and right child.
+
+    `roots` are the first nodes of the trees. A patch goes left where feature number `column` is at most `threshold`.
+    """
 
     roots: NDArray[np.int64]
     column: NDArray[np.int64]
@@ -48,7 +51,10 @@ class BoostedTrees:
     """The summand of each leaf."""
 
     def sum_leaves(self, standard: Floats) -> Floats:
-        """Sum the leaves of all trees for each row. `standard` has the shape (patches, features)."""
+        """Return the log-odds of each patch: the sum of the leaves that it reaches in all trees.
+
+        `standard` holds standardised features of the shape (patches, features).
+        """
         # single precision, as in training: a double could fall on the other side of a threshold
         rows = standard.astype(np.float32)
         # Shape (patches, trees): the node that each patch has reached in each tree.
@@ -75,7 +81,7 @@ class GroupClassifier:
     trees: BoostedTrees
 
     def predict_probability(self, rows: Floats) -> Floats:
-        """Compute the probability that each patch is correct. `rows` has the shape (patches, features)."""
+        """Compute the probability that each patch is correct. `rows` holds features, of shape (patches, features)."""
         standard = standardise(rows, self.mean, self.scale)
         log_odds = standard @ self.weights + self.bias + self.trees.sum_leaves(standard)
         return 1 / (1 + np.exp(-log_odds))
@@ -115,7 +121,10 @@ EXPERTS = ("copies", "few", "distinct")
 
 @dataclass(frozen=True, slots=True)
 class HoldoutBlock:
-    """A set of issues that a fit leaves out: some repositories, or a range of issue numbers of one repository."""
+    """A set of issues that a fit leaves out: some repositories, or a range of issue numbers of one repository.
+
+    The range goes from `first` up to `below`, which is not part of it. None means no upper end.
+    """
 
     name: str
     repositories: tuple[str, ...]
@@ -123,7 +132,7 @@ class HoldoutBlock:
     below: int | None = None
 
     def contains(self, repository: str, number: int) -> bool:
-        """Return whether an issue belongs to this block."""
+        """Return whether the issue `number` of `repository` belongs to this block."""
         return (
             repository in self.repositories
             and self.first <= number
@@ -146,9 +155,9 @@ class ConsensusModel:
     """The first 12 hex digits of the file's SHA-256."""
 
     def select_fit(self, repository: str, instance_id: str, *, strict: bool = False) -> FittedModel:
-        """Return a fit that never saw this issue; EVERYTHING for an issue outside all blocks.
+        """Return a fit that never saw the issue; the fit EVERYTHING for an issue outside all blocks.
 
-        With `strict`, the fit never saw the repository.
+        `instance_id` ends in the issue's number. With `strict`, the fit never saw the repository.
         """
         number = int(instance_id.rpartition("-")[2]) if instance_id[-1:].isdigit() else 0
         if strict and repository in self.fits:
@@ -163,19 +172,22 @@ def build_matrix(features: Sequence[Features]) -> Floats:
 
 
 def has_copies(features: Sequence[Features]) -> bool:
-    """Return whether two patches of the group make exactly the same edit."""
+    """Return whether two patches of a group make exactly the same edit, given the features of its patches."""
     return features[0]["group's same"] > 0
 
 
 def select_expert(features: Sequence[Features]) -> str:
-    """Return the name in EXPERTS of the classifier for a group."""
+    """Return the name in EXPERTS of the classifier for a group, given the features of its patches."""
     if has_copies(features):
         return "copies"
     return "few" if len(features) < FEW_RIVALS else "distinct"
 
 
 def standardise(rows: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Convert features to standard deviations from the training mean, clipped."""
+    """Convert features to standard deviations from the training mean, clipped to MAX_DEVIATIONS.
+
+    `rows` has the shape (patches, features). `mean` and `scale`, the deviations in training, have one value a feature.
+    """
     # Without the clip, one extreme feature outweighs all others.
     return np.clip((rows - mean) / scale, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
@@ -187,7 +199,7 @@ def load_shipped() -> ConsensusModel:
 
 
 def to_bytes(artefact: ConsensusModel) -> bytes:
-    """Pack a consensus model as compressed JSON. Equal models give equal bytes."""
+    """Return a consensus model as the bytes of its file, compressed JSON. Equal models give equal bytes."""
     document = {
         "format": FORMAT,
         "manifest": dict(artefact.manifest),

@@ -28,12 +28,15 @@ _STRING = re.compile(r"(['\"])(?:\\.|(?!\1).)*\1")
 
 
 def list_columns() -> tuple[str, ...]:
-    """List the names of the features, in order."""
+    """Return the names of a patch's features, in the order of the keys that `compute_features` returns."""
     return tuple(compute_features(Issue("", ""), [read_edit("")])[0])
 
 
 def compute_features(issue: Issue, edits: Sequence[PatchEdit]) -> list[Features]:
-    """Compute the features of each patch, in the order of `edits`. The order of the rivals does not change them."""
+    """Return the features of each patch by name, in the order of `edits`.
+
+    The order of the rivals does not change the features of a patch.
+    """
     issue_names = read_issue_names(issue.text)
     own = [_measure_edit(edit, issue_names) for edit in edits]
     size = len(edits)
@@ -63,7 +66,10 @@ def compute_features(issue: Issue, edits: Sequence[PatchEdit]) -> list[Features]
 
 
 def compare_edits(left: PatchEdit, right: PatchEdit) -> Features:
-    """Measure how alike two edits are in many ways, from 0 to 1; `size` is 0 for equal sizes, otherwise negative."""
+    """Return how alike two edits are, by name of the measure, from 0 to 1.
+
+    Only `size` is 0 for equal sizes, and negative otherwise.
+    """
     return {
         "text": _compare_texts(left.code, right.code),
         "added": _compare_texts("\n".join(left.added), "\n".join(right.added)),

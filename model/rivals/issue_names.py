@@ -37,6 +37,6 @@ def _split_phrases(text: str) -> Iterable[tuple[str, ...]]:
 
 
 def measure_quotes(edit: PatchEdit, issue: IssueNames) -> float:
-    """Return the share of phrases in the added lines that the issue contains too, from 0 to 1."""
+    """Return the share of phrases in an edit's added lines that the issue contains too, from 0 to 1."""
     phrases = list(_split_phrases("\n".join(edit.added)))
     return sum(phrase in issue.phrases for phrase in phrases) / (len(phrases) + 1)

@@ -21,7 +21,7 @@ Panel = tuple[int, ...]
 
 
 def build_opinion_key(edit: PatchEdit) -> Hashable:
-    """Build a key that two edits share if they change the same files and differ only in names, comments and places."""
+    """Return a key that two edits share if they change the same files and differ only in names, comments and places."""
     nameless = WORD.sub(
         lambda word: word[0] if word[0] in _GRAMMAR else "N", _ENDS.sub("", edit.code)
     )
@@ -29,7 +29,7 @@ def build_opinion_key(edit: PatchEdit) -> Hashable:
 
 
 def build_panels(edits: Sequence[PatchEdit]) -> list[tuple[int, Panel]]:
-    """Choose for each edit its representative and the edits that it is compared with, as indices of `edits`.
+    """Return for each edit its representative and its panel, the edits to compare it with, as indices of `edits`.
 
     The representative is the first edit with exactly the same code. The panel holds the representative and the first
     edit of each other opinion.
