@@ -16,7 +16,7 @@ def measure_probe(
 ) -> Probe:
     """Return log-probabilities of greedy continuations with and without the adapter of a PEFT model.
 
-    `prompts` are token ids, `adapter` is the SHA-256 of its files.
+    `prompts` are token ids, `adapter` is the SHA-256 of the adapter's files, `tokens` the length of a continuation.
     """
     was_training = model.training
     # Dropout would make the probe random.

@@ -72,7 +72,10 @@ def _schedule_rounds(
 
 
 def build_verifier(plan: TrainPlan) -> Verifier:
-    """Return the verifier that rewards an agent's patches. Raises BadPlan without a server, and EngineDown."""
+    """Build the verifier that rewards an agent's patches, from the plan's section `[reward]`.
+
+    Raises BadPlan without `reward.url`, and EngineDown if that server does not answer.
+    """
     settings = plan.reward
     if not settings.url:
         raise BadPlan(

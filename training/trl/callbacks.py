@@ -43,7 +43,7 @@ class MetricsCallback(TrainerCallback):
         control: TrainerControl,
         **_: Any,
     ) -> None:
-        """Start the clock, and count tokens from the checkpoint on."""
+        """Start the clock of the first step, and count tokens from the resumed checkpoint on."""
         del args, control
         self._last = time.monotonic()
         # A resumed run continues its token count, so the first step must not count them all.
@@ -57,7 +57,10 @@ class MetricsCallback(TrainerCallback):
         control: TrainerControl,
         **kwargs: Any,
     ) -> None:
-        """Record the step. Raises TrainingDiverged for a non-finite loss or gradient."""
+        """Append the metrics of a step to metrics.jsonl and report them to `on_step`, in the main process.
+
+        Raises TrainingDiverged for a non-finite loss or gradient.
+        """
         del args, control
         logs: Mapping[str, Any] = kwargs["logs"]
         # TRL also logs a summary at the end of training, without a loss.

@@ -43,10 +43,13 @@ class CheckpointingTrainer(transformers.Trainer):
             into.load_adapter(resume_from_checkpoint, "default", is_trainable=True)
 
     def create_model_card(self, *_args: Any, **_named: Any) -> None:
-        """Do nothing: the run's folder describes the model."""
+        """Write no model card, because the files in the run's folder describe the model."""
 
     def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
-        """Run one micro batch. Raises TrainingDiverged in every process at once."""
+        """Train on one micro batch and return its loss.
+
+        Raises TrainingDiverged in every process at once if the loss of any process is not finite.
+        """
         loss: torch.Tensor = super().training_step(*args, **named)
         # The sum over processes is equal everywhere, so all raise together. A process that raised alone
         # would leave the others waiting in their next collective operation.
@@ -61,7 +64,10 @@ class CheckpointingTrainer(transformers.Trainer):
 
 
 def mark_complete(checkpoint: Path, processes: int) -> None:
-    """Flush a checkpoint with its subfolders to disk, then mark it complete."""
+    """Flush a checkpoint's folder with its subfolders to disk, then mark it complete.
+
+    `processes` is the number of processes that wrote it; the marker stores the number.
+    """
     # Contents before marker: after a power failure a marker without its files would count as complete.
     for path in (*checkpoint.rglob("*"), checkpoint):
         run_folder.flush(path)
@@ -69,7 +75,7 @@ def mark_complete(checkpoint: Path, processes: int) -> None:
 
 
 def find_newest(folder: Path) -> tuple[Path, int] | None:
-    """Return the last complete checkpoint and its step. Incomplete ones are deleted."""
+    """Return the last complete checkpoint in a run's folder and its step, or None. Incomplete ones are deleted."""
     checkpoints = [
         (path, int(match[1]))
         for path in folder.glob("checkpoint-*")
@@ -84,9 +90,9 @@ def find_newest(folder: Path) -> tuple[Path, int] | None:
 
 
 def list_differences(folder: Path, processes: int) -> list[str]:
-    """List what a resumed run changes compared with the last checkpoint: the number of processes.
+    """Return, as text, what a resumed run would change since its last checkpoint: the number of processes.
 
-    Another number of processes would sample other replies. Empty if nothing differs.
+    Another number of processes would sample other replies. Empty if `processes` is the number that wrote it.
     """
     newest = find_newest(folder)
     # Checkpoints from before the count was stored have an empty marker.

@@ -44,7 +44,7 @@ class CompletionMaskCollator(DataCollatorForPreference):
     """TRL's preference collator, with a mask that covers only the tokens that the model itself wrote."""
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the batch: chosen conversations first, then rejected ones."""
+        """Return the tensors of a batch of examples: all chosen conversations first, then all rejected ones."""
         # input_ids and completion_mask have shape (2 x batch, tokens): row i is chosen, row batch + i is rejected.
         batch: dict[str, Any] = super().torch_call(examples)
         # TRL marks the whole completion. Tool outputs inside it must not count, so the mask starts at 0.

@@ -46,7 +46,7 @@ _ADVANTAGES: dict[
 
 
 class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
-    """TRL's GRPO trainer with our replies and advantages."""
+    """TRL's GRPO trainer with the replies and rewards of a RolloutSource, and the advantages of our plan."""
 
     left_out: dict[str, int]
     """Unused groups by reason."""
@@ -75,9 +75,10 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
     def sample(
         self, prompts: list[list[int]], copies: int | None = None
     ) -> tuple[list[list[int]], Any]:
-        """Return one reply to each prompt as token ids, with log-probabilities if another engine sampled it.
+        """Return one reply to each prompt as token ids, and the log-probabilities of these tokens.
 
-        `copies` is how often each prompt occurs in adjacent places; None means the plan's number of replies.
+        `prompts` are token ids, each prompt in `copies` adjacent places; None means the plan's number of replies. The
+        log-probabilities are None if the trainer's own model sampled the replies.
         """
         count = copies or self._plan.rollout.replies
         if self._server:
@@ -158,7 +159,10 @@ def compute_group_advantages(
     replies: int,
     advantage: Callable[[policy_gradient.Rewards], policy_gradient.Advantages],
 ) -> list[float]:
-    """Compute the advantages of consecutive groups of `replies` rewards. A NaN reward is unknown and gets 0."""
+    """Compute one advantage for each reward, in consecutive groups of `replies` rewards.
+
+    `advantage` computes the advantages of one group. A NaN reward is unknown, and its advantage is 0.
+    """
     # TRL stores unknown rewards as NaN.
     scored = [None if math.isnan(value) else value for value in rewards]
     parts = (scored[start : start + replies] for start in range(0, len(scored), replies))
@@ -169,7 +173,10 @@ def compute_group_advantages(
 def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> GroupGRPOTrainer:
-    """Build the GRPO trainer of verifiers, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
+    """Build the GRPO trainer that teaches a model to judge groups, with checkpoints in `folder`.
+
+    Raises BadPlan if no group is left to learn from, or if TRL cannot follow the plan.
+    """
     settings = _build_settings(plan, folder)
     tokenizer = model_loading.load_tokenizer(plan)
     if plan.rollout.task == RolloutTask.REPAIR:
@@ -198,7 +205,10 @@ def _build_settings(plan: TrainPlan, folder: Path) -> dict[str, Any]:
 def build_trainer_on_source(
     plan: TrainPlan, source: RolloutSource, tokenizer: Any, settings: dict[str, Any]
 ) -> GroupGRPOTrainer:
-    """Build a GRPO trainer on any source of prompts, replies and rewards. Raises BadPlan."""
+    """Build a GRPO trainer on any source of prompts, replies and rewards. `settings` are those of TRL's `GRPOConfig`.
+
+    Raises BadPlan if the plan's model cannot be loaded, or if the plan needs vLLM and it is not installed.
+    """
     # Checked here, because TRL fails late and without naming the setting.
     if plan.rollout.engine == RolloutEngine.COLOCATED and find_spec("vllm") is None:
         raise BadPlan(
@@ -236,10 +246,11 @@ def compute_weights(
     mode: ImportanceCorrection,
     ceiling: float,
 ) -> torch.Tensor:
-    """Compute importance weights of shape (replies, tokens) from natural log-probabilities of that shape.
+    """Compute importance weights of shape (replies, tokens) from two natural log-probabilities of that shape.
 
-    They multiply the loss. Tokens with `mask` 0 do not count in sequence ratios. A weight above `ceiling` is cut
-    to it, or set to 0 in the `*-mask` modes.
+    They multiply the loss. A weight is the ratio of trainer to sampler, of a token or of its whole reply, as `mode`
+    says. Tokens with `mask` 0 do not count in a reply's ratio. A weight above `ceiling` is cut to it, or set to 0 in
+    the `*-mask` modes.
     """
     # Log-ratio of each token, (replies, tokens). Masked tokens become 0, that is a ratio of 1.
     apart = (trainer_logprobs - sampler_logprobs) * mask

@@ -26,7 +26,10 @@ _LOSSES = {
 
 
 def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
-    """Return the settings that only `GRPOConfig` has. Raises BadPlan with every objection."""
+    """Return a plan's values for the settings that only TRL's `GRPOConfig` has, by name.
+
+    `processes` is the number of training processes. Raises BadPlan with every reason why TRL cannot follow the plan.
+    """
     check_plan(plan, processes)
     loss, at_once = plan.policy, plan.optimiser.micro_batch * processes
     return {
@@ -66,13 +69,16 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
 
 
 def check_plan(plan: TrainPlan, processes: int) -> None:
-    """Raise BadPlan with every reason why TRL cannot follow the plan in this many processes."""
+    """Raise BadPlan with every reason why TRL cannot follow the plan with `processes` training processes."""
     if faults := list(list_trl_objections(plan, processes)):
         raise BadPlan(f"plan {plan.name} can't be trained with TRL: " + "; ".join(faults))
 
 
 def list_trl_objections(plan: TrainPlan, processes: int) -> Iterator[str]:
-    """Yield every reason why TRL cannot follow the plan, with key, value and fix."""
+    """Yield every reason why TRL cannot follow the plan with `processes` training processes.
+
+    A reason is a text with the setting's key, its value and the fix.
+    """
     yield from validation.list_objections(plan)
     yield from _check_machines(plan, processes)
     if plan.trainer == TrainingMethod.GRPO:

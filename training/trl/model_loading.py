@@ -15,7 +15,7 @@ _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def load_tokenizer(plan: TrainPlan) -> Any:
-    """Return the base model's tokenizer. Raises BadPlan if it is missing or has no chat template."""
+    """Load the tokenizer of the plan's base model. Raises BadPlan if it is missing or has no chat template."""
     _refuse_adapter(plan)
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(plan.model.base)
@@ -31,13 +31,17 @@ def load_tokenizer(plan: TrainPlan) -> Any:
 
 
 def load_causal_model(plan: TrainPlan) -> Any:
-    """Load the base model as a causal language model. Raises BadPlan."""
+    """Load the plan's base model as a causal language model.
+
+    Raises BadPlan if it cannot be loaded or if the plan's sequences are longer than its context.
+    """
     return _load(plan, transformers.AutoModelForCausalLM)
 
 
 def load_trainable_model(plan: TrainPlan) -> dict[str, Any]:
-    """Return the keyword arguments `model` and `peft_config` of TRL's trainers. Raises BadPlan.
+    """Load the model to train, and return it as the arguments `model` and `peft_config` of TRL's trainers, by name.
 
+    Raises BadPlan if the plan's base model cannot be loaded.
     If the plan names an adapter, training continues it. TRL then copies it as the reference model.
     """
     config = build_lora_config(plan.adapter)
@@ -50,7 +54,10 @@ def load_trainable_model(plan: TrainPlan) -> dict[str, Any]:
 
 
 def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
-    """Load the base model with a new random head that gives one score. Raises BadPlan."""
+    """Load the plan's base model with a new random head that gives one score. `pad_id` is the id of the padding token.
+
+    Raises BadPlan if the base model cannot be loaded or if the plan's sequences are longer than its context.
+    """
     # Seeded, because the new head is random and a resumed run must start from the same one.
     transformers.set_seed(plan.seed)
     model = _load(plan, transformers.AutoModelForSequenceClassification, num_labels=1)
@@ -60,8 +67,9 @@ def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
 
 
 def build_lora_config(lora: LoraSettings | None, *, for_scoring: bool = False) -> LoraConfig | None:
-    """Return PEFT's LoRA configuration, or None to train all weights. With `for_scoring` PEFT also trains the new
-    head.
+    """Return PEFT's configuration for a plan's LoRA settings, or None for None: all weights are trained.
+
+    With `for_scoring` PEFT also trains the new head of a reward model.
     """
     if lora is None:
         return None

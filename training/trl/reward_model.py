@@ -27,7 +27,7 @@ UNREADABLE = "a patch that the bot could not judge"
 
 
 class PatchRewardTrainer(CheckpointingTrainer, RewardTrainer):
-    """TRL's reward trainer, on patches of issues."""
+    """TRL's reward trainer, on pairs of a correct and an incorrect patch of one issue."""
 
     left_out: dict[str, int]
     """Unused pairs by reason."""
@@ -61,7 +61,10 @@ def build_trainer(
 
 
 def tokenize_scored_patch(plan: TrainPlan, tokenizer: Any, issue: str, patch: str) -> list[int]:
-    """Return the token ids of an issue and a patch that the reward model scores. Raises BadDiff."""
+    """Return the token ids of the prompt with an issue and a patch, as the reward model reads it.
+
+    `issue` is the issue's text, and `patch` a diff. Raises BadDiff if the diff cannot be read.
+    """
     template = prompt_template.load(plan.prompt.template)
     return tokenization.tokenize_prompt(
         tokenizer, verifier_prompts.render_patches(template, issue, (patch,))

@@ -16,9 +16,9 @@ from training.trl import grpo_config
 
 
 def require_servable_plan(plan: TrainPlan, material: Path | None) -> None:
-    """Raise BadPlan with every reason why the bot could not serve the result.
+    """Raise BadPlan with every reason why the bot could not serve the model that the plan trains.
 
-    `material` is the file that the plan learns from besides groups.
+    `material` is the file that the plan learns from besides groups, or None.
     """
     if plan.adapter is None or plan.trainer == TrainingMethod.REWARD_MODEL:
         raise BadPlan(

@@ -63,7 +63,8 @@ class TrainingJob:
 def train(job: TrainingJob, on_step: OnStep = lambda _: None) -> RunResult:
     """Run one training and return its result, which is also written to the run's folder.
 
-    Raises BadPlan, BadRun or BadDataset if training could not start.
+    `on_step` is called after each optimiser step. Raises BadPlan, BadRun or BadDataset if training could not start, and
+    EngineDown or torch.OutOfMemoryError for a run that can be resumed.
     """
     began = time.monotonic()
     # TRL tells the model hub about each trainer, from a thread. A self-hosted bot reports to nobody.

@@ -21,7 +21,10 @@ _PROBED_PROMPTS = 4
 
 
 def save_weights(trainer: Any, directory: Path) -> None:
-    """Save the trained weights. All processes take part, because each may hold a shard."""
+    """Save the trained weights or adapter in `directory`, replacing what is there.
+
+    All processes must call this function, because each may hold a shard.
+    """
     beside = directory.with_name(f".{directory.name}.new")
     if trainer.is_fsdp_enabled:  # of shards, which checkpoints may be, nothing would be saved here
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
@@ -38,7 +41,10 @@ def save_weights(trainer: Any, directory: Path) -> None:
 def write_probe(
     plan: TrainPlan, folder: Path, groups: Sequence[TrainingGroup], trainer: Any, sha256: str
 ) -> None:
-    """Write the probe of the adapter in a run's folder, so that a server can be checked against it."""
+    """Write the probe of a trained adapter to the run's folder, so that a server can be checked against it.
+
+    The probe uses the shortest prompts of `groups`. `sha256` is the hash of the adapter's files.
+    """
     template = prompt_template.load(plan.prompt.template)
     tokenizer = model_loading.load_tokenizer(plan)
     prompts = [

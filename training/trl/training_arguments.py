@@ -12,9 +12,10 @@ from training.plans.plan import BadPlan, TrainPlan
 def build_common_arguments(
     plan: TrainPlan, folder: Path, *, sequences_per_example: int = 1
 ) -> dict[str, Any]:
-    """Return a plan's `transformers.TrainingArguments`. Raises BadPlan if batch sizes do not divide.
+    """Return a plan's values for `transformers.TrainingArguments`, by name. Checkpoints go to `folder`.
 
-    `sequences_per_example` is the number of sequences of one example, such as the replies to a prompt.
+    `sequences_per_example` is the number of sequences of one example, such as the replies to a prompt. Raises BadPlan
+    if the batch of a step cannot be divided evenly among the processes.
     """
     optimiser, on_cpu = plan.optimiser, not torch.cuda.is_available()
     return {

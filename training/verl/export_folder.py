@@ -55,20 +55,24 @@ class VerlExport:
     """Digest of the dataset's manifest."""
     verl: str
     rounds: int
+    """Sampling rounds."""
     steps: int
     """Optimiser steps."""
     prompts: int
+    """Training prompts of all rounds."""
     filled: int
     """Prompts at the end that are repeated to fill the last round."""
     validation: int
+    """Validation prompts."""
     left_out: Mapping[str, int]
     """Unused groups by reason."""
 
 
 def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> VerlExport:
-    """Write a folder for verl with a plan and a dataset's training and validation groups, atomically.
+    """Write the new folder `out` that verl trains from, complete or not at all, and return its description.
 
-    Raises BadDataset, or BadPlan if `out` exists or verl cannot follow the plan.
+    It holds the plan and the training and validation groups of the dataset in the folder `source`. Raises BadDataset,
+    or BadPlan if `out` exists or verl cannot follow the plan.
     """
     out = out.resolve()
     if out.exists():
@@ -145,7 +149,7 @@ Row = dict[str, Any]
 
 
 def build_rows(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
-    """Return a row of verl's data for each group, in order."""
+    """Return a row of verl's data for each group, in order: its prompt, targets and names, and the name `split`."""
     return [_build_prompt_row(template, group, split, index) for index, group in enumerate(groups)]
 
 

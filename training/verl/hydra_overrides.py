@@ -37,7 +37,7 @@ _SPARE_TOKENS = 64
 
 
 def build_overrides(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
-    """Return keys and values of verl's configuration. Raises BadPlan with everything that verl cannot do.
+    """Return a plan as keys and values of verl's configuration. Raises BadPlan with all that verl cannot follow.
 
     `folder` holds the data and receives the checkpoints. `rounds` is the number of sampling rounds.
     """
@@ -54,7 +54,7 @@ def build_overrides(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
 
 
 def format_overrides(settings: Mapping[str, Setting]) -> str:
-    """Format Hydra overrides for verl, one a line, quoted for Hydra's grammar."""
+    """Return Hydra overrides for verl as text, one `key=value` a line, quoted for Hydra's grammar."""
     return "".join(f"{key}={_quote(value)}\n" for key, value in settings.items())
 
 

@@ -13,9 +13,10 @@ def compute_score(
     extra_info: dict[str, Any] | None = None,
     **_: Any,
 ) -> float:
-    """Return the share of right judgements, 0 to 1.
+    """Return the reward of the reply `solution_str` to a group: the expected share of right judgements, 0 to 1.
 
-    `ground_truth` is JSON with `targets` and the `occupied` seats. Raises ValueError if no target is known.
+    `ground_truth` is JSON with `targets` and the `occupied` seats. `data_source` and `extra_info` only name the group
+    in an error. Raises ValueError if no target is known.
     """
     truth = json.loads(ground_truth)
     reward = reward_reply(solution_str, truth["occupied"], truth["targets"])
