@@ -21,7 +21,7 @@ Advantages = tuple[float | None, ...]
 def normalise_by_group(rewards: Rewards, epsilon: float = VERL_EPSILON) -> Advantages:
     """Compute GRPO's advantages (r - mean) / (s + epsilon) of rewards r, with s their sample deviation.
 
-    DeepSeekMath (arXiv 2402.03300, section 4.1).
+    A reward of None gives None and does not count (DeepSeekMath, arXiv 2402.03300, section 4.1).
     """
     scored = _list_scored(rewards)
     # One reply has no sibling to compare with, and a deviation of 0 degrees of freedom.
@@ -31,7 +31,10 @@ def normalise_by_group(rewards: Rewards, epsilon: float = VERL_EPSILON) -> Advan
 
 
 def subtract_mean(rewards: Rewards) -> Advantages:
-    """Compute Dr. GRPO's advantages r - mean, which do not scale up nearly equal rewards (arXiv 2503.20783)."""
+    """Compute Dr. GRPO's advantages r - mean of rewards r, without a scale (arXiv 2503.20783).
+
+    So nearly equal rewards get small advantages. A reward of None gives None and does not count.
+    """
     scored = _list_scored(rewards)
     return (
         _centre_and_scale(rewards, fmean(scored), 1)
@@ -41,7 +44,10 @@ def subtract_mean(rewards: Rewards) -> Advantages:
 
 
 def subtract_leave_one_out(rewards: Rewards) -> Advantages:
-    """Compute RLOO's advantages: each reward minus the mean of the others (arXiv 2402.14740)."""
+    """Compute RLOO's advantages: each reward minus the mean of the others (arXiv 2402.14740).
+
+    A reward of None gives None and does not count.
+    """
     scored = _list_scored(rewards)
     count = len(scored)
     if count < 2:

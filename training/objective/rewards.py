@@ -41,7 +41,11 @@ def reward_judgement(boxed: frozenset[int] | None, targets: Sequence[float | Non
 def reward_reply(
     text: str, occupied: Collection[int], targets: Sequence[float | None]
 ) -> float | None:
-    """Reward a verifier's reply to a group. `occupied` are the seats with a patch, counted from 1."""
+    """Return the reward of a verifier's reply to a group: the expected share of right judgements, 0 to 1.
+
+    `text` is the reply, `occupied` are the seats with a patch, counted from 1, and `targets` the probabilities that the
+    patches are correct. An unreadable reply earns 0. Returns None if no target is known.
+    """
     try:
         boxed = read_box(text, occupied)
     except UnreadableAnswer:
@@ -50,9 +54,9 @@ def reward_reply(
 
 
 def reward_attempt(*, is_submitted: bool, belief: float | None) -> float | None:
-    """Reward an agent's attempt with the verifier's belief in its patch, 0 to 1.
+    """Return the reward of an agent's attempt: the verifier's belief in its patch, 0 to 1.
 
-    An attempt without a patch earns 0. A `belief` of None (the verifier failed) returns None, so that a server
+    An attempt that submitted no patch earns 0. A `belief` of None (the verifier failed) returns None, so that a server
     failure does not teach that patches are wrong.
     """
     # 0 only for a missing patch; a known patch with an unknown belief stays None.
@@ -62,12 +66,11 @@ def reward_attempt(*, is_submitted: bool, belief: float | None) -> float | None:
 def reward_imitation(
     text: str, shown: Mapping[str, str], merged: Mapping[str, str]
 ) -> float | None:
-    """Return the similarity of a reply's edits to the merged fix, 0 to 1, or MALFORMED_REWARD (SWE-RL, section
-    2.1).
+    """Return the similarity of a reply's edits to the merged fix, 0 to 1, or MALFORMED_REWARD (SWE-RL, 2.1).
 
-    `shown` maps paths to files before the fix, `merged` maps the fixed paths to files after it. A reply is one
-    `<think>` and one `<solution>` with edits for `model.agents.agentless.search_replace`. An ambiguous SEARCH
-    is malformed, which is stricter than the paper. Returns None if the merged fix is too long to compare.
+    `text` is the reply: one `<think>` and one `<solution>` with edits for `model.agents.agentless.search_replace`.
+    `shown` maps paths to file contents before the fix, `merged` maps the fixed paths to contents after it. An ambiguous
+    SEARCH is malformed, which is stricter than the paper. Returns None if the merged fix is too long to compare.
     """
     match = _ANSWER.fullmatch(text)
     # A second tag inside the thought would let a reply hide several solutions.

@@ -76,7 +76,11 @@ class LossAggregation(StrEnum):
 
 
 class ImportanceCorrection(StrEnum):
-    """How the loss corrects for replies that another engine sampled. The plan always states it."""
+    """How the loss corrects for replies that another engine sampled.
+
+    The correction weighs each token, or its whole sequence, by a probability ratio. A ratio above the ceiling is cut to
+    it (truncate) or gives the weight 0 (mask).
+    """
 
     OFF = "off"
     TOKEN_TRUNCATE = "token-truncate"  # noqa: S105 - no secret

@@ -16,12 +16,15 @@ _ADAPTER = TypeAdapter(TrainPlan)
 
 
 def list_shipped_plans() -> tuple[str, ...]:
-    """Return the names of the shipped training plans."""
+    """Return the names of the shipped training plans, sorted."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
 def load_plan(name: str | Path) -> TrainPlan:
-    """Load a shipped training plan by name, or a plan from a file. Raises BadPlan."""
+    """Load a shipped training plan by its name, or a plan from the file at the path `name`.
+
+    Raises BadPlan if the file cannot be read or is no valid plan.
+    """
     path = SHIPPED / f"{name}.toml" if str(name) in list_shipped_plans() else Path(name)
     try:
         written = tomllib.loads(path.read_text())
@@ -35,7 +38,7 @@ def load_plan(name: str | Path) -> TrainPlan:
 
 
 def parse_plan(written: Mapping[str, Any], where: str) -> TrainPlan:
-    """Build a plan from parsed TOML. Raises BadPlan with every fault. `where` names the file in the message."""
+    """Build a plan from `written`, its parsed TOML. Raises BadPlan with every fault, and `where` as the file's name."""
     try:
         return _ADAPTER.validate_json(json.dumps(written, default=str))
     except ValidationError as error:
@@ -47,7 +50,7 @@ def parse_plan(written: Mapping[str, Any], where: str) -> TrainPlan:
 
 
 def to_toml(plan: TrainPlan) -> str:
-    """Return the plan as TOML with every setting. `parse_plan` restores the same plan."""
+    """Return the plan as TOML text with every setting that is not None. `parse_plan` restores the same plan."""
     top = {name: value for name, value in asdict(plan).items() if value is not None}
     tables = {name: value for name, value in top.items() if isinstance(value, dict)}
     lines = [_format_line(name, value) for name, value in top.items() if name not in tables]
@@ -61,7 +64,7 @@ def to_toml(plan: TrainPlan) -> str:
 
 
 def list_differences(before: TrainPlan, after: TrainPlan) -> list[str]:
-    """List the settings that differ between two plans, with both values."""
+    """Return a text for each setting that differs between two plans, such as `seed was 0, is 1`."""
     flat = [_flatten(asdict(plan)) for plan in (before, after)]
     keys = {key: None for plan in flat for key in plan}
     return [

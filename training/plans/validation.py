@@ -66,13 +66,13 @@ _SHIPPED_NAME = re.compile(r"[a-z0-9_]+")
 
 
 def list_objections(plan: TrainPlan) -> Iterator[str]:
-    """Yield every contradiction between a plan's settings, with key, value and fix."""
+    """Yield every contradiction between a plan's settings, as a text with key, value and fix."""
     yield from _list_unused(plan)
     yield from _list_template_objections(plan)
 
 
 def list_sequence_limits(plan: TrainPlan) -> dict[str, int]:
-    """Return the plan settings whose sum limits the length of a training sequence, in tokens."""
+    """Return the plan settings whose sum limits the length of a training sequence: tokens by key."""
     match plan.trainer:
         case TrainingMethod.GRPO:
             return {

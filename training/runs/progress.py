@@ -19,7 +19,7 @@ OnStep = Callable[[TrainingStep], None]
 
 
 def format_step(step: TrainingStep) -> str:
-    """Format the metrics of an optimiser step as one line, without those that the method does not measure."""
+    """Return the metrics of an optimiser step as one line of text, without those that were not measured."""
     clipped = [share for share in (step.clip_low, step.clip_high) if share is not None]
     parts = (
         ("reward", step.reward, "{:.3f}"),
@@ -36,7 +36,10 @@ def format_step(step: TrainingStep) -> str:
 
 @contextmanager
 def show_progress(name: str, console: Console = STDERR) -> Iterator[OnStep]:
-    """Show a training run's progress on the console; yield the function to call after each step."""
+    """Show the progress of the training run `name` on the console; yield the function to call after each step.
+
+    A terminal shows a bar. Any other console gets a line for each step.
+    """
     if not console.is_terminal:
         yield lambda step: console.print(
             f"{name}: step {step.step} of {step.of}  {format_step(step)}",
@@ -67,9 +70,9 @@ TENSORBOARD_FOLDER = "tensorboard"
 
 @contextmanager
 def write_to_tensorboard(run: Path) -> Iterator[OnStep]:
-    """Write a run's metrics for TensorBoard; yield the function to call after each step.
+    """Write metrics for TensorBoard to the run's folder; yield the function to call after each step.
 
-    Repeated steps replace the earlier ones. Raises BadPlan if TensorBoard is not installed.
+    The steps that a resumed run repeats replace the earlier ones. Raises BadPlan if TensorBoard is not installed.
     """
     if find_spec("tensorboard") is None:
         raise BadPlan(describe_installation(["tensorboard"], "train"))

@@ -36,9 +36,10 @@ class Provenance:
 def record_provenance(
     plan: TrainPlan, manifest: Manifest, material: Path | None, issues: Collection[str]
 ) -> Provenance:
-    """Return the provenance of a run. Raises BadPlan if the run cannot continue the plan's adapter.
+    """Return the provenance of a run from its plan, its dataset's manifest and its other sources. Writes no file.
 
-    `issues` are the issues of the dataset's training split and of `material`, the file that the plan also learns from.
+    `material` is the file that the plan also learns from, or None. `issues` are those of the dataset's training split
+    and of `material`. Raises BadPlan if the run cannot continue the plan's adapter.
     """
     adapter, before = (None, ()) if not plan.model.adapter else _read_ancestor(plan)
     return Provenance(
@@ -56,7 +57,7 @@ def to_json(provenance: Provenance) -> str:
 
 
 def read_provenance(run: Path) -> Provenance:
-    """Read the provenance of a run. Raises BadRun."""
+    """Read the provenance of a run, without the manifest, from the folder `run`. Raises BadRun if it is unreadable."""
     path = run / run_folder.DATASET
     try:
         document = json.loads(path.read_text())
@@ -68,7 +69,7 @@ def read_provenance(run: Path) -> Provenance:
 
 
 def list_differences(before: Provenance, now: Provenance) -> Iterator[str]:
-    """Yield what changed in the provenance of a resumed run."""
+    """Yield a text for each source that changed since a run began, such as `--dataset was 1a2b…, is 3c4d…`."""
     for name, what in (
         ("digest", "--dataset"),
         ("material", "--material"),

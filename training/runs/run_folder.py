@@ -35,7 +35,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """Metrics of one optimiser step. None: not measured by this training method."""
+    """Metrics of optimiser step `step` of `of`. None: not measured by this training method."""
 
     step: int
     of: int
@@ -54,6 +54,7 @@ class TrainingStep:
     clip_low: float | None = None
     """Share of tokens whose ratio was clipped from below."""
     clip_high: float | None = None
+    """Share of tokens whose ratio was clipped from above."""
     format_valid: float | None = None
     """Share of readable replies."""
     not_finite: tuple[str, ...] = ()
@@ -73,6 +74,7 @@ class RunResult:
     steps: int
     """Optimiser steps taken."""
     of: int
+    """Optimiser steps planned."""
     seconds: float
     """Duration of the last start. Earlier starts are in metrics.jsonl."""
     resumed_from: int | None
@@ -125,12 +127,12 @@ def replace_folder(source: Path, directory: Path, keep: Sequence[str] = ()) -> N
 
 
 def format_json(value: Any) -> str:
-    """Return a dataclass as the text of its JSON file."""
+    """Return a dataclass instance as the indented JSON text of a file in a run's folder."""
     return json.dumps(asdict(value), indent=2, allow_nan=False) + "\n"
 
 
 def read_result(folder: Path) -> RunResult | None:
-    """Return the result of a run, or None while it has none. Raises BadRun."""
+    """Return the result of the run in `folder`, or None while it has none. Raises BadRun for an unreadable file."""
     path = folder / RESULT
     try:
         return typed_json.read(RunResult, _check_schema(json.loads(path.read_text())))
@@ -149,7 +151,10 @@ def _check_schema(document: Any) -> Any:
 
 
 def read_steps(folder: Path) -> list[TrainingStep]:
-    """Return the metrics of a run's steps so far, ignoring an incomplete last line. Raises BadRun."""
+    """Return the metrics of all steps of the run in `folder` so far, without an incomplete last line.
+
+    Raises BadRun for a line that is no training step.
+    """
     path = folder / METRICS
     if not path.exists():
         return []
@@ -163,7 +168,7 @@ def read_steps(folder: Path) -> list[TrainingStep]:
 
 
 def truncate_steps(folder: Path, step: int) -> None:
-    """Delete a run's metrics after the step `step` of a checkpoint, because the resumed run repeats those steps."""
+    """Delete the metrics of a run after step number `step`, because the resumed run repeats the later steps."""
     kept: Sequence[TrainingStep] = [
         kept_step for kept_step in read_steps(folder) if kept_step.step <= step
     ]
@@ -171,5 +176,5 @@ def truncate_steps(folder: Path, step: int) -> None:
 
 
 def format_step_json(step: TrainingStep) -> str:
-    """Return a step as a line of metrics.jsonl."""
+    """Return the metrics of a training step as a line of metrics.jsonl."""
     return json.dumps(asdict(step), allow_nan=False) + "\n"

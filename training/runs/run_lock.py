@@ -24,10 +24,10 @@ class RunLocked(BadRun):
 
 @contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
-    """Create and lock a run's folder. Delete the folder at the end if it is still empty.
+    """Create a run's folder and lock it during a `with` block. Delete the folder at the end if it is still empty.
 
-    Raises RunLocked if another process holds it, BadRun if it cannot be locked, OSError if it cannot be
-    written.
+    Raises RunLocked if another process holds the lock, BadRun if the file system has no locks, and OSError if the
+    folder cannot be written.
     """
     with _acquire(folder):
         try:
@@ -37,7 +37,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 def is_empty_run(folder: Path) -> bool:
-    """Tell whether the folder holds nothing but the lock."""
+    """Return whether a run's folder is missing or holds nothing but the lock."""
     return not folder.exists() or all(path.name == LOCK for path in folder.iterdir())
 
 
