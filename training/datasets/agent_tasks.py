@@ -29,9 +29,7 @@ class AgentTask:
 
     @property
     def group(self) -> TrainingGroup:
-        """The task as a training group with one empty, incorrect patch, so that the round schedule can order
-        it.
-        """
+        """The task as a training group with one empty patch of target 0, so that the round schedule can order it."""
         return TrainingGroup(
             key=self.issue,
             issue=self.issue,
@@ -43,7 +41,10 @@ class AgentTask:
 
 
 def read_tasks(path: Path | None, held_out: Collection[str] = ()) -> list[AgentTask]:
-    """Read the tasks of a file, without issues held out for evaluation. Raises BadPlan with file and line."""
+    """Read an agent's tasks from a file, without tasks of the issues in `held_out`.
+
+    Raises BadPlan for a `path` of None, an unreadable file or line, two tasks for one issue, and no task at all.
+    """
     if path is None:
         raise BadPlan("this plan trains an agent on issues: name its task file with --material")
     try:

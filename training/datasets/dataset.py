@@ -48,9 +48,10 @@ class BadDataset(ValueError):
 def write_dataset(
     directory: Path, splits: Mapping[str, Sequence[TrainingGroup]], manifest: Manifest
 ) -> Manifest:
-    """Write a dataset atomically and return its manifest with the summaries of its splits.
+    """Write a dataset to the new folder `directory`, and return its manifest with the summaries of its splits.
 
-    Raises BadDataset if the folder exists or a group key occurs twice.
+    `splits` maps split names to groups. The folder appears complete or not at all. Raises BadDataset if it exists or a
+    group key occurs twice.
     """
     _check_writable(directory, splits)
     with create_atomically(directory) as beside:
@@ -63,7 +64,7 @@ def write_dataset(
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a dataset. Raises BadDataset."""
+    """Read the manifest of the dataset in `directory`. Raises BadDataset if the folder holds no dataset."""
     path = directory / MANIFEST
     try:
         manifest = typed_json.read(Manifest, json.loads(path.read_text()))
@@ -146,7 +147,10 @@ def _hash_file(path: Path) -> str:
 
 @contextmanager
 def create_atomically(directory: Path) -> Iterator[Path]:
-    """Create a folder completely or not at all: yield an empty one that becomes `directory` if the block succeeds."""
+    """Yield a new empty folder for a `with` block, and rename it to `directory` if the block succeeds.
+
+    So `directory` is complete or absent. After an error the new folder is deleted.
+    """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
         folder = Path(scratch, directory.name)

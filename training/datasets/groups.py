@@ -28,6 +28,7 @@ class TrainingGroup:
     targets: tuple[float | None, ...]
     """Probability that each patch is correct, 0 to 1. None: unknown or padding, never treated as 0."""
     weight: float = 1.0
+    """Expected number of copies of the group in one epoch."""
     source: LabelSource = LabelSource.BENCHMARK
     as_of: datetime | None = None
     """Time at which the text was read."""
@@ -49,5 +50,5 @@ class TrainingGroup:
 
     @property
     def positives(self) -> int:
-        """Number of patches with a target of at least 0.5."""
+        """Number of patches in the group with a target of at least 0.5."""
         return sum(target is not None and target >= 0.5 for target in self.targets)

@@ -41,7 +41,7 @@ class SplitSummary:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Origin and contents of a dataset."""
+    """Origin and contents of a dataset: its sources, the curation steps, and its splits by name."""
 
     seed: int
     as_of: str | None

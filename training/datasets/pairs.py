@@ -41,7 +41,7 @@ class JudgedAttempt:
 
     @property
     def identity(self) -> str:
-        """The name by which the hint of a later attempt refers to this attempt."""
+        """The name of this attempt, by which the hint of a later attempt refers to it."""
         return trajectory_json.compute_identity(self.trajectory)
 
 
@@ -66,9 +66,10 @@ class GuidedPairs:
 def pair_guided_attempts(
     attempts: Sequence[JudgedAttempt], held_out: Collection[str] = (), *, min_belief: float = 0.5
 ) -> GuidedPairs:
-    """Pair every guided attempt that is better than the attempt its hint is about.
+    """Pair every guided attempt with the attempt that its hint is about, if the guided attempt is better.
 
-    `min_belief` is the lowest belief, 0 to 1, of a chosen attempt.
+    Attempts at the issues in `held_out` are left out. `min_belief` is the lowest belief, 0 to 1, of a chosen attempt.
+    The result also counts the guided attempts without a pair, by reason.
     """
     by_identity = {attempt.identity: attempt for attempt in attempts}
     result = GuidedPairs()
@@ -126,7 +127,7 @@ def _find_objection(better: float | None, worse: float | None, at_least: float) 
 
 @dataclass(frozen=True, slots=True)
 class PreferencePair:
-    """A correct and an incorrect patch of one issue."""
+    """A correct patch, `better`, and an incorrect patch, `worse`, of one issue. `statement` is the issue's text."""
 
     issue: str
     statement: str
@@ -159,7 +160,7 @@ FORMAT = "r4p.attempt/1"
 
 
 def write_attempts(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
-    """Write judged attempts to a file, replacing it, and return their number."""
+    """Write judged attempts to the file `path`, replacing it, and return the number of attempts."""
     lines = [_format_attempt(attempt) for attempt in attempts]
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
@@ -169,7 +170,10 @@ def write_attempts(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
 
 
 def read_attempts(path: Path | None) -> list[JudgedAttempt]:
-    """Read the judged attempts that `write_attempts` wrote. Raises BadPlan with file and line."""
+    """Read the judged attempts that `write_attempts` wrote.
+
+    Raises BadPlan for a `path` of None, an unreadable file, and a line that is no attempt.
+    """
     if path is None:
         raise BadPlan("this plan learns from attempts: name their file with --material")
     try:

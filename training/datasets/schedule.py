@@ -26,7 +26,7 @@ class RoundSchedule:
 
 
 def count_steps_per_round(plan: TrainPlan) -> int:
-    """Return the number of optimiser steps that train on the replies of one round."""
+    """Return the number of optimiser steps that a plan trains on the replies of one round."""
     return plan.rollout.prompts // plan.optimiser.batch * plan.rollout.passes
 
 
@@ -62,7 +62,7 @@ def _repeat_epochs(
 
 
 def sample_epoch(groups: Sequence[TrainingGroup], seed: int, epoch: int) -> list[TrainingGroup]:
-    """Return the groups of one epoch, shuffled, each with permuted patches.
+    """Return the groups of epoch number `epoch`, shuffled, each with permuted patches. `seed` is that of the plan.
 
     A group's weight is its expected number of copies: weight 0.5 appears in half of the epochs, weight 2 twice
     in each.
@@ -78,7 +78,7 @@ def sample_epoch(groups: Sequence[TrainingGroup], seed: int, epoch: int) -> list
 
 
 def permute_patches(group: TrainingGroup, seed: int, epoch: int) -> TrainingGroup:
-    """Return the group in the seat order of that epoch, so that no seat reveals a label."""
+    """Return the group with its patches in the seat order of epoch number `epoch`, so that no seat reveals a label."""
     order = list(range(len(group.patches)))
     random.Random(f"{seed} {epoch} {group.key}").shuffle(order)
     return replace(

@@ -24,7 +24,7 @@ NO_COUNTERPART = "no patch of the other answer to pair it with"
 
 @dataclass(frozen=True, slots=True)
 class SupervisedExample:
-    """A prompt and the reply to learn."""
+    """A prompt and the reply to learn. `key` names the group or the issue of the prompt."""
 
     key: str
     messages: tuple[Message, ...]
@@ -40,7 +40,10 @@ class SupervisedExamples:
     """Groups or patches by reason, counted in each epoch."""
 
     def add(self, key: str, ask: Callable[[], tuple[Message, ...]], reply: str) -> None:
-        """Add an example, or count it as unreadable if its prompt cannot be built."""
+        """Add the example of a prompt and its `reply`, or count it as unreadable if a patch in it cannot be read.
+
+        `ask` builds the prompt. `key` names the group or the issue.
+        """
         try:
             self.shown.append(SupervisedExample(key, ask(), reply))
         except BadDiff:
@@ -50,7 +53,10 @@ class SupervisedExamples:
 def build_boxed(
     template: Template, groups: Sequence[TrainingGroup], *, seed: int, epochs: int
 ) -> SupervisedExamples:
-    """Build the boxed answer to each group, without reasoning. Groups with an unknown label are left out."""
+    """Build an example of each group in each epoch, whose reply is the boxed answer without reasoning.
+
+    Groups with an unknown label are left out.
+    """
     examples = SupervisedExamples()
     for epoch in range(epochs):
         for group in sample_epoch(groups, seed, epoch):
@@ -66,7 +72,7 @@ def build_boxed(
 
 
 def format_answer(group: TrainingGroup) -> str:
-    """Return the boxed answer to a group: the seats whose target is at least 0.5."""
+    r"""Return the boxed answer to a group as text, such as `\boxed{1, 3}`: the seats with a target of at least 0.5."""
     seats = [
         str(seat)
         for seat, target in enumerate(group.targets, 1)
@@ -89,7 +95,10 @@ class _LabelledPatch:
 def build_yes_no(
     template: Template, groups: Sequence[TrainingGroup], *, seed: int, epochs: int
 ) -> SupervisedExamples:
-    """Build as many YES as NO examples in each epoch, one labelled patch each (R2E-Gym, section 4)."""
+    """Build as many examples with the reply YES as with NO in each epoch, of one patch each (R2E-Gym, section 4).
+
+    Patches without a label are left out.
+    """
     examples = SupervisedExamples()
     patches = _list_labelled(groups)
     examples.left_out[UNKNOWN] += epochs * len(_find_unlabelled(groups))

@@ -8,12 +8,15 @@ from training.datasets.groups import TrainingGroup
 
 
 def render_group(template: Template, group: TrainingGroup) -> tuple[Message, ...]:
-    """Render the verifier's prompt about all patches of a group, in its order. Raises BadDiff."""
+    """Return the verifier's prompt about all patches of a group, in its order. Raises BadDiff for a bad patch."""
     return render_patches(template, group.problem_statement, group.patches)
 
 
 def render_patches(template: Template, issue: str, patches: tuple[str, ...]) -> tuple[Message, ...]:
-    """Render the verifier's prompt about patches of an issue. "" is an empty seat. Raises BadDiff if unreadable."""
+    """Return the verifier's prompt about patches of an issue. `issue` is its text, and a patch "" is an empty seat.
+
+    Raises BadDiff for a patch that cannot be read.
+    """
     shown = tuple(map(_render_patch, patches))
     return template.render(issue=escape_issue(issue).text, patches=shown, trajectory="", hint="")
 

@@ -52,7 +52,7 @@ class GateDecision:
 
     @property
     def why(self) -> str:
-        """The failed checks in one line."""
+        """The failed checks of the gate in one line, or "passed every check"."""
         against = [finding for finding in self.findings if not finding.passed]
         return (
             "; ".join(f"{finding.check}: {finding.said}" for finding in against)
@@ -60,7 +60,7 @@ class GateDecision:
         )
 
     def document(self) -> dict[str, Any]:
-        """Build the JSON document of the decision."""
+        """Return the gate's decision as a JSON object, with every finding and rule."""
         return {"schema": SCHEMA, "why": self.why, **asdict(self)}
 
 
@@ -72,8 +72,9 @@ def decide_gate(
 ) -> GateDecision:
     """Decide whether a trained model may replace the champion.
 
-    `objections` lists reasons why vLLM would refuse the adapter. A set with too few issues decides nothing.
-    The findings say when only benchmarks decided.
+    `provenance` says what the run recorded and what is true now. `objections` lists reasons why vLLM would refuse the
+    adapter. `compared` holds one comparison for each set of groups; a set with too few issues decides nothing. The
+    findings say when only benchmarks decided.
     """
     sound = (*_check_integrity(provenance, rules), _check_loadable(objections))
     enough = [comparison for comparison in compared if comparison.issues >= rules.least_issues]
@@ -94,7 +95,7 @@ def decide_gate(
 
 
 def build_refusal(error: str, rules: Rules) -> GateDecision:
-    """Build the decision that a trained model fails the gate because it could not be measured."""
+    """Return the decision that a trained model fails the gate because it could not be measured; `error` says why."""
     return GateDecision(
         GateOutcome.FAILED, (GateFinding("measured", passed=False, said=error),), rules
     )
@@ -220,9 +221,9 @@ def _report_no_groups() -> GateFinding:
 
 
 def check_steps(steps: Sequence[StepHealth], rules: Rules, *, samples: bool) -> list[GateFinding]:
-    """Check that a run's step metrics are finite and that entropy and clipping are healthy at the end.
+    """Return findings whether a run's step metrics are finite, and its entropy and clipping healthy at the end.
 
-    `samples`: the run trained on its own replies, so entropy and clipping must be present.
+    `samples` says that the run trained on its own replies, so every step must have entropy and clipping.
     """
     return [_check_numbers(steps, samples=samples), *_check_health(steps[-AT_THE_END:], rules)]
 

@@ -20,6 +20,7 @@ class StepHealth:
     loss: float | None
     entropy: float | None = None
     clipped: float | None = None
+    """Share of clipped tokens, from 0 to 1."""
     not_finite: tuple[str, ...] = ()
     """Names of metrics that were NaN or infinite; their fields are None."""
 
@@ -34,6 +35,7 @@ class ProvenanceCheck:
     adapter: str
     """SHA-256 of the adapter, noted by the run."""
     adapter_now: str
+    """SHA-256 of the adapter today."""
     dataset: str
     """Digest of the training dataset, noted by the run."""
     dataset_now: str
@@ -41,16 +43,18 @@ class ProvenanceCheck:
     label_rule: int | None
     """Version of the label rules of the measured dataset; None for labels by tests."""
     label_rule_now: int
+    """Version of today's label rules."""
     trained_on: frozenset[str]
     """Issues that the run trained on."""
     measured_on: frozenset[str]
+    """Issues of the groups to measure on."""
     samples: bool = False
     """The run trained on its own replies, so every step has an entropy and a share of clipped tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChampionComparison:
-    """Candidate and champion on the same groups, with the same prompts and sampler."""
+    """Metrics of candidate and champion on the same groups, with the same prompts and sampler."""
 
     name: str
     """Name of the set: the source of its labels, and its split."""
@@ -69,12 +73,13 @@ class ChampionComparison:
     p_worse: float
     """One-sided p-value of McNemar's exact test; small when the champion is better."""
     p_differs: float
+    """Two-sided p-value of the same test; small when either is better."""
     unanswered: int = 0
     """Groups left out because the engine failed for one of the two."""
 
     @property
     def by_outcomes(self) -> bool:
-        """Whether the labels come from maintainers."""
+        """Whether the labels of the compared groups come from maintainers' outcomes."""
         return self.name.partition(",")[0] == LabelSource.OUTCOMES
 
 
@@ -90,9 +95,10 @@ class GateFinding:
 def compare_answered(
     name: str, pairs: Sequence[tuple[GroupReplies, GroupReplies]], rules: Rules
 ) -> ChampionComparison:
-    """Compare candidate and champion on the groups that both answered (pure).
+    """Compare candidate and champion on the groups that both answered (pure). `name` is the name of the set of groups.
 
-    Raises EngineError when too many groups are unanswered.
+    `pairs` holds for each group the replies of the candidate, then of the champion. Raises EngineError when `rules` do
+    not allow so many unanswered groups.
     """
     # a group without rewards had only failed requests
     both = [pair for pair in pairs if all(replies.rewards for replies in pair)]
@@ -108,7 +114,10 @@ def compare_answered(
 def compare_groups(
     name: str, pairs: Sequence[tuple[GroupReplies, GroupReplies]]
 ) -> ChampionComparison:
-    """Compare candidate and champion on one set of answered groups (pure)."""
+    """Compare candidate and champion on one set of answered groups (pure). `name` is the name of the set.
+
+    `pairs` holds for each group the replies of the candidate, then of the champion.
+    """
     candidate, champion = ([pair[index] for pair in pairs] for index in (0, 1))
     issue_rows = metrics.index_issues(candidate)
     candidate_statistics, champion_statistics = (

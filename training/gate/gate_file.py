@@ -41,9 +41,10 @@ def write_decision(
     measured: MeasurementKey,
     compared: Sequence[ChampionComparison],
 ) -> None:
-    """Write a gate decision to gate.json, and its measurements to evaluation.json.
+    """Write a gate decision to gate.json in the folder `run`, and the numbers of `compared` to evaluation.json.
 
-    Earlier decisions on the same adapter are kept, so that repeated attempts are visible.
+    `measured` says what was measured. gate.json keeps earlier decisions on the same adapter, so that repeated attempts
+    are visible.
     """
     about = asdict(measured) | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     earlier = _read_earlier(run / run_folder.GATE, measured.adapter)

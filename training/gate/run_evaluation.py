@@ -72,10 +72,10 @@ ProgressCallback = Callable[[str, int, int], None]
 def evaluate_run(
     request: EvaluationRequest, on_progress: ProgressCallback = lambda _who, _done, _of: None
 ) -> GateDecision:
-    """Compare a run's model with the champion and decide by the gate. Writes evaluation.json and gate.json anew.
+    """Compare a run's model with the champion and return the gate's decision. Writes evaluation.json and gate.json.
 
-    Raises BadRun, BadDataset and BadAdapter for unreadable folders, UnknownVerifier, and EngineError when the
-    engine is down or too many groups are unanswered. Nothing is decided after an error.
+    Raises BadRun, BadDataset and BadAdapter for unreadable folders, UnknownVerifier, and EngineError when the engine is
+    down or too many groups are unanswered. After an error the files stay as they were.
     """
     catalog.check_choice(request.verifier, VotingChoice())
     sets = _read_sets(request)
