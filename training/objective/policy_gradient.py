@@ -36,6 +36,7 @@ def subtract_mean(rewards: Rewards) -> Advantages:
     So nearly equal rewards get small advantages. A reward of None gives None and does not count.
     """
     scored = _list_scored(rewards)
+    # A lone reply is its own mean, so its difference says nothing: 0, as in the other two.
     return (
         _centre_and_scale(rewards, fmean(scored), 1)
         if len(scored) > 1
@@ -61,4 +62,5 @@ def _list_scored(rewards: Rewards) -> list[float]:
 
 
 def _centre_and_scale(rewards: Rewards, baseline: float, factor: float) -> Advantages:
+    # None stays None instead of 0: callers can tell an unscored reply from an average one.
     return tuple(None if reward is None else (reward - baseline) * factor for reward in rewards)
