@@ -46,9 +46,10 @@ def create_celery(
     *,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Celery:
-    """Create a Celery application; each child process builds its runtime with `make`.
+    """Create the worker's Celery application, with its queues, limits and periodic tasks.
 
-    `pace` holds the intervals and limits. Running jobs have `patience_seconds` to stop after SIGTERM.
+    `pace` holds the intervals and limits. Each child process calls `make` once to build its runtime. After SIGTERM
+    running jobs have `patience_seconds` to stop; then the worker sends itself SIGQUIT.
     """
     celery = Celery("r4p-worker", broker=broker.redis_url)
     celery.conf.update(_build_configuration(pace))

@@ -43,11 +43,11 @@ class Components:
     database: Engine
     pace: QueueSettings
     judge_setups: dict[str, JudgeSetup] = field(default_factory=dict)
-    """Trained models by name."""
+    """The judges with a trained adapter that were loaded so far, by the adapter's name."""
 
     @cached_property
     def identity(self) -> IdentitySettings:
-        """The App's public settings, without a secret."""
+        """The settings that identify the GitHub App, such as its id; they hold no secret."""
         return load(IdentitySettings)
 
     @cached_property
@@ -65,13 +65,16 @@ class Components:
 
     @cached_property
     def checkouts(self) -> Checkouts:
-        """Bare repositories for fetching pull requests."""
+        """The bare git repositories on disk, into which pull requests are fetched."""
         settings = load(GitHubSettings)
         return Checkouts(settings.checkout_dir, build_endpoints(settings.github_url))
 
     @cached_property
     def judge_setup(self) -> JudgeSetup:
-        """The verifier of the settings, with consensus as its prior. An embedded model is loaded at the first use."""
+        """The judge that the settings choose: its verifier, and consensus as its prior.
+
+        A verifier without an engine has no prior. The first use loads an embedded model.
+        """
         settings = load(EngineSettings)
         name = settings.verifier
         if name in catalog.ENGINELESS_VERIFIERS:
@@ -82,9 +85,7 @@ class Components:
 
     @cached_property
     def adapter_models(self) -> TrainedModels | None:
-        """Trained models that may judge in place of the base model; None when the engine takes
-        none.
-        """
+        """Trained models that may judge in place of the base model; None if the engine cannot load adapters."""
         settings = load(EngineSettings)
         if (
             settings.engine_name != "openai_compatible"
@@ -95,23 +96,23 @@ class Components:
 
     @cached_property
     def agent_settings(self) -> AgentSettings:
-        """The settings of the agent."""
+        """The operator's settings of the agent that writes alternatives."""
         return load(AgentSettings)
 
     @property
     def tree_store(self) -> TreeStore:
-        """The folder for source trees that agents read."""
+        """The folder in which exported source trees wait for agents."""
         return TreeStore(self.agent_settings.trees)
 
     @cached_property
     def agent_setup(self) -> AgentSetup:
-        """The agent of the settings with its language model; an embedded model is loaded now."""
+        """The agent that the settings choose, with its language model; the first use loads an embedded model."""
         engine = catalog.load_engine(_choose_engine(load(EngineSettings)))
         return AgentSetup(self.agent_settings.agent, engine, self.agent_settings.agent_sandbox)
 
     @property
     def agent_description(self) -> AgentDescription | None:
-        """The agent's name and model; None when there is no language model."""
+        """The agent's name and its model's name, for replies; None if the settings use no language model."""
         if self.agent_settings.verifier in catalog.ENGINELESS_VERIFIERS:
             return None
         return AgentDescription(self.agent_settings.agent, self.agent_settings.model)

@@ -194,7 +194,10 @@ TICKS: Final[Mapping[str, Tick]] = {
 
 
 def build_handlers(parts: Components) -> dict[str, Handler]:
-    """Return a handler for every kind of job. It is built when its first job comes."""
+    """Return a handler for every kind of job, by the kind's name.
+
+    Each handler is built, from the shared objects in `parts`, when its first job comes.
+    """
     return {job.kind: _postpone_building(partial(make, parts)) for job, make in _MAKERS.items()}
 
 
@@ -210,7 +213,10 @@ def _postpone_building(make: Callable[[], Handler]) -> Handler:
 def create_runtime(
     pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]
 ) -> Runtime:
-    """Create the worker process's runtime; it opens its own connections."""
+    """Create the objects with which a worker process runs jobs, with connections of its own.
+
+    `pace` holds the intervals and limits of the queue, and `stopping` returns whether the process is about to end.
+    """
     database_url = load(DatabaseSettings).database_url
     logs.hide_passwords(database_url, broker.redis_url)
     database = create_database_engine(database_url, pool_size=4)

@@ -70,14 +70,14 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     sandbox: Sandbox = Sandbox.BUBBLEWRAP,
     ledger: UsageLedger | None = None,
 ) -> tuple[Attempt, ...]:
-    """Run one attempt per seed in a sandboxed process and return the attempts in that order.
+    """Run one attempt of an agent per seed, in one sandboxed process, and return the attempts in seed order.
 
-    The call blocks the thread. The agent can only read the tree. `on_step` receives the attempt's
-    position and its step on the caller's thread; an exception in it kills the process. `ledger`
-    holds the cost and the finished attempts, even after an error.
+    The call blocks the thread. `agent` is a name in the catalog. `tree` is the source tree, which the agent can only
+    read. `guidance` makes these second attempts. `on_step` gets an attempt's position among the seeds and its step, on
+    the caller's thread; an exception in it kills the process. `ledger` gets the cost and the finished attempts, even
+    after an error.
 
-    Raises AgentFailed, UnknownAgent, ValueError for repeated seeds, and every engine error that is
-    no EngineError.
+    Raises AgentFailed, UnknownAgent, ValueError for repeated seeds, and every engine error that is no EngineError.
     """
     agent_catalog.require_agent(agent)
     if len(set(seeds)) < len(seeds):

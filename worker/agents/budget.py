@@ -22,20 +22,21 @@ class AgentLimits:
     """The time and token limits of one agent process, for all its attempts together."""
 
     seconds: float = 1_800.0
-    """After this time attempts end themselves, between two replies."""
+    """Time after which each attempt ends itself, between two replies of the engine."""
     grace_seconds: float = 120.0
-    """More time for the present reply; then the process is killed."""
+    """Extra time for the reply in progress; after it the worker kills the process."""
     tokens: int = 4_000_000
-    """Read and sampled tokens by the engine's count. A request that could exceed them is refused, and
-    its attempt ends."""
+    """Most tokens that the engine reads and samples, without cached ones.
+
+    A request that could exceed them is refused, and its attempt ends.
+    """
 
 
 @dataclass(slots=True)
 class UsageLedger:
-    """The cost of parallel attempts so far: tokens by the engine's count, seconds by the worker's
-    clock.
+    """The cost of parallel attempts so far: tokens by the engine's count, seconds by the worker's clock.
 
-    Attempts are numbered by the position of their seed. The ledger keeps only sums of their steps.
+    An attempt's number is the position of its seed. The ledger keeps only the count of its steps and their tokens.
     """
 
     agent: str
@@ -53,16 +54,16 @@ class UsageLedger:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds since the attempts began."""
+        """Return the seconds since this ledger was created, which is when the attempts began."""
         return time.monotonic() - self._began
 
     @property
     def cost(self) -> Cost:
-        """Return the cost; parallel attempts each cost the elapsed time."""
+        """Return the cost of all attempts so far: the tokens, and the elapsed seconds times the number of attempts."""
         return Cost(self.tokens, self.seconds * len(self.seeds))
 
     def add_step(self, attempt: int, step: Step) -> int:
-        """Add one step of an attempt and return the attempt's number of steps."""
+        """Count one step of an attempt, given by the position of its seed; return how many steps it has so far."""
         count, sums = self._told.get(attempt, (0, Tokens()))
         added = step.tokens
         tokens = Tokens(
@@ -74,7 +75,10 @@ class UsageLedger:
         return count + 1
 
     def build_records(self, stop: str, why: str) -> tuple[AttemptRecord, ...]:
-        """Build one record per attempt. An unfinished attempt gets the given `stop` and reason."""
+        """Build one record per attempt, in the order of the seeds.
+
+        An attempt that has not finished gets `stop` as its end and `why` as its failure.
+        """
         finished = {
             attempt.trajectory.seed: AttemptRecord.from_attempt(attempt)
             for attempt in self.finished
@@ -104,10 +108,10 @@ _TURN_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class BudgetReservation:
-    """The budget that one agent process may use."""
+    """The part of a repository's budget that one agent process may use."""
 
     id: int
-    """The row in `agent_runs`."""
+    """Id of the reservation's row in the table `agent_runs`."""
     limits: AgentLimits
 
 
@@ -119,9 +123,10 @@ def reserve_budget(
     *,
     may_postpone: bool,
 ) -> BudgetReservation | None:
-    """Reserve budget for attempts that run in parallel, or return None when nothing is left.
+    """Reserve a part of a repository's budget for parallel attempts, or return None when nothing is left.
 
-    Raises Postponed when running agents hold the rest of the budget and may return some of it, if `may_postpone`.
+    `attempts_together` is the number of these attempts. Raises Postponed, if `may_postpone` allows it, when running
+    agents hold the rest of the budget and may return some of it.
     """
     attempts.lock_budget(connection, repository)
     left = get_remaining_budget(

@@ -43,7 +43,10 @@ class LimitExceeded(Exception):
 
 
 class MeteredEngine:
-    """The engine of one agent process, with a token limit. Cached tokens are free. Threads may share it."""
+    """An engine with a token limit, for all attempts of one agent process. Threads may share it.
+
+    Prompt tokens that the engine had cached do not count against the limit.
+    """
 
     def __init__(self, engine: Engine, tokens: int, attempts: int) -> None:
         self._engine, self._tokens, self._attempts = engine, tokens, attempts
@@ -58,14 +61,16 @@ class MeteredEngine:
 
     @property
     def token_cost(self) -> int:
-        """Return the tokens that the budget pays for: new tokens and those reserved for open
-        requests.
-        """
+        """Return the tokens that count against the limit so far: new ones, and those reserved for open requests."""
         with self._lock:
             return self._new + self._reserved
 
     def check_limits(self, question: Question) -> None:
-        """Count an agent's request against fixed limits. Raises LimitExceeded for a request that no agent sends."""
+        """Count a request of the agent's process, and raise LimitExceeded if no agent would send it.
+
+        `question` asks for completions or for a token count. The limits are fixed: requests per attempt, completions
+        per request, and sampling options.
+        """
         if isinstance(question, TokenCountQuestion):
             self._counted += 1
             if self._counted > _COUNTS * self._attempts:
@@ -89,10 +94,11 @@ class MeteredEngine:
             )
 
     def answer(self, question: Question, seconds: float) -> PipeAnswer:
-        """Ask the engine with a time limit, or report that the token limit is reached.
+        """Return the engine's answer to `question`, or a failure if the token limit is reached.
 
-        If only the first completions fit the token limit, the others fail. A late answer ends its attempt. So more late
-        answers than attempts are impossible for an agent, and raise LimitExceeded.
+        The engine has `seconds` for each completion. If only the first completions fit the token limit, the others
+        fail. A late answer ends its attempt. So more late answers than attempts are impossible for an agent, and raise
+        LimitExceeded.
         """
         if isinstance(question, TokenCountQuestion):
             return self._count(question)
@@ -203,9 +209,9 @@ def _list_completions(answer: PipeAnswer | None) -> list[Completion]:
 
 
 class EngineRequests:
-    """Answers an agent process's requests to the engine in threads.
+    """Answers the engine requests of an agent's process in threads, while the context is open.
 
-    On exit it kills the process and ignores open requests.
+    Leaving the context kills the process and drops open requests.
     """
 
     def __init__(self, till: MeteredEngine, process: SandboxedProcess) -> None:
@@ -227,7 +233,7 @@ class EngineRequests:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def submit(self, question: Question) -> None:
-        """Start answering a request in a thread.
+        """Start a thread that answers `question` and sends the answer to the agent's process.
 
         Raises LimitExceeded for a request that no agent sends, and for too many requests at once.
         """
@@ -241,7 +247,10 @@ class EngineRequests:
         work.add_done_callback(self._send_answer)
 
     def raise_engine_error(self) -> None:
-        """Raise the error that stopped the engine, if there is one that is no EngineError."""
+        """Raise the error that ended an answering thread, if there is one, such as LimitExceeded.
+
+        An EngineError ends no thread: the agent gets it as its answer.
+        """
         if self._broken is not None:
             raise self._broken
 

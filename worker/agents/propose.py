@@ -67,11 +67,11 @@ class ProposalTask:
     place: Place
     batches: tuple[AttemptBatch, ...]
     config: RepoConfig
-    """Holds the budget per day."""
+    """The repository's settings, which hold its budget per day."""
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Return the seeds of all attempts."""
+        """Return the sampling seeds of all attempts, one per attempt, in the order of the batches."""
         return tuple(seed for errand in self.batches for seed in errand.seeds)
 
 
@@ -86,11 +86,11 @@ class ProposalResult:
 
 @dataclass(frozen=True, slots=True)
 class ProposePatchesHandler:
-    """Runs the agent on an issue's exported source tree, saves its patches and has the group judged."""
+    """Runs the agent on an issue's exported source tree, saves its patches and plans the judging of the group."""
 
     tree_store: TreeStore
     agent_setup: Callable[[], AgentSetup]
-    """Called at the first job, because loading a local model takes seconds."""
+    """Builds the agent; called when a job needs it, because loading a local model takes seconds."""
     run_agent: Callable[..., tuple[Attempt, ...]]
     """`worker.agents.agent_process.run_agent`, or a function with the same signature."""
 

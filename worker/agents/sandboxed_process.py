@@ -30,7 +30,7 @@ class ProcessEnded(Exception):
 
 
 class SandboxedProcess:
-    """A process with an empty environment and three pipes.
+    """A process with an empty environment and three pipes. It runs while the context is open.
 
     Several threads may send to it; one thread reads.
     """
@@ -76,11 +76,11 @@ class SandboxedProcess:
 
     @property
     def seconds_left(self) -> float:
-        """Return the seconds until the time limit, less a reserve for the answer; at least 0.1."""
+        """Return the seconds until the process's time limit, less 5 s for passing on an answer; at least 0.1."""
         return max(self._began + self._seconds - time.monotonic() - _END_SECONDS, 0.1)
 
     def read_lines(self) -> Iterator[bytes]:
-        """Yield the lines of the process until it closes its output.
+        """Yield each line of the process's standard output, with its line break, until the output is closed.
 
         Raises ProcessEnded for a line that is too long or has no end, for too much output, and at the time limit.
         """
@@ -101,24 +101,24 @@ class SandboxedProcess:
             )
 
     def send(self, raw: bytes) -> None:
-        """Write bytes to the process; do nothing when it has ended."""
+        """Write bytes to the process's standard input; do nothing when the process has ended."""
         with self._saying, suppress(OSError, ValueError):
             _require_pipe(self._process.stdin).write(raw)
             _require_pipe(self._process.stdin).flush()
 
     def kill(self) -> None:
-        """Kill the process group at once.
+        """Kill the process and its whole process group at once.
 
-        After the process is reaped this does nothing, because its number may belong to another
+        Once the process has ended and its exit code was read, this does nothing: its number may belong to another
         process.
         """
         with self._ending:
             self._kill()
 
     def wait_for_exit(self) -> int:
-        """Return the exit code of a process that closed its output.
+        """Return the exit code of a process that closed its output; kill it if it does not exit within 5 s.
 
-        Raises ProcessEnded at the time limit.
+        Raises ProcessEnded if the process reached its time limit.
         """
         last = time.monotonic() + _END_SECONDS
         while self._is_running and time.monotonic() < last:
@@ -129,7 +129,7 @@ class SandboxedProcess:
         return code
 
     def read_last_error(self) -> str:
-        """Return the last line of standard error, made safe to show."""
+        """Return the last line of standard error, made safe to show; a sentence says so if there is none."""
         lines = self._words.decode(errors="replace").strip().splitlines()
         return escape_invisible(lines[-1][:300]) if lines else SAID_NOTHING
 

@@ -10,7 +10,7 @@ class CommandResult:
     """Whether a `/r4p` command was carried out, and the reply to write."""
 
     text: str = ""
-    """The reply; empty when the reaction is enough."""
+    """The reply in Markdown; empty when the reaction (👍 or 😕) is enough."""
     is_done: bool = True
 
 
@@ -22,7 +22,7 @@ class Subject:
     issue: IssueNumber
     asked_in: CommandSource
     asked_under: int
-    """The issue or pull request that holds the comment."""
+    """Number of the issue or pull request that holds the comment."""
     delivery: DeliveryGuid
     author: str
     """The login of the command's author."""
@@ -30,7 +30,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class AgentDescription:
-    """The names of the agent and its model that replies to commands show."""
+    """The names of the agent and of its language model, as replies to commands show them."""
 
     agent: str
     model: str | None

@@ -39,7 +39,10 @@ class IssueCommands:
     """True when a writer App opens draft pull requests."""
 
     def carry_out(self, context: Context, subject: Subject, command: Command) -> CommandResult:
-        """Carry out one command and return its result."""
+        """Carry out one command about `subject`: store its changes and follow-up jobs, and return its result.
+
+        The caller writes the reply that the result holds.
+        """
         if command.verb is Verb.STATUS:
             return report_status(self.github, context, subject)
         whole = {

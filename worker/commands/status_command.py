@@ -31,7 +31,7 @@ from worker.repositories.repository_config import parse_last_good
 
 
 def report_status(github: GitHub, context: Context, subject: Subject) -> CommandResult:
-    """Carry out `/r4p status`: describe an issue's group, its verdict and its waiting jobs."""
+    """Return the reply to `/r4p status`, which describes an issue's group, its verdict and its waiting jobs."""
     with transaction(context.database) as connection:
         stored = groups.load_repository(connection, subject.repository.id)
         group = groups.find_group(connection, subject.repository.id, subject.issue)
