@@ -16,14 +16,14 @@ _NONE = "000000"
 
 
 class DoesNotApply(Exception):
-    """An alternative's diff does not apply to the branch any more."""
+    """An alternative's diff does not apply to the branch any more, or changes something that is no plain file."""
 
 
 def build_alternative_commit(remote: Remote, branch: str, diff: str, message: str) -> NewCommit:
-    """Fetch a branch and build the commit that the diff makes on it.
+    """Fetch `branch` and return the commit that `diff` makes on its newest commit; push nothing.
 
-    The fetched objects are deleted afterwards. `diff_validation.validate_diff` must have accepted the diff. Raises
-    DoesNotApply, GitError, and GitUnreachable when GitHub cannot be reached.
+    `message` is the commit message. `diff_validation.validate_diff` must have accepted the diff. The fetched objects
+    are deleted afterwards. Raises DoesNotApply, GitError, and GitUnreachable when GitHub cannot be reached.
     """
     if not is_valid_branch(branch):
         raise GitError(f"invalid branch name: {branch!r}")

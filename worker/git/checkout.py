@@ -51,12 +51,12 @@ BUSY_SECONDS: Final = 15.0
 
 
 class CheckoutBusy(GitError):
-    """Another process uses the bare copy of this repository; try again later."""
+    """Another process uses the bare copy of a repository for too long; try again later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkouts:
-    """The bare copies of GitHub repositories below one directory. Methods raise GitError."""
+    """The bare copies of GitHub repositories in one directory, one copy each. Methods raise GitError."""
 
     directory: Path
     github: Endpoints
@@ -67,10 +67,11 @@ class Checkouts:
     def fetch_pulls(
         self, repository: RepositoryRef, token: str | None, pulls: Sequence[PullRequest]
     ) -> tuple[FetchedPull | RefusedPull, ...]:
-        """Return each pull request's patch, or why there is none, in the order of `pulls`.
+        """Fetch pull requests and return each one's patch, or why there is none, in the order of `pulls`.
 
-        All are fetched at once. If that fails, each is fetched alone, so that a hostile pull
-        request fails alone. Raises GitUnreachable when GitHub cannot be reached, and CheckoutBusy.
+        `token` gives access to the repository; None for a public one. All pull requests are fetched at once. If that
+        fails, each is fetched alone, so that a hostile pull request fails alone. Raises GitUnreachable when GitHub
+        cannot be reached, and CheckoutBusy.
         """
         wanted = [pull for pull in pulls if _is_valid_pull(pull)]
         with self.open_repository(repository) as git:
@@ -88,18 +89,21 @@ class Checkouts:
         )
 
     def forget(self, repository: RepositoryId) -> None:
-        """Delete everything that was fetched from this repository. Raises CheckoutBusy."""
+        """Delete the bare copy of a repository, if there is one. Raises CheckoutBusy."""
         if self.directory.is_dir():
             with self._lock(repository):
                 shutil.rmtree(self._path(repository), ignore_errors=True)
 
     def list_fetched(self) -> tuple[RepositoryId, ...]:
-        """List the repositories that have a checkout here."""
+        """List the ids of the repositories that have a bare copy in this directory."""
         names = (path.stem for path in self.directory.glob("*.git"))
         return tuple(RepositoryId(int(name)) for name in sorted(names) if name.isdecimal())
 
     def build_remote(self, repository: RepositoryRef, token: str | None) -> Remote:
-        """Build the remote of a repository. Raises GitError for an invalid name."""
+        """Build the address of a repository for git, with `token` for access (None for a public repository).
+
+        Raises GitError for an invalid repository name.
+        """
         name = repository.full_name
         if _FULL_NAME.fullmatch(name) is None or name.endswith(("/.", "/..")):
             raise GitError(f"repository name {name!r} is not owner/name")
@@ -107,7 +111,10 @@ class Checkouts:
 
     @contextmanager
     def open_repository(self, repository: RepositoryRef) -> Iterator[Git]:
-        """Lock the bare repository and open it. Raises CheckoutBusy."""
+        """Open the bare copy of a repository, and lock it while the context is open.
+
+        A missing copy is created empty. Raises CheckoutBusy.
+        """
         with self._lock(repository.id):
             git = Git(self._path(repository.id), self.limits)
             if _has_too_many_packs(git):
@@ -138,7 +145,11 @@ class Checkouts:
 def fetch_until(
     git: Git, remote: Remote, refspecs: Sequence[str], read: Callable[[], Read]
 ) -> Read:
-    """Fetch refs, then call `read` and return its result; fetch more history while it raises BaseNotFound."""
+    """Fetch `refspecs` from a remote, then call `read` and return its result.
+
+    While `read` raises BaseNotFound, this fetches more history and calls it again. Raises GitError if all history is
+    not enough, and GitTooBig if the bare repository exceeds its limit on disk.
+    """
     for depth in _list_depths(git):
         _clear_leftovers(git)
         git.fetch(remote, refspecs, depth)
@@ -155,7 +166,7 @@ def fetch_until(
 
 
 def build_refspec(branch: str) -> tuple[str, str]:
-    """Return the refspec that fetches a branch, and the branch's local ref."""
+    """Return the refspec that fetches a branch, and the name of the local ref that then holds the branch."""
     local = f"refs/r4p/base/{sha256(branch.encode()).hexdigest()[:16]}"
     return f"+refs/heads/{branch}:{local}", local
 

@@ -28,9 +28,10 @@ _BAD_OBJECT: Final = re.compile(r"fatal: fsck (error|failed)")
 
 
 def is_outage(command: str, code: int, output: str) -> bool:
-    """Return whether a failed fetch means that the remote is unreachable or refuses access.
+    """Return whether a failed git command means that the remote is unreachable or refuses access.
 
-    Such a failure says nothing about any commit.
+    `command` is the git command, of which only `fetch` counts; `code` is its exit status and `output` its standard
+    error. An outage says nothing about any commit.
     """
     if command != "fetch" or code != FATAL:
         return False

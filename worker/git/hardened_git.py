@@ -88,15 +88,15 @@ class GitLimits:
     """Limits for what is read from a stranger's repository."""
 
     pack_bytes: int = 2 * 1024**3
-    """For one fetch, and for the repository on disk."""
+    """Most bytes of one fetch, and of the repository on disk."""
     output_bytes: int = 8 * 1024**2
-    """For the output of one command, such as a diff."""
+    """Most bytes that one command prints, such as a diff."""
     files: int = 3_000
-    """For the files of one pull request. GitHub's list has the same limit."""
+    """Most changed files of one pull request. GitHub's list has the same limit."""
     memory_bytes: int = 4 * 1024**3
-    """For one git process. A tree that contains itself many times is small on disk only."""
+    """Most memory of one git process. A tree that contains itself many times is small on disk only."""
     seconds: float = 300.0
-    """For one command."""
+    """Most time of one command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +124,18 @@ class Git:
         self._run(["init", "--quiet", "--bare", "--template=", str(self.directory)], {})
 
     def output(self, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
-        """Return the output of a local git command, which cannot use the network."""
+        """Run a local git command, which cannot use the network, and return its standard output.
+
+        `arguments` are the words after `git`, and `ok` the exit codes that count as success.
+        """
         return self._run([f"--git-dir={self.directory}", *arguments], {}, ok)
 
     def text(self, *arguments: str) -> str:
-        """Return the output of a local git command as one line of text."""
+        """Run a local git command and return its standard output as text, without white space around it."""
         return self.output(*arguments).decode(errors="backslashreplace").strip()
 
     def succeeds(self, *arguments: str) -> bool:
-        """Return whether a local git command succeeds."""
+        """Run a local git command and return whether its exit code is 0. Raises GitTooBig and GitTimeout."""
         try:
             self.output(*arguments)
         except (GitTooBig, GitTimeout):
@@ -142,7 +145,10 @@ class Git:
         return True
 
     def fetch(self, remote: Remote, refspecs: Sequence[str], depth: int) -> None:
-        """Fetch these refspecs at once, `depth` commits deep."""
+        """Fetch refspecs from a remote in one command, with `depth` commits of history each.
+
+        Raises GitTooBig for too many bytes, GitTimeout, and GitUnreachable when the remote cannot be reached.
+        """
         command = [f"--git-dir={self.directory}", *_FETCH, f"--depth={depth}", "--"]
         try:
             self._run([*command, remote.url, *refspecs], _build_remote_environment(remote))

@@ -40,7 +40,7 @@ class Refusal(StrEnum):
 
     @property
     def is_transient(self) -> bool:
-        """Return whether another attempt at the same commits may succeed."""
+        """Return whether reading the same commits again later may give a patch."""
         return self not in {Refusal.TOO_BIG, Refusal.UNRELATED}
 
 
@@ -77,15 +77,16 @@ class RefusedPull:
 
 
 class BaseNotFound(GitError):
-    """The fetched history is too short to find the merge base for certain."""
+    """The fetched history may be too short to hold the wanted commit, such as a merge base; fetch more of it."""
 
 
 def read_pull(
     git: Git, pull: PullRequest, base_ref: str, head_ref: str
 ) -> FetchedPull | RefusedPull:
-    """Read a pull request's patch from the fetched git objects, or say why there is none.
+    """Return a pull request's patch from the fetched git objects, or why there is none.
 
-    Raises BaseNotFound when deeper history is needed.
+    `base_ref` and `head_ref` are the local refs of its base branch and of its head. Raises BaseNotFound when deeper
+    history is needed, and GitTooBig for too many changed files.
     """
     head = git.text("rev-parse", "--verify", "--end-of-options", f"{head_ref}^{{commit}}")
     if head != pull.head_sha:
@@ -109,7 +110,10 @@ def read_pull(
 
 
 def list_changed_files(git: Git, before: str, after: str) -> tuple[ChangedFile, ...]:
-    """List the files that changed between two commits, in git's order. A renamed file appears once, by its new path."""
+    """List the files that changed from commit `before` to commit `after`, in git's order.
+
+    A renamed file appears once, by its new path.
+    """
     fields = git.output(*DIFF, "--numstat", "-z", before, after, "--").split(b"\0")[:-1]
     files: list[ChangedFile] = []
     while fields:
@@ -133,9 +137,9 @@ def _find_base(git: Git, pull: PullRequest, base_ref: str) -> str:
 
 
 def find_merge_base(git: Git, base: str, head: str) -> str | None:
-    """Return the merge base of two commits, or None for unrelated histories.
+    """Return the id of the merge base of two commits, or None for unrelated histories.
 
-    Raises BaseNotFound when history is too short.
+    Raises BaseNotFound when the fetched history is too short.
     """
     common = git.output("merge-base", base, head, ok=(0, 1)).decode().strip()
     cut = read_shallow_commits(git)
@@ -152,6 +156,6 @@ def find_merge_base(git: Git, base: str, head: str) -> str | None:
 
 
 def read_shallow_commits(git: Git) -> frozenset[str]:
-    """Return the commits whose parents were not fetched."""
+    """Return the ids of the commits whose parents were not fetched; none if all history was fetched."""
     shallow = git.directory / "shallow"
     return frozenset(shallow.read_text().split()) if shallow.is_file() else frozenset()

@@ -51,12 +51,12 @@ class ExportLimits:
     """Size and time limits for one exported source tree."""
 
     bytes: int = 1024**3
-    """For all files together, and for their tar."""
+    """Most bytes of all files together. Their tar may add its headers."""
     file_bytes: int = 100 * 1024**2
     """Larger files are left out."""
     files: int = 200_000
     seconds: float = 300.0
-    """For git, and again for unpacking."""
+    """Most time for git, and again for unpacking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +75,22 @@ class ExportReport:
     files: int
     bytes: int
     left_out: tuple[LeftOutFile, ...]
-    """The first left-out entries."""
+    """The first 100 paths that were left out."""
     left_out_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class TreeExporter:
-    """Exports source trees below one directory; each user holds a lock on its folder."""
+    """Exports source trees into locked folders of one directory, each removed after its use."""
 
     directory: Path
     limits: ExportLimits = field(default_factory=ExportLimits)
 
     @contextmanager
     def create_folder(self) -> Iterator[Path]:
-        """Yield an empty, locked folder and remove it afterwards.
+        """Create an empty, locked folder, yield its path, and remove it afterwards.
 
-        Folders of crashed processes are removed first.
+        Folders that crashed processes left are removed first.
         """
         self.remove_abandoned()
         with self._lock_directory():
@@ -106,10 +106,11 @@ class TreeExporter:
             os.close(lock)
 
     def export(self, git: Git, commit: CommitSha, room: Path) -> ExportReport:
-        """Export the tree of a fetched commit below `room`.
+        """Write the plain files of a fetched commit to `room`/tree, and report what was left out.
 
-        Raises GitError for an invalid commit or for names that git refuses, such as `.git`;
-        GitTooBig and GitTimeout beyond a limit. `room` may then hold a part of the tree.
+        `git` is the repository that holds the commit, and `room` a folder of `create_folder`. Raises GitError for an
+        invalid commit or for names that git refuses, such as `.git`; GitTooBig and GitTimeout beyond a limit. `room`
+        may then hold a part of the tree.
         """
         tar, tree = room / "tree.tar", room / "tree"
         _write_tar(git, commit, tar, self.limits)
@@ -120,7 +121,7 @@ class TreeExporter:
         return report
 
     def remove_abandoned(self) -> int:
-        """Remove the folders of crashed processes and return their number."""
+        """Remove the folders that crashed processes left, and return how many there were."""
         with self._lock_directory():
             abandoned = [room for room in self.directory.glob("tree-*") if _is_abandoned(room)]
             for room in abandoned:
@@ -137,7 +138,7 @@ class TreeExporter:
 
 
 def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportReport:
-    """Unpack the plain files of a tar into an empty directory.
+    """Write the plain files of a tar into an empty directory, and report what was left out.
 
     Raises GitTooBig, GitTimeout, and GitError when the stream is no tar.
     """

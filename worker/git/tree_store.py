@@ -19,24 +19,25 @@ class TreeStore:
     directory: Path
 
     def offer(self, tree: Path, evaluation: EvaluationId) -> None:
-        """Hand over a tree by renaming it, so that readers see it whole; it must be on the same
-        file system.
+        """Move a source tree into this store, where agents find it by its evaluation.
+
+        The move is a rename, so that readers see the tree whole; `tree` must be on the store's file system.
         """
         self.discard(evaluation)  # left by another database with the same ids
         os.utime(tree)
         tree.rename(self._path(evaluation))
 
     def find(self, evaluation: EvaluationId) -> Path | None:
-        """Return the tree of an evaluation, or None when there is none."""
+        """Return the folder with the source tree of an evaluation, or None when there is none."""
         path = self._path(evaluation)
         return path if path.is_dir() else None
 
     def discard(self, evaluation: EvaluationId) -> None:
-        """Remove a tree if it exists."""
+        """Delete the source tree of an evaluation, if there is one."""
         shutil.rmtree(self._path(evaluation), ignore_errors=True)
 
     def list_older_than(self, least_seconds: float) -> tuple[EvaluationId, ...]:
-        """List the evaluations whose trees are at least this old."""
+        """List the evaluations whose trees were offered at least `least_seconds` ago."""
         return tuple(sorted(self._find_older(time.time() - least_seconds)))
 
     def _find_older(self, moment: float) -> Iterator[EvaluationId]:

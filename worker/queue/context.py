@@ -34,11 +34,14 @@ class Context:
     """Follow-up jobs stored so far; the runner rings for them afterwards."""
 
     def keep_going(self) -> bool:
-        """Return False when the job is lost or this process ends. Call it between costly steps."""
+        """Return whether the handler may continue; call this between costly steps.
+
+        It is False once another worker may own the job or this process is about to end.
+        """
         return not self.lost.is_set() and not self.stopping()
 
     def check(self) -> None:
-        """Raise the error that ends this attempt when `keep_going` is False."""
+        """Raise Cancelled if another worker may own the job, or Postponed if this process is about to end."""
         if self.lost.is_set():
             raise Cancelled(f"job {self.claimed.id} belongs to another worker")
         if self.stopping():
@@ -46,17 +49,23 @@ class Context:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Open one short fenced transaction. Raises Fenced when the job is lost."""
+        """Open a short database transaction that locks the job's row. Raises Fenced if another worker owns the job."""
         with self.database.begin() as connection:
             self.fence(connection)
             yield connection
 
     def fence(self, connection: Connection) -> None:
-        """Lock the job's row, so that only its owner writes in this transaction. Raises Fenced."""
+        """Lock the job's row in the transaction of `connection`, so that only the job's owner writes in it.
+
+        Raises Fenced if another worker owns the job.
+        """
         jobs.fence(connection, self.claimed)
 
     def enqueue(self, connection: Connection, planned: Sequence[Planned]) -> None:
-        """Store follow-up jobs in this transaction, under the delivery of this job."""
+        """Store follow-up jobs in the transaction of `connection`, under the webhook delivery of this job.
+
+        The runner tells workers about them after the handler has ended.
+        """
         delivery = self.claimed.delivery
         self.stored.extend(jobs.enqueue(connection, planned, delivery=delivery))
 

@@ -54,7 +54,7 @@ class GiveUpJob:
     """Ending of a job's attempt: give up; a person has to look at the job."""
 
     why: str = ""
-    """What the error itself does not say."""
+    """A reason that the error's own message lacks; empty when the message is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,13 @@ class Attempts:
 
     @property
     def delay_seconds(self) -> float:
-        """Return the delay after this attempt."""
+        """Return the delay before the job's next attempt: it doubles with each attempt, up to an hour."""
         return _double(self.first_delay_seconds, self.attempt - 1)
 
     def patience_seconds(self, who: WaitsFor, first: float) -> float:
-        """Return the delay before the next try of a job that waits for `who`.
+        """Return the delay before the next try of a job that waits for `who`, such as GitHub or the engine.
 
-        The delay starts at `first`, doubles with each wait up to a limit, and is shortened by a random share.
+        The delay starts at `first` seconds, doubles with each wait up to a limit, and is shortened by a random share.
         """
         times = self.waited.times if self.waited is not None and self.waited.who is who else 0
         longest = LONGEST_ENGINE_SECONDS if who is WaitsFor.ENGINE else LONGEST_SECONDS
@@ -98,9 +98,9 @@ class Attempts:
 
 
 def decide_ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
-    """Decide what happens to a job whose attempt raised this error.
+    """Return how the attempt of a job ends that raised `error`: retry, wait, give up or leave the job.
 
-    Waiting for others costs no attempt, own failures do, and permanent errors end the job.
+    Waiting for GitHub, git or an engine costs no attempt; other errors cost one. A permanent error ends the job.
     """
     match error:
         case Fenced():

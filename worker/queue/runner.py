@@ -40,8 +40,7 @@ from worker.queue.errors import GiveUp, Postponed
 class Heartbeat:
     """Renews a job's lease while the context is open; `lost` is set when the job has another owner.
 
-    While the database is away the thread keeps trying, and gives the job up when the lease must
-    have ended.
+    While the database does not answer, the thread keeps trying. It sets `lost` too once the lease must have ended.
     """
 
     def __init__(self, database: Engine, claimed: ClaimedJob, pace: QueueSettings) -> None:
@@ -101,9 +100,9 @@ class Runner:
     stopping: Callable[[], bool] = lambda: False
 
     def answer(self, job: JobId, queue: Queue) -> int:
-        """Run the job that the doorbell named, then other due jobs of its queue, and return the number of jobs.
+        """Run the job that a doorbell message named, then other due jobs of `queue`; return how many jobs ran.
 
-        If the named job is gone or taken, the method starts with another due job.
+        This goes on for about 5 s. If the named job is gone or taken, it starts with another due job.
         """
         started = time.monotonic()
         claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)
@@ -117,7 +116,10 @@ class Runner:
         return ran
 
     def run(self, claimed: ClaimedJob) -> None:
-        """Run one attempt at a claimed job. Never raises for errors of the job's own work."""
+        """Run one attempt at a claimed job, and store how the attempt ended.
+
+        An error of the job's handler is stored and logged, and never raised.
+        """
         with Heartbeat(self.database, claimed, self.pace) as heartbeat:
             context = Context(self.database, claimed, heartbeat.lost, self.stopping)
             try:

@@ -26,7 +26,10 @@ class Runtime:
 
 
 def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
-    """Add the worker's tasks to Celery; each calls `runtime` when it runs."""
+    """Add the worker's tasks to a Celery application: run a job, sweep, tidy and tick.
+
+    Each task calls `runtime` when it runs, to get the objects that it works with.
+    """
 
     def run(job: int, queue: str) -> None:
         runtime().runner.answer(JobId(job), Queue(queue))

@@ -32,7 +32,7 @@ Tick = Callable[[Connection], Sequence[Planned]]
 class Upkeep:
     """Releases jobs with an expired lease, rings for due jobs, deletes old rows and stores periodic jobs.
 
-    Several processes may do so at once.
+    Several processes may run these methods at once.
     """
 
     database: Engine
@@ -43,17 +43,14 @@ class Upkeep:
     """Number of dead jobs at the last warning."""
 
     def sweep(self) -> int:
-        """Release jobs with an expired lease, then ring for due jobs.
-
-        Return the number of rings.
-        """
+        """Release jobs with an expired lease, send a doorbell message per due job, and return how many were sent."""
         self._release()
         return sum(self._ring(queue) for queue in Queue)
 
     def tidy(self) -> None:
-        """Delete old rows, and warn when the number of dead jobs changed.
+        """Delete old jobs and cached responses, and log a warning when the number of dead jobs changed.
 
-        Deliveries stay: training data can be derived from them again.
+        Webhook deliveries stay: training data can be derived from them again.
         """
         with self.database.begin() as connection:
             upkeep.prune_etags(connection, ETAG_DAYS)
@@ -69,7 +66,10 @@ class Upkeep:
             )
 
     def tick(self, name: str) -> tuple[StoredJob, ...]:
-        """Store the jobs of one periodic rule; the next sweep rings for them."""
+        """Store the jobs that the periodic rule `name` plans, such as `reconcile`, and return them.
+
+        The next sweep sends doorbell messages for them.
+        """
         with self.database.begin() as connection:
             return jobs.enqueue(connection, self.ticks[name](connection))
 
