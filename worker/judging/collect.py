@@ -43,7 +43,7 @@ class AlternativePlan:
     tried: int = 0
 
     def without_new(self, why: RefusalReason | None) -> "AlternativePlan":
-        """Return this plan without new alternatives, for the reason `why`."""
+        """Return this plan with no alternatives left to write; `why` is the reason that the comment shows."""
         return replace(self, new_count=0, second_count=0, base=None, lack=why)
 
 

@@ -48,10 +48,10 @@ MISSED_WITHIN = timedelta(days=1)
 def reconcile_pulls(
     github: GitHub, least_quiet_seconds: float, context: Context, job: Reconcile
 ) -> None:
-    """Plan the jobs that missed webhooks would have caused.
+    """Compare GitHub's open pull requests with the stored ones, and plan jobs for those that were missed.
 
-    They show in a comparison of GitHub's open pull requests with the stored ones. An unchanged list costs no quota.
-    `least_quiet_seconds` is the delay after an event, so that a burst of events leads to one evaluation.
+    These are the jobs that lost webhooks would have caused. An unchanged list costs no quota of GitHub's API.
+    `least_quiet_seconds` is the shortest delay of an evaluation, so that a burst of events leads to one.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)
@@ -78,7 +78,11 @@ def reconcile_pulls(
 def find_missed_pulls(
     pulls: Sequence[PullSummary], heads: dict[PullNumber, CommitSha], now: datetime
 ) -> tuple[PullNumber, ...]:
-    """Return the missed pull requests: known ones with a new head, and unknown ones that changed lately (pure)."""
+    """Return the numbers of the pull requests whose webhooks were lost (pure).
+
+    `pulls` are the open ones on GitHub, and `heads` the stored heads. A stored pull request counts if its head differs,
+    and an unknown one if it changed less than a day before `now`.
+    """
     return tuple(
         pull.number
         for pull in pulls
@@ -88,7 +92,10 @@ def find_missed_pulls(
 
 
 def plan_reconciliation(connection: Connection) -> Sequence[Planned]:
-    """Plan a search for missed pull requests per repository, and the next jobs of stuck evaluations."""
+    """Return jobs that search each repository for missed pull requests and continue stuck evaluations.
+
+    This also stores the verdict *not judged* for evaluations whose jobs gave up.
+    """
     looked = [
         Planned(Reconcile(installation, repository))
         for installation, repository in groups.list_active_repositories(connection)

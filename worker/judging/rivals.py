@@ -39,7 +39,7 @@ from worker.repositories.repository_config import CurrentConfig, choose_config
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """The pull requests, candidates and settings of one issue."""
+    """The pull requests, candidates and repository settings of one issue."""
 
     facts: IssueFacts
     settings: CurrentConfig
@@ -50,7 +50,7 @@ class Rivals:
 
     @property
     def issue(self) -> Issue:
-        """Return the issue's text."""
+        """Return the issue's title and body."""
         return Issue(self.facts.title, self.facts.body)
 
     @property
@@ -60,11 +60,11 @@ class Rivals:
 
     @property
     def judgeable(self) -> tuple[PullNumber, ...]:
-        """Return the pull requests that can be judged now."""
+        """Return the numbers of the pull requests that can be judged now, by their state and the settings."""
         return select_judgeable(self.settings.config, self.list_candidate_facts())
 
     def list_candidate_facts(self) -> list[CandidateFacts]:
-        """List the facts that decide whether each pull request takes part."""
+        """List the facts that decide whether each pull request takes part, such as its author and state."""
         by_pull = {candidate.pull: candidate for candidate in self.candidates}
         return [
             CandidateFacts(
@@ -78,8 +78,9 @@ class Rivals:
         ]
 
     def list_bases(self) -> tuple[BaseCommit, ...]:
-        """List the commits that a patch may be written for, best first: the rivals' bases, or the
-        default branch.
+        """List the commits that an alternative may be written for, best first.
+
+        They are the bases of the judgeable pull requests, or the default branch's commit if there are none.
         """
         kept = set(self.judgeable)
         bases = [
@@ -101,7 +102,11 @@ class RivalCollector:
     """GitHub's host, such as `github.com`."""
 
     def collect(self, context: Context, stored: StoredRepository, ref: IssueRef) -> Rivals:
-        """Read the rivals of an issue. Raises NotFound for a deleted issue."""
+        """Read the rivals of the issue `ref` from GitHub, and fetch patches that are not stored yet.
+
+        `stored` is the issue's repository. This saves nothing in the database. Raises NotFound for a deleted issue,
+        GitUnreachable, and Postponed when another process uses the bare repository.
+        """
         facts = github_links.read_issue(self.github, ref)
         settings = choose_config(stored.config_text, facts.repository.config)
         added, removed = _load_forced_members(context, ref)
@@ -207,7 +212,7 @@ def _list_paths(candidate: Candidate | None) -> tuple[str, ...]:
 
 
 def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rivals) -> int:
-    """Save all rivals of an issue, judged now or not, and return the group's id."""
+    """Save an issue's pull requests, patches, links and settings, and return the id of its group."""
     number, facts = repository.id, rivals.facts
     settings = rivals.settings
     groups.save_config(connection, number, text=settings.text, error=settings.error)
@@ -228,9 +233,10 @@ def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rival
 def choose_seats(
     rivals: Rivals, alternatives: Sequence[Alternative], newest: Evaluation | None, to_come: int
 ) -> tuple[Alternative, ...]:
-    """Choose the alternatives to judge that differ from every pull request, as many as seats are free.
+    """Choose the alternatives that get the free seats of a group; one that copies another patch gets none.
 
-    `to_come` seats stay free for new alternatives.
+    `newest` is the group's newest evaluation. If there are too few seats, its verdicts decide which alternatives keep
+    one. `to_come` seats stay free for alternatives that agents will write.
     """
     kept = set(rivals.judgeable)
     rival_diffs = [patch.diff for patch in rivals.candidates if patch.pull in kept]

@@ -32,7 +32,7 @@ class JudgeSetup:
 
     @property
     def judge(self) -> Judge:
-        """Return the judge's identity, by which calibrators are found."""
+        """Return the judge's identity (verifier, engine, model, prompt), by which its calibrator is found."""
         return Judge(self.name, self.verifier.engine)
 
 
@@ -49,17 +49,18 @@ class TrainedModels:
     """Raises EngineDown when no server can serve the adapter."""
 
     def load_line_up(self, database: Engine) -> LineUp:
-        """Load the champion, canary and shadow that judge now."""
+        """Load which adapters of this verifier are champion, canary and shadow now; each may be None."""
         with transaction(database) as connection:
             return models.load_line_up(connection).select_verifier(self.verifier)
 
     def choose_judge(
         self, database: Engine, evaluation: Evaluation, own: Callable[[], JudgeSetup]
     ) -> JudgeSetup:
-        """Return the judge of an issue.
+        """Return the loaded judge of an issue: the canary for its share of the issues, else the champion.
 
-        A canary that cannot be served is rejected, and the champion judges in its place. Raises
-        EngineDown when the champion cannot be served either; the job then waits.
+        Without a champion it is the judge of the settings, which `own` returns. A canary that cannot be served is
+        rejected, and the champion judges in its place. Raises EngineDown when the champion cannot be served either; the
+        job then waits.
         """
         line_up = self.load_line_up(database)
         adapter = choose_judge(get_issue_name(evaluation), line_up)
@@ -78,10 +79,10 @@ class TrainedModels:
         evaluation: Evaluation,
         say: Callable[[JudgeSetup], Json],
     ) -> None:
-        """Let the shadow judge the issue too, and check the canary's statistics.
+        """Let the shadow judge the issue too, and reject the canary if its statistics are bad.
 
-        `say` asks a judge and returns its verdict as JSON values. Errors are logged and do not change the published
-        verdict.
+        `say` asks a judge and returns its verdict as JSON values. The shadow's verdict is stored, and never published.
+        Errors of its model are only logged.
         """
         line_up = self.load_line_up(context.database)
         if line_up.shadow:
@@ -106,12 +107,12 @@ class TrainedModels:
 
 
 def get_issue_name(evaluation: Evaluation) -> str:
-    """Return a name for the issue that survives a rename of its repository."""
+    """Return `REPOSITORY_ID#NUMBER`, a name of the issue that survives a rename of its repository."""
     return f"{evaluation.repository}#{evaluation.issue}"
 
 
 def check_canary(database: Engine, canary: Adapter, limits: CanaryLimits | None = None) -> None:
-    """Reject the canary when its statistics are bad."""
+    """Reject the canary if its votes or verdicts since it became canary show a problem under `limits`."""
     with transaction(database) as connection:
         began = models.find_by_name(connection, canary.name).changed_at
         if began is None:
@@ -122,7 +123,7 @@ def check_canary(database: Engine, canary: Adapter, limits: CanaryLimits | None 
 
 
 def reject_canary(database: Engine, canary: Adapter, why: str) -> None:
-    """Reject a model if it is still the canary."""
+    """Reject the model `canary`, and log and store `why`; do nothing if it is not the canary any more."""
     with transaction(database) as connection:
         models.lock(connection)
         held = models.find_alias_holder(connection, Alias.CANARY)

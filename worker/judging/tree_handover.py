@@ -42,7 +42,7 @@ class ExportedTree:
     tree_store: TreeStore
 
     def hand_over(self, evaluation: EvaluationId) -> None:
-        """Hand the tree to the agents' process."""
+        """Move this tree to the shared store, where the agents' process finds it by `evaluation`."""
         self.tree_store.offer(self.tree, evaluation)
 
 
@@ -56,8 +56,9 @@ class TreeHandover:
 
     @property
     def tree_store(self) -> TreeStore:
-        """Return the store for handed-over trees; on the same file system, so that a rename is
-        enough.
+        """Return the store of handed-over trees.
+
+        It lies on the file system of the exports, so that a rename hands a tree over.
         """
         return TreeStore(self.exporter.directory)
 
@@ -65,10 +66,10 @@ class TreeHandover:
     def export_tree(
         self, repository: RepositoryRef, base: BaseCommit
     ) -> Iterator[ExportedTree | None]:
-        """Yield the exported base, or None when it cannot be exported, which is logged.
+        """Export the source tree of commit `base` and yield it; yield None, and log why, if that fails.
 
-        The tree is removed afterwards unless it was handed over. Raises GitUnreachable when GitHub
-        cannot be reached, and Postponed when another process uses this repository.
+        The tree is removed afterwards unless it was handed over. Raises GitUnreachable when GitHub cannot be reached,
+        and Postponed when another process uses this repository.
         """
         with self.exporter.create_folder() as room:
             try:

@@ -130,7 +130,10 @@ def judge_by_prior(
 
 
 def load_calibrator(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load a judge's calibrator; one fitted under other label rules is ignored until the next fit."""
+    """Load a judge's active calibrator; None if there is none.
+
+    One that was fitted under other label rules is ignored, with a warning, until the next fit.
+    """
     try:
         return calibrators.load_active(connection, judge)
     except ValueError as error:
@@ -139,7 +142,7 @@ def load_calibrator(connection: Connection, judge: Judge) -> StoredCalibrator | 
 
 
 def store_verdict(context: Context, job: VerifyGroup, verified: VerificationResult) -> None:
-    """Store the result of an evaluation and plan its publication."""
+    """Store `verified`, the result of the evaluation that `job` names, and plan its publication."""
     publish = PublishVerdict(job.installation, job.repository, job.issue, job.evaluation)
     with context.transaction() as connection:
         evaluations.save_verdict(connection, job.evaluation, verified)
@@ -152,7 +155,10 @@ def build_document(
     verifier: str | None = None,
     stored: StoredCalibrator | None = None,
 ) -> Json:
-    """Build the `r4p.verdict/1` document of an evaluation (pure)."""
+    """Build an evaluation's verdict as JSON values, in the format `r4p.verdict/1` (pure).
+
+    `verifier` is the verifier's name in the catalog, and `stored` the calibrator that it used; None if there is none.
+    """
     heads = {patch_id(c.pull): c.head_sha for c in evaluation.candidates}
     subject = Subject(
         title=evaluation.title,
@@ -183,7 +189,7 @@ def _describe_calibration(stored: StoredCalibrator) -> Calibration:
 
 
 def add_unreadable(verdict: GroupVerdict, candidates: Sequence[Candidate]) -> GroupVerdict:
-    """Add candidates without a readable patch to a group's verdict as *not judged* (pure).
+    """Return `verdict` with each candidate without a readable patch added as *not judged* (pure).
 
     The result has the order of `candidates`, then the alternatives.
     """
