@@ -25,7 +25,10 @@ class FitFailed(Exception):
 
 
 def refit_calibrators(database_url: str, context: Context, _job: RefitCalibrators) -> None:
-    """Fit every judge's calibrator on the present history, to its end. Raises FitFailed."""
+    """Fit every judge's calibrator on the present history in a child process, and wait for its end.
+
+    Without scikit-learn this only logs a warning. Raises FitFailed.
+    """
     if find_spec("sklearn") is None:
         log.warning(
             "calibrators are not fitted: scikit-learn is missing; pip install 'r4p-bot[calibrate]'"
@@ -46,7 +49,7 @@ def refit_calibrators(database_url: str, context: Context, _job: RefitCalibrator
 
 
 def plan_refit(_connection: Connection) -> Sequence[Planned]:
-    """Plan a refit of every judge's calibrator, because new outcomes may be known."""
+    """Return the job that refits every judge's calibrator, because new outcomes may be known."""
     return [Planned(RefitCalibrators(OF_THE_APP))]
 
 

@@ -55,9 +55,10 @@ class Registrar:
         return TrainingState.FINISHED, self._promote(context, model, settings), name
 
     def build_comparison_arguments(self, context: Context) -> tuple[str, ...]:
-        """Build the arguments of `r4p train evaluate` for the server, base model and champion.
+        """Build the arguments of `r4p train evaluate` that name the model server, its models and the verifier.
 
-        Without a server the result is empty: both models then run in the evaluating process.
+        The models are the base model and the champion. Without a server the result is empty: the evaluating process
+        then runs both models itself.
         """
         settings = self.engine()
         if settings.engine_url is None or settings.model is None:
@@ -91,7 +92,7 @@ class Registrar:
 
 
 def describe_next_step(model: Model) -> str:
-    """Describe what to do with a model that is not promoted yet (pure)."""
+    """Return the text that tells the operator how to promote a model, or how to measure it again (pure)."""
     name, gate = model.adapter.name, model.gate
     if gate.get("outcome") == PASSED:
         return f"a candidate; to promote it: r4p models promote {name}"

@@ -36,7 +36,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TrainingEnded(Exception):
-    """Raised when a training ends, with its final state and the reason."""
+    """Ends a training: the exception holds its final state and the reason."""
 
     state: TrainingState
     why: str
@@ -48,9 +48,10 @@ def build_task(
     environment: Mapping[str, str],
     against: tuple[str, ...] = (),
 ) -> LaunchTask:
-    """Build the task of a training's present stage, under a name that no other start has.
+    """Build the task that runs a training's present stage, under a name that no other start has.
 
-    `against` holds the arguments that name the model to compare with.
+    `environment` holds the settings for the task's command. `against` holds the arguments of `r4p train evaluate` that
+    name the model to compare with.
     """
     where = hashlib.sha256(str(training.folder).encode()).hexdigest()[:6]
     return LaunchTask(
@@ -70,9 +71,9 @@ def compute_digest(settings: TrainSettings) -> str:
 
 
 def record_given_back(training: Training) -> None:
-    """Record that the start of a training's stage does not count, so that the next one gets a new name.
+    """Note in the training's folder that the last start of its stage does not count.
 
-    Schedulers remember old names.
+    The next start then gets a new name, because schedulers remember old names.
     """
     with (training.folder / f"{training.stage}.given-back").open("a") as file:
         file.write(f"{training.launches}\n")
@@ -100,7 +101,10 @@ def is_done(training: Training) -> bool:
 
 
 def read_labels(training: Training) -> LabelCounts:
-    """Read the label counts of a training's dataset. Raises TrainingEnded."""
+    """Count the labelled issues and patches in a training's dataset.
+
+    Raises TrainingEnded if the dataset cannot be read.
+    """
     manifest = read_json(training.dataset / "manifest.json")
     try:
         return count_labels(manifest or {}, _read_issues(training))
@@ -112,7 +116,10 @@ def read_labels(training: Training) -> LabelCounts:
 
 
 def count_unseen_issues(training: Training, before: Training | None) -> int:
-    """Count the issues of a training's dataset that the training `before` did not have. Raises TrainingEnded."""
+    """Count the issues of a training's dataset that the earlier training `before` did not have.
+
+    Without an earlier training (None) all issues count. Raises TrainingEnded if the dataset cannot be read.
+    """
     try:
         earlier = read_issues(before.dataset) if before else frozenset()
     except (OSError, ValueError):
@@ -134,7 +141,10 @@ def _read_issues(training: Training) -> frozenset[DatasetIssue]:
 def explain_end(
     training: Training, task: LaunchTask, seen: TaskState
 ) -> TrainingEnded | EngineDown | None:
-    """Return why a training must stop after its task ended without a result; None when the task should start again."""
+    """Return why a training must stop or wait, or None when the stage's task should start again.
+
+    The task ended or is unknown to its launcher, as `seen` says, and the stage left no result.
+    """
     result = (
         read_json(training.run / "result.json") if training.stage is TrainingStage.RUN else None
     )
@@ -169,7 +179,7 @@ def _explain_exit(training: Training, why: str, log: str) -> TrainingEnded | Eng
 
 
 def read_progress(training: Training) -> dict[str, Any]:
-    """Read the last complete line of a training run's metrics; empty when there is none."""
+    """Return the metrics in the last complete line of a training run's `metrics.jsonl`; empty if there is none."""
     try:
         with (training.run / "metrics.jsonl").open("rb") as file:
             file.seek(0, 2)
@@ -185,7 +195,7 @@ def read_progress(training: Training) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Document | None:
-    """Read a JSON object; None when the file is missing or incomplete."""
+    """Read a JSON object from a file; None if the file is missing, incomplete or holds something else."""
     try:
         return _parse_object(path.read_text())
     except OSError:
@@ -227,9 +237,9 @@ def _build_arguments(
 
 
 def read_issues(dataset: Path) -> frozenset[DatasetIssue]:
-    """Return the issues of a dataset; none when its operator deleted it.
+    """Return the issues in the Parquet files of a dataset's folder; none if the folder was deleted.
 
-    Raises OSError or ValueError.
+    Raises OSError or ValueError if a file cannot be read.
     """
     from pyarrow import parquet  # noqa: PLC0415 (only the train worker needs this heavy library)
 

@@ -277,7 +277,7 @@ class TrainModelHandler:
 
 
 def plan_training(connection: Connection) -> Sequence[Planned]:
-    """Plan the job that starts a training when the last one is old enough, or that resumes an unfinished training.
+    """Return a job that starts or resumes a training, if one is due or has not ended; else no job.
 
     Without a plan in the settings there is no job.
     """

@@ -20,7 +20,8 @@ def unload_adapters(
 ) -> None:
     """Unload unused adapters from every server that answers; the others are asked next time.
 
-    Adapters outside the registry, such as an operator's own, are never touched.
+    `settings` returns the settings that name the servers. Adapters outside the registry, such as an operator's own, are
+    never touched.
     """
     with transaction(context.database) as connection:
         adapters = find_unused_adapters(connection, datetime.now(UTC))
@@ -28,7 +29,10 @@ def unload_adapters(
 
 
 def plan_unloads(connection: Connection) -> Sequence[Planned]:
-    """Plan an unload when a model is unused; only the servers know whether they hold it."""
+    """Return a job that unloads adapters if a registered model is unused; else no job.
+
+    Only the servers know whether they still hold its adapter.
+    """
     return (
         [Planned(UnloadAdapters(OF_THE_APP))]
         if find_unused_adapters(connection, datetime.now(UTC))
@@ -37,7 +41,10 @@ def plan_unloads(connection: Connection) -> Sequence[Planned]:
 
 
 def find_unused_adapters(connection: Connection, now: datetime) -> list[Adapter]:
-    """Return the registry's adapters that no server needs."""
+    """Return the registered models' adapters that have had no alias for long.
+
+    The previous champion's adapter is none of them, because a rollback would use it.
+    """
     back = models.find_previous(connection, models.find_alias_holder(connection, Alias.CHAMPION))
     name = back.adapter.name if back else None
     return [

@@ -29,14 +29,17 @@ class Kubernetes:
     outlives_worker: ClassVar[bool] = True
 
     def start(self, task: LaunchTask) -> None:
-        """Create the Job unless one with that name exists. Raises LaunchFailed."""
+        """Create the task's Job in Kubernetes, unless a Job of that name exists. Raises LaunchFailed."""
         given = json.dumps(self.manifest(task))
         answer = run_command("kubectl", "create", *self._where(), "--filename=-", given=given)
         if answer.code and "AlreadyExists" not in answer.complaint:
             raise build_launch_error("kubectl create", answer)
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return the task's state from the status of its Job. Raises LaunchFailed."""
+        """Return the task's state from the status of its Job; unknown if there is no such Job.
+
+        Raises LaunchFailed if kubectl fails.
+        """
         asked = run_command("kubectl", "get", "job", task.name, *self._where(), "--output=json")
         if asked.code and "NotFound" in asked.complaint:
             return TaskState(Phase.UNKNOWN)
@@ -45,7 +48,7 @@ class Kubernetes:
         return read_state(json.loads(asked.out).get("status") or {})
 
     def stop(self, task: LaunchTask) -> None:
-        """Delete the Job and its pod. Raises LaunchFailed."""
+        """Delete the task's Job and its pod, if they exist. Raises LaunchFailed."""
         run_command_or_raise(
             "kubectl",
             "delete",
@@ -57,9 +60,9 @@ class Kubernetes:
         )
 
     def manifest(self, task: LaunchTask) -> dict[str, Any]:
-        """Build the Job.
+        """Build the manifest of the Job that runs the task, as JSON values; send nothing.
 
-        Kubernetes runs it once: the worker decides whether to resume, by the files in the folder.
+        Kubernetes runs the Job once: the worker decides whether to resume, by the files in the task's folder.
         """
         return {
             "apiVersion": "batch/v1",
@@ -105,7 +108,7 @@ class Kubernetes:
 
 
 def read_state(status: dict[str, Any]) -> TaskState:
-    """Convert a Kubernetes Job's status to a task's state."""
+    """Convert `status`, the field of a Kubernetes Job, to a task's state."""
     for condition in status.get("conditions") or []:
         if condition.get("status") != "True":
             continue

@@ -26,12 +26,15 @@ class Local:
     """Runs each task on this machine in a process group of its own."""
 
     program: tuple[str, ...] = tuple(module_command("app.cli"))
-    """The command that takes the arguments."""
+    """The command that gets a task's arguments."""
     outlives_worker: ClassVar[bool] = False
     _children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)
 
     def start(self, task: LaunchTask) -> None:
-        """Start the task as a child process, which the kernel ends when this worker dies."""
+        """Start the task as a child process, which the kernel ends when this worker dies.
+
+        Raises LaunchFailed.
+        """
         try:
             with task.log.open("ab") as log:
                 self._children[task.name] = subprocess.Popen(
@@ -46,7 +49,7 @@ class Local:
             raise LaunchFailed(f"{task.name} could not be started here: {error}") from error
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return whether the child runs."""
+        """Return whether the task's child process runs or how it ended; unknown if this worker did not start it."""
         child = self._children.get(task.name)
         if child is None:
             return TaskState(Phase.UNKNOWN)
@@ -56,7 +59,7 @@ class Local:
         return TaskState(Phase.ENDED, describe_exit_code(code))
 
     def stop(self, task: LaunchTask) -> None:
-        """End the child and its process group."""
+        """End the task's child process and its process group: SIGTERM, then SIGKILL after 20 s."""
         child = self._children.pop(task.name, None)
         if child is None or child.poll() is not None:
             return

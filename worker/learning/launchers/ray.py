@@ -39,7 +39,10 @@ class Ray:
     outlives_worker: ClassVar[bool] = True
 
     def start(self, task: LaunchTask) -> None:
-        """Submit the task under its name, which Ray accepts once. Raises LaunchFailed."""
+        """Submit the task to the Ray cluster, unless the cluster has a job of that name.
+
+        Raises LaunchFailed.
+        """
         inner = f"set -- r4p {shlex.join(task.arguments)}\n{task.script()}"
         try:
             _get_script_path(task).write_text(inner)
@@ -53,7 +56,7 @@ class Ray:
             raise build_launch_error("ray job submit", SchedulerResponse(answer.code, "", output))
 
     def command(self, task: LaunchTask) -> list[str]:
-        """Build the command that submits the task."""
+        """Build the words of the `ray job submit` command that submits the task; run nothing."""
         settings = json.dumps({"env_vars": dict(sorted(task.environment.items()))})
         gpus = [f"--entrypoint-num-gpus={self.gpus}"] if self.gpus else []
         return [
@@ -66,7 +69,10 @@ class Ray:
         ]
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return the task's state in the cluster. Raises LaunchFailed."""
+        """Ask the Ray cluster for the state of the task's job; unknown if it has no such job.
+
+        Raises LaunchFailed if the command fails or its output cannot be read.
+        """
         asked = run_command("ray", "job", "status", f"--address={self.address}", task.name)
         output = asked.complaint + asked.out
         if asked.code and "does not exist" in output:
@@ -79,7 +85,7 @@ class Ray:
         return state
 
     def stop(self, task: LaunchTask) -> None:
-        """Stop the job. Raises LaunchFailed."""
+        """Stop the task's job in the Ray cluster. Raises LaunchFailed."""
         run_command_or_raise("ray", "job", "stop", f"--address={self.address}", task.name)
 
 
@@ -88,7 +94,7 @@ def _get_script_path(task: LaunchTask) -> Path:
 
 
 def read_state(output: str) -> TaskState:
-    """Convert the output of `ray job status` to a task's state."""
+    """Convert the output of `ray job status` to a task's state; unknown if no line of it names the state."""
     match = _SAID.search(output)
     return (
         _PHASES.get(match[1].lower(), TaskState(Phase.UNKNOWN))

@@ -20,7 +20,7 @@ once a daemon is back."""
 
 @dataclass(frozen=True, slots=True)
 class SchedulerResponse:
-    """The exit code and the output of a scheduler's command."""
+    """The exit code, standard output and standard error (`complaint`) of a scheduler's command."""
 
     code: int
     out: str
@@ -28,10 +28,10 @@ class SchedulerResponse:
 
 
 def run_command(*command: str, given: str = "") -> SchedulerResponse:
-    """Run a scheduler's command with `given` on its standard input.
+    """Run a command of a scheduler's client, such as kubectl, and return its exit code and output.
 
-    The command sees none of the bot's settings, because a scheduler may pass its environment on. Raises LaunchRefused
-    when the client is not installed, and LaunchFailed without an answer in time.
+    `given` is its standard input. The command sees none of the bot's settings, because a scheduler may pass its
+    environment on. Raises LaunchRefused when the client is not installed, and LaunchFailed without an answer in time.
     """
     try:
         done = subprocess.run(
@@ -57,7 +57,10 @@ def run_command(*command: str, given: str = "") -> SchedulerResponse:
 
 
 def run_command_or_raise(*command: str, given: str = "") -> str:
-    """Run a scheduler's command and return its output; raise `build_launch_error`'s error if it fails."""
+    """Run a command of a scheduler's client and return its standard output; `given` is its standard input.
+
+    Raises LaunchFailed if the command fails, and its subclass LaunchRefused if no retry can help.
+    """
     answer = run_command(*command, given=given)
     if answer.code:
         raise build_launch_error(" ".join(command[:3]), answer)
@@ -65,7 +68,10 @@ def run_command_or_raise(*command: str, given: str = "") -> str:
 
 
 def build_launch_error(command: str, answer: SchedulerResponse) -> LaunchFailed:
-    """Build the error for a failed scheduler's command from its own message (pure)."""
+    """Build the error for a scheduler's command that failed, from the command's own output (pure).
+
+    It is a LaunchRefused if no retry can help, else a LaunchFailed. `command` is the name that the message shows.
+    """
     output = (answer.complaint or answer.out)[-500:]
     kind = LaunchRefused if _NEVER.search(output) else LaunchFailed
     return kind(f"`{command}` ended with {answer.code}: {output}")

@@ -33,16 +33,16 @@ class Slurm:
     gpus: int
     options: str = ""
     program: tuple[str, ...] = tuple(module_command("app.cli"))
-    """The command that takes the arguments, on the shared file system."""
+    """The command that gets a task's arguments, on the shared file system."""
     outlives_worker: ClassVar[bool] = True
 
     def start(self, task: LaunchTask) -> None:
-        """Submit the task unless a job of that name waits or runs. Raises LaunchFailed."""
+        """Submit the task to SLURM, unless SLURM knows a job of that name. Raises LaunchFailed."""
         if self.look(task).phase is Phase.UNKNOWN:
             run_command_or_raise(*self.command(task), given=self.script(task))
 
     def command(self, task: LaunchTask) -> list[str]:
-        """Build the command that submits the task; the script is its input."""
+        """Build the words of the `sbatch` command that submits the task; it reads the script from standard input."""
         gpus = [f"--gres=gpu:{self.gpus}"] if self.gpus else []
         return [
             "sbatch",
@@ -59,7 +59,7 @@ class Slurm:
         ]
 
     def script(self, task: LaunchTask) -> str:
-        """Build the batch script: settings, then the command."""
+        """Build the text of the task's batch script, which exports the settings and then runs the command."""
         environment = sorted(task.environment.items())
         settings = [f"export {name}={shlex.quote(value)}" for name, value in environment]
         command = shlex.join([*self.program, *task.arguments])
@@ -83,7 +83,7 @@ class Slurm:
         return remembered
 
     def stop(self, task: LaunchTask) -> None:
-        """Cancel the job. Raises LaunchFailed."""
+        """Cancel the task's SLURM job. Raises LaunchFailed."""
         run_command_or_raise("scancel", f"--name={task.name}")
 
     def _read_accounting(self, task: LaunchTask) -> TaskState:

@@ -69,23 +69,28 @@ class LaunchTask:
 
     @property
     def log(self) -> Path:
-        """Return the path of the task's log."""
+        """Return the path of the file that gets the task's output."""
         return self.folder / f"{self.name}.log"
 
     @property
     def end(self) -> Path:
-        """Return the path of the exit code, because schedulers only tell success from failure."""
+        """Return the path of the file to which the task writes its command's exit code.
+
+        The file is needed because schedulers only tell success from failure.
+        """
         return self.folder / f"{self.name}.code"
 
     def script(self) -> str:
-        """Build the shell script that runs the command, appends to the log and writes the exit
-        code.
+        """Build a shell script that runs its arguments as the task's command.
+
+        The script appends the output to the log and writes the exit code to its file.
         """
         return _SCRIPT.format(log=shlex.quote(str(self.log)), end=shlex.quote(str(self.end)))
 
     def read_exit_code(self) -> int | None:
-        """Read the exit code; None when the command has not ended by itself, or the file is not
-        visible yet.
+        """Read the exit code of the task's command from its file.
+
+        It is None if the command has not ended by itself, or if the file is not visible here yet.
         """
         try:
             return int(self.end.read_text())
@@ -93,7 +98,7 @@ class LaunchTask:
             return None
 
     def read_log_tail(self) -> str:
-        """Read the end of the log."""
+        """Return the end of the task's log, at most 6,000 characters; empty if there is no log."""
         try:
             return self.log.read_text(errors="replace")[-TAIL:].strip()
         except OSError:
@@ -101,7 +106,10 @@ class LaunchTask:
 
 
 def apply_exit_code(seen: TaskState, code: int | None) -> TaskState:
-    """Combine the state that a scheduler reports with the exit code that the task wrote, if any (pure)."""
+    """Return the task's state by its own exit code, or `seen`, its state by the scheduler (pure).
+
+    `seen` counts if the task still waits or runs, or if it left no exit code (None).
+    """
     if code is None or seen.phase in {Phase.WAITING, Phase.RUNNING}:
         return seen
     return TaskState(Phase.ENDED, describe_exit_code(code))
@@ -130,13 +138,13 @@ class Launcher(Protocol):
 
     @property
     def outlives_worker(self) -> bool:
-        """Return whether a task continues when this worker ends, to be found again by its name."""
+        """Return whether a task continues after this worker ends; the next worker then finds it by its name."""
 
     def start(self, task: LaunchTask) -> None:
-        """Start a task; a known task stays as it is. Raises LaunchFailed."""
+        """Start a task without waiting for its end; do nothing if it was started before. Raises LaunchFailed."""
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Ask for the task's state. Raises LaunchFailed without an answer."""
+        """Return the task's phase, and how it failed. Raises LaunchFailed if the scheduler does not answer."""
 
     def stop(self, task: LaunchTask) -> None:
         """Stop a task if it runs. Raises LaunchFailed."""
