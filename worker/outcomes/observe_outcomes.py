@@ -39,7 +39,7 @@ _BUSY_SECONDS = 300.0
 def resolve_permission(github: GitHub, context: Context, job: ResolvePermission) -> None:
     """Ask GitHub for a person's permission, and store it with the events that wait for it.
 
-    It stays unknown when GitHub refuses to tell or cannot.
+    `job` names the person and the repository. The permission stays unknown when GitHub refuses to tell or cannot.
     """
     about, now = (job.repository, job.actor), datetime.now(UTC)
     with transaction(context.database) as connection:
@@ -75,7 +75,7 @@ def _plan_reviews(
 
 
 def poll_reactions(github: GitHub, context: Context, job: PollReactions) -> None:
-    """Record reactions to a verdict that were added or removed since the last poll."""
+    """Read the thumbs on a verdict's comment from GitHub, and store which were added or removed."""
     with transaction(context.database) as connection:
         repository = _load_active_repository(connection, job.repository)
         group = groups.find_group(connection, job.repository, job.issue)
@@ -99,9 +99,10 @@ def poll_reactions(github: GitHub, context: Context, job: PollReactions) -> None
 def measure_survival(
     github: GitHub, checkouts: Checkouts, context: Context, job: MeasureSurvival
 ) -> None:
-    """Measure how many lines of a merged pull request remain on the default branch, and find reverts.
+    """Store how many lines of a merged pull request remain on the default branch, and its reverts.
 
-    Pull requests that were never judged or merged elsewhere are skipped.
+    `job` names the pull request. One that was never judged or was merged elsewhere is skipped. Raises Postponed when
+    another process uses the bare repository.
     """
     with transaction(context.database) as connection:
         repository = _load_active_repository(connection, job.repository)
@@ -146,7 +147,7 @@ def _measure(
 
 
 def plan_reaction_polls(connection: Connection) -> Sequence[Planned]:
-    """Plan a poll for every verdict whose reactions may still change."""
+    """Return one job per verdict whose reactions may still change; the job polls them."""
     return [
         Planned(PollReactions(issue.repository.installation, issue.repository.id, issue.number))
         for issue in outcomes.list_watched_comments(connection)
@@ -159,7 +160,10 @@ def compare_reactions(
     recorded: Sequence[OutcomeEvent],
     now: datetime,
 ) -> Iterator[OutcomeEvent]:
-    """Yield events for the thumbs that were added or removed since the recorded ones (pure)."""
+    """Yield an event for each thumb that was added to or removed from an issue's verdict (pure).
+
+    `reactions` are the present ones on GitHub, and `recorded` the events of thumbs at the last poll.
+    """
     thumbs = [fact for fact in reactions if fact.content in THUMBS and not fact.is_bot]
     before = {event.details.about for event in recorded}
     for fact in thumbs:

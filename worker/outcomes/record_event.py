@@ -51,7 +51,7 @@ class RecordEventHandler:
     host: str
     """GitHub's host, such as `github.com`."""
     day_seconds: float
-    """Length of a day for survival."""
+    """Seconds of a day, to plan when surviving lines are counted."""
     least_quiet_seconds: float
     """Shortest delay after an event, so that a burst of events leads to one evaluation."""
 
@@ -123,8 +123,10 @@ def record_outcomes(
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store raw events, update the outcomes of affected pull requests, and return the stored
-    events.
+    """Store outcome events of repository `number`, and derive the outcomes of affected pull requests again.
+
+    Returns the events that were not stored before. `delivery` is the webhook delivery that they come from; None if
+    there is none.
     """
     stored = outcome_events.append(connection, number, events, delivery)
     touched = outcome_events.find_touched_pulls(connection, number, stored)
@@ -135,7 +137,7 @@ def record_outcomes(
 def plan_permission_jobs(
     repository: RepositoryRef, events: Sequence[OutcomeEvent]
 ) -> list[Planned]:
-    """Plan one job per person whose permission in the repository matters and is unknown."""
+    """Return one job per person in `events` whose permission in the repository matters and is unknown."""
     people = {
         event.actor
         for event in events

@@ -16,9 +16,10 @@ from worker.queue.context import Context
 
 
 def hear_review(github: GitHub, context: Context, job: HearReview) -> None:
-    """Save a review and its line comments, which its event lacks, as the hint of a second attempt.
+    """Save a review of an alternative as the hint of a second attempt, and plan the issue's evaluation.
 
-    A deleted review or repository leaves none.
+    `job` names the review's webhook, which lacks the line comments, so they are read from GitHub. A deleted review or
+    repository leaves no hint.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)
@@ -37,7 +38,7 @@ def hear_review(github: GitHub, context: Context, job: HearReview) -> None:
 
 
 def load_review(connection: Connection, guid: DeliveryGuid) -> ReviewEvent | None:
-    """Load the review of a stored delivery; None when it was purged or is no review."""
+    """Load the review from the stored webhook delivery `guid`; None when it was purged or holds no review."""
     delivery = webhook_state.load_delivery(connection, guid)
     event = parse(delivery.event, guid, delivery.body) if delivery else None
     return event if isinstance(event, ReviewEvent) else None

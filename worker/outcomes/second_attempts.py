@@ -57,12 +57,15 @@ HintResult = tuple[AlternativeNumber, ...] | NoAttempt
 
 
 def has_second_attempts(leads: HintResult) -> bool:
-    """Return whether a second attempt follows, so that the issue needs another evaluation (pure)."""
+    """Return whether `leads`, the result of saving hints, names an alternative for a second attempt (pure)."""
     return not isinstance(leads, NoAttempt) and bool(leads)
 
 
 def leave_hints_of_verdict(connection: Connection, evaluation: Evaluation) -> HintResult:
-    """Save the verdict's reasons as hints for alternatives that it calls incorrect."""
+    """Save the verdict's reasons as hints for alternatives that it calls incorrect.
+
+    Returns the numbers of the alternatives that get a second attempt, or why none does.
+    """
     document = _get_document(evaluation)
     reasons = {patch.id: patch.reason for patch in read_patches(document)}
     remark = Remark(HintSource.VERDICT)
@@ -72,7 +75,10 @@ def leave_hints_of_verdict(connection: Connection, evaluation: Evaluation) -> Hi
 def leave_hints_of_maintainer(
     connection: Connection, evaluation: Evaluation, words: MaintainerRemark
 ) -> HintResult:
-    """Save a maintainer's comment as the hint for the alternative that it is about."""
+    """Save the maintainer's comment `words` as the hint for the alternative that it is about.
+
+    Returns the numbers of the alternatives that get a second attempt, or why none does.
+    """
     texts = {alternative.id: words.text for alternative in evaluation.alternatives}
     remark = Remark(HintSource.MAINTAINER, words.about)
     return _leave_hints(connection, evaluation, remark, texts, words.login)
@@ -81,8 +87,8 @@ def leave_hints_of_maintainer(
 def leave_hints_of_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber, ...]:
     """Save a failing check's output as the hint for the alternative that its commit copies.
 
-    A copy is a pull request with the same edit, or the draft that the bot opened. Returns the
-    issues to evaluate again.
+    A copy is a pull request with the same edit, or the draft that the bot opened. Returns the issues to evaluate again;
+    none for any other check.
     """
     failed = event.action is CheckAction.COMPLETED and event.conclusion in _FAILED
     if event.is_suite or not failed or not event.output:
@@ -92,7 +98,10 @@ def leave_hints_of_check(connection: Connection, event: CheckEvent) -> tuple[Iss
 
 
 def concerns_alternative(connection: Connection, event: ReviewEvent) -> bool:
-    """Return whether a review requests changes to a copy or to the draft of an alternative."""
+    """Return whether a review requests changes to a copy or to the draft of an alternative.
+
+    A copy is a pull request with the same edit.
+    """
     asks = event.action is ReviewAction.SUBMITTED and event.state == "changes_requested"
     return (
         asks
@@ -106,7 +115,7 @@ def leave_hints_of_review(
 ) -> tuple[IssueNumber, ...]:
     """Save a review that requests changes, with its line comments, as the hint for the reviewed alternative.
 
-    The caller has checked that the author may write.
+    Returns the issues to evaluate again. The caller has checked that the author may write.
     """
     of_lines = (f"{comment.path}: {comment.body}" for comment in comments if comment.body.strip())
     words = "\n\n".join(filter(None, (event.body.strip(), *of_lines)))
@@ -151,7 +160,10 @@ def _find_copies(
 
 
 def create_guidance(tree: Path, hint: Hint) -> Guidance | None:
-    """Build an agent's guidance from a hint; None when it holds nothing useful."""
+    """Build an agent's guidance from a stored hint; None when the hint holds nothing useful.
+
+    The files below the folder `tree` show which words of the hint are paths.
+    """
     paths = (
         Path(folder, name).relative_to(tree).as_posix()
         for folder, _, names in os.walk(tree)

@@ -59,7 +59,10 @@ def measure_survival(
     token: str | None,
     merged: MergedPull,
 ) -> Survival:
-    """Count the surviving lines of a merged patch on its branch, with one fetch. Raises GitError."""
+    """Fetch a merged pull request and its branch, and count which of its added lines remain.
+
+    `token` gives access to the repository; None for a public one. Raises GitError.
+    """
     if not is_valid_branch(merged.branch):
         raise GitError(f"{merged.branch!r} is not a branch name")
     spec, now = build_refspec(merged.branch)
@@ -82,7 +85,10 @@ def measure_survival(
 
 
 def compare_commits(git: Git, before: str, after: str, now: str) -> Survival:
-    """Count the lines added from `before` to `after`, and those that remain in `now`."""
+    """Count the lines added from commit `before` to commit `after`, and those that remain in commit `now`.
+
+    An indented line remains, and so does a moved line with at least 20 letters and digits.
+    """
     added: set[_Line] = {
         line for sign, line, _ in _read_changed_lines(git, before, after) if sign == b"+"
     }
@@ -106,7 +112,7 @@ def find_reverts(
 ) -> tuple[Revert, ...]:
     """Return a branch's commits after `since` that revert other commits or pull requests, newest first.
 
-    Raises GitError.
+    The branch is fetched first; `token` gives access, None for a public repository. Raises GitError.
     """
     if not is_valid_branch(branch):
         raise GitError(f"{branch!r} is not a branch name")

@@ -41,7 +41,7 @@ class _NotOpenedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OpenDraftHandler:
-    """Checks the stored diff again, commits it on the present base, and opens the draft once."""
+    """Opens an alternative as a draft pull request, once: checks its diff and commits it on the present base."""
 
     drafts: DraftPublisher
     web: Endpoints

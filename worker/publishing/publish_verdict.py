@@ -38,7 +38,7 @@ class PublishVerdictHandler:
     github: GitHub
     publisher: Publisher
     quiet_seconds: float
-    """Delay before a moved head is evaluated."""
+    """Delay before a group with a moved head is evaluated again."""
     has_writer: bool
     """True when the operator configured a writer App for draft pull requests."""
 
@@ -141,24 +141,27 @@ def _plan_second_attempts(job: PublishVerdict, evaluation: Evaluation) -> Planne
 
 
 def find_moved_heads(evaluation: Evaluation, heads: Heads) -> frozenset[PullNumber]:
-    """Return the pull requests whose head changed since they were judged (pure)."""
+    """Return the numbers of the pull requests whose head changed since they were judged (pure).
+
+    `heads` holds their present heads on GitHub.
+    """
     now = {pull.number: pull.head_sha for pull in heads.pulls}
     judged = {candidate.pull: candidate.head_sha for candidate in evaluation.candidates}
     return frozenset(pull for pull, head in judged.items() if now.get(pull, head) != head)
 
 
 def find_open_heads(heads: Heads) -> frozenset[PullNumber]:
-    """Return the pull requests that are still open (pure)."""
+    """Return the numbers of the pull requests in `heads` that are still open (pure)."""
     return frozenset(pull.number for pull in heads.pulls if pull.state is IssueState.OPEN)
 
 
 def build_comment_url(web: str, issue: IssueRef, comment: CommentId) -> str:
-    """Build the address of a comment on GitHub's pages at `web` (pure)."""
+    """Build the URL of a comment; `web` is the start of GitHub's URLs, such as `https://github.com` (pure)."""
     return f"{web}/{issue.repository.full_name}/issues/{issue.number}#issuecomment-{comment}"
 
 
 def build_check_draft(text: CheckText) -> CheckDraft:
-    """Convert a check run's text to the publisher's type (pure)."""
+    """Convert a check run's text to the type that the publisher sends (pure)."""
     return CheckDraft(
         name=text.name,
         head_sha=text.head,
@@ -174,7 +177,7 @@ def build_check_draft(text: CheckText) -> CheckDraft:
 
 
 def check_pull_request(publisher: Publisher, repository: RepositoryRef, pull: PullNumber) -> None:
-    """Read a pull request's configuration file from GitHub, and report an error in it."""
+    """Read a pull request's `.github/r4p.yml` from GitHub; write a failing check run if it is invalid."""
     try:
         pull_issues = graphql_reader.read_pull(publisher.github, repository, pull)
     except NotFound:
@@ -185,7 +188,10 @@ def check_pull_request(publisher: Publisher, repository: RepositoryRef, pull: Pu
 def report_broken_config(
     publisher: Publisher, repository: RepositoryRef, pull_issues: PullIssues
 ) -> None:
-    """Write a failing check run if a pull request to the default branch makes `.github/r4p.yml` invalid."""
+    """Write a failing check run if a pull request to the default branch makes `.github/r4p.yml` invalid.
+
+    `pull_issues` holds the pull request, as read from GitHub, with the new text of that file.
+    """
     pull = pull_issues.pull
     if pull_issues.new_config is None or pull.base_ref != pull_issues.default_branch:
         return

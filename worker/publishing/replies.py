@@ -25,14 +25,17 @@ class Replies:
     publisher: Publisher
 
     def has_answered(self, repository: RepositoryRef, answers: CommandSource) -> bool:
-        """Return whether the bot has replied to this comment or review already."""
+        """Return whether the bot has replied to `answers`, a comment or review with commands."""
         effect = self.publisher.effects.load(EffectKey(repository, reply_key(answers)))
         return effect is not None and effect.github_id is not None
 
     def send(
         self, repository: RepositoryRef, number: int, answers: CommandSource, body: str
     ) -> CommentId:
-        """Create or update the bot's reply to a command. `number` is the issue or pull request that gets the reply."""
+        """Write the bot's reply to the comment or review `answers`, or update it, and return the reply's id.
+
+        `number` is the issue or pull request that gets the reply, and `body` its Markdown.
+        """
         key = EffectKey(repository, reply_key(answers))
         marker = comments.format_reply_marker(answers)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
@@ -40,7 +43,11 @@ class Replies:
     def refuse(
         self, repository: RepositoryRef, number: int, asked_in: CommandSource, body: str
     ) -> CommentId:
-        """Reply that nothing could be judged, in a comment of its own, so that it does not replace another reply."""
+        """Reply to the command in `asked_in` that nothing could be judged, and return the reply's id.
+
+        The reply is a comment of its own, so that it does not replace another one. `number` is the issue or pull
+        request that gets it, and `body` its Markdown.
+        """
         key = EffectKey(repository, refusal_key(asked_in))
         marker = comments.format_refusal_marker(asked_in)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
@@ -48,17 +55,21 @@ class Replies:
     def tell_draft(
         self, repository: RepositoryRef, number: int, asked_in: CommandSource, draft: int, body: str
     ) -> CommentId:
-        """Reply with the result of a request for a draft pull request, in a comment of its own."""
+        """Reply to the command in `asked_in` with the result of its draft request, and return the reply's id.
+
+        The reply is a comment of its own. `draft` is the id of the request, `number` the issue or pull request that
+        gets the reply, and `body` its Markdown.
+        """
         key = EffectKey(repository, draft_reply_key(draft, asked_in))
         marker = comments.format_draft_marker(draft, asked_in)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
 
 
 def tell_draft(replies: Replies, context: Context, job: TellDraft) -> None:
-    """Reply with the result of a request for a draft pull request, in a comment of its own.
+    """Reply to `/r4p open` with the draft pull request that was opened, or with the reason why not.
 
-    This is a job because the writer App may not write on issues. There is no reply when the repository or the
-    commented issue is gone.
+    This is a job because the writer App may not write on issues. There is no reply when the repository or the commented
+    issue is gone.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)

@@ -28,10 +28,10 @@ def build_verdict_view(
     *,
     may_open: bool = False,
 ) -> VerdictView:
-    """Convert a verified evaluation to the view that its comment shows.
+    """Convert an evaluation with a verdict to the view that its comment shows.
 
-    `moved` holds the pull requests whose head changed since the evaluation. `may_open` says whether the comment may
-    offer `/r4p open`.
+    `moved` holds the pull requests whose head changed since the evaluation. `config_problem` holds the errors of the
+    repository's settings file. `may_open` says whether the comment may offer `/r4p open`.
     """
     document = cast("dict[str, Any]", evaluation.verdict)
     verdicts = {verdict.id: verdict for verdict in read_patches(document)}
@@ -92,7 +92,7 @@ def _build_alternatives(
 
 
 def build_members(rows: Iterable[MemberRow]) -> tuple[Member, ...]:
-    """Build the list of a group's pull requests, without those that a command removed."""
+    """Convert the stored rows of a group to its pull requests, without those that a command removed."""
     return tuple(
         Member(row.pull, LinkStrength(row.strength) if row.strength else LinkStrength.ADDED)
         for row in rows

@@ -26,8 +26,9 @@ _HANDED_OVER_SECONDS = 60.0
 def purge_data(github: GitHub, context: Context, job: PurgeData) -> None:
     """Delete all data of an installation, or of one of its repositories, in one transaction.
 
-    The news of a removal may arrive after the repository was added again, so this asks GitHub.
-    An installation never returns under its old number.
+    The news of a removal may arrive after the repository was added again. So this asks GitHub first, and deletes
+    nothing if the repository is there. An installation never returns under its old number. Raises Postponed if GitHub
+    refuses to answer.
     """
     if job.repository is not None and _is_back(github, job.installation, job.repository):
         return
@@ -47,7 +48,10 @@ def _is_back(github: GitHub, installation: InstallationId, repository: Repositor
 def forget_checkout(
     checkouts: Checkouts, trees: TreeStore, context: Context, job: ForgetCheckout
 ) -> None:
-    """Delete a repository's git objects from this machine, unless the App is installed there again."""
+    """Delete a repository's git objects from this machine, unless the App is installed there again.
+
+    Exported trees that no agent needs are deleted too. Raises Postponed when another process uses the git objects.
+    """
     with transaction(context.database) as connection:
         back = groups.load_repository(connection, job.repository)
     if back is None:
@@ -71,7 +75,7 @@ def tidy_checkouts(
 
 
 def plan_checkout_cleanup(_connection: Connection) -> Sequence[Planned]:
-    """Plan a cleanup of the git checkouts on disk; one machine takes it."""
+    """Return the job that deletes unneeded git checkouts; it cleans the machine whose worker takes it."""
     return [Planned(TidyCheckouts(OF_THE_APP))]
 
 

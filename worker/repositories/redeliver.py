@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 def request_redeliveries(github: GitHub, context: Context, _job: Redeliver) -> None:
     """Ask GitHub to redeliver webhooks that never arrived, by comparing its deliveries with the stored ones.
 
-    Raises Postponed until none is missing. A run without missing deliveries is done, and the next begins at its start
-    time. Any other run looks at the same time again. So this needs no state of its own.
+    Raises Postponed until none is missing, so that the job looks at the same time again. A run without missing
+    deliveries is done, and the next begins at its start time. So this needs no state of its own.
     """
     now = datetime.now(UTC)
     with transaction(context.database) as connection:
@@ -75,10 +75,11 @@ Tries = tuple[DeliveryAttempt, ...]
 def find_missed(
     tried: Sequence[DeliveryAttempt], stored: Collection[DeliveryGuid]
 ) -> tuple[Tries, ...]:
-    """Return the webhooks that never arrived, oldest first (pure).
+    """Return the attempts at each webhook that never arrived, oldest webhook first (pure).
 
-    Webhooks that suspend or resume an installation have no time in their payload. Only the last of them counts, because
-    an earlier one would undo it.
+    `tried` holds all of GitHub's attempts, and `stored` the deliveries that the bot has. Webhooks that suspend or
+    resume an installation have no time in their payload. Only the last of them counts, because an earlier one would
+    undo it.
     """
     by_guid = sorted(tried, key=lambda attempt: (attempt.guid, -attempt.id))
     every = [tuple(mine) for _, mine in groupby(by_guid, key=lambda attempt: attempt.guid)]
@@ -105,8 +106,8 @@ def _get_first_id(mine: Tries) -> int:
 def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:
     """Choose the lost webhook deliveries that GitHub should send again now (pure).
 
-    The wait between two tries doubles, so GitHub sends a webhook about ten times in all. If `door_open` is False, the
-    webhook's URL seems down, and only one delivery is tried.
+    The result holds the last attempt at each. The wait between two attempts doubles, so GitHub sends a webhook about
+    ten times in all. If `door_open` is False, the webhook's URL seems down, and only one delivery is tried.
     """
     rested = [mine[0] for mine in missing if now - mine[0].tried_at >= _get_rest_time(mine)]
     return tuple(rested[: MOST_ASKED if door_open else 1])
@@ -119,5 +120,5 @@ def _get_rest_time(mine: Tries) -> timedelta:
 
 
 def plan_redelivery(_connection: Connection) -> Sequence[Planned]:
-    """Plan one search for lost webhooks, for the whole App."""
+    """Return the job that searches for lost webhooks of the whole App."""
     return [Planned(Redeliver(OF_THE_APP))]

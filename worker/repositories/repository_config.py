@@ -25,7 +25,7 @@ class CurrentConfig:
 
 
 def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
-    """Parse a repository's settings file, or return its errors (pure)."""
+    """Parse a repository's settings file, and return its settings, or its errors if it is invalid (pure)."""
     if blob.text is None:
         problem = f"the file can't be read as text ({blob.byte_size} bytes)"
         return ConfigError((Problem(None, problem),))
@@ -33,7 +33,10 @@ def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
 
 
 def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentConfig:
-    """Return a repository's newest settings if valid, else the stored ones with the errors (pure)."""
+    """Return the settings of the file `blob` if it is valid, else the stored ones with the file's errors (pure).
+
+    `stored_text` is the last valid file. Without a file (`blob` is None) the defaults apply.
+    """
     if blob is None:
         return CurrentConfig(WITHOUT_FILE, None)
     newest = read_config(blob)
@@ -44,7 +47,10 @@ def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentCo
 
 
 def parse_last_good(stored_text: str | None) -> RepoConfig:
-    """Parse a repository's stored settings; return the defaults if there are none or they do not parse (pure)."""
+    """Parse `stored_text`, a repository's last valid settings file (pure).
+
+    Return the default settings if it is None or does not parse any more.
+    """
     if stored_text is None:
         return WITHOUT_FILE
     parsed = repo_config.parse(stored_text)
@@ -52,14 +58,17 @@ def parse_last_good(stored_text: str | None) -> RepoConfig:
 
 
 def get_quiet_seconds(stored_text: str | None, least: float) -> float:
-    """Return how long an issue must be quiet before its evaluation (pure)."""
+    """Return how many seconds an issue must be quiet before its evaluation, at least `least` (pure).
+
+    `stored_text` is the repository's last valid settings file, or None.
+    """
     return max(parse_last_good(stored_text).quiet_minutes * 60.0, least)
 
 
 def refresh_config(github: GitHub, context: Context, job: RefreshConfig) -> None:
-    """Read `.github/r4p.yml` after a push that touched it, and at installation.
+    """Read a repository's `.github/r4p.yml` from GitHub, and store its text if valid, else its errors.
 
-    Store the newest valid file and the newest file's errors.
+    The job follows a push that touched the file, and an installation. With errors the last valid text stays stored.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)
