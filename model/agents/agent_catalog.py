@@ -17,13 +17,16 @@ AGENTS = {
 
 
 def require_agent(name: str) -> None:
-    """Raise UnknownAgent when no agent has this name. Call it before a model is loaded."""
+    """Raise UnknownAgent unless AGENTS has an agent called `name`. Call it before a model is loaded."""
     if name not in AGENTS:
         raise UnknownAgent(f"no agent is called {name!r}; there are {', '.join(AGENTS)}")
 
 
 def build_agent(name: str, engine: Engine, limits: "AttemptLimits | None" = None) -> "Agent":
-    """Build the agent of that name on top of an engine. Raises UnknownAgent."""
+    """Build the agent called `name`, which asks `engine` for its replies. Raises UnknownAgent.
+
+    `limits` bounds each attempt; None means the defaults of AttemptLimits.
+    """
     require_agent(name)
     if name == "agentless-mini":
         from model.agents.agentless.agentless_mini import AgentlessMini

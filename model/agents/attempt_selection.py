@@ -25,7 +25,10 @@ def find_equal_edits(patches: Sequence[str | None]) -> tuple[int | None, ...]:
 
 
 def choose_attempt(patches: Sequence[str | None]) -> AttemptSelection:
-    """Choose the edit that most attempts made. The earliest attempt wins a tie."""
+    """Choose the edit that most attempts made. The earliest attempt wins a tie.
+
+    `patches` holds the diff of each attempt; None is an attempt without a patch.
+    """
     counts = Counter(index for index in find_equal_edits(patches) if index is not None)
     if not counts:
         return AttemptSelection(None, f"none of {len(patches)} attempts handed in a patch")

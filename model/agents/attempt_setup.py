@@ -21,10 +21,11 @@ from model.workspace.paths import explain_refusal
 def open_tool_contexts(
     root: Path, database: Path
 ) -> Iterator[Callable[[], AbstractContextManager[ToolContext]]]:
-    """Index a directory and yield a function that opens one tool context per attempt.
+    """Index the source tree `root` and yield a function that opens one tool context per attempt.
 
-    The directory is never written. In a git repository the code graph covers the committed paths with their content
-    on disk, so a virtual environment is left out. Raises WorkspaceError, NoTree or NoIndex.
+    `database` is the SQLite file of the code graph; it is created when missing. The tree is never written. In a git
+    repository the code graph covers the committed paths with their content on disk, so a virtual environment is left
+    out. Raises WorkspaceError, NoTree or NoIndex.
     """
     with Workspace.open(root) as tree, open_index(database) as index:
 
@@ -49,7 +50,8 @@ def open_tool_contexts(
 def compute_tree_digest(blobs: Mapping[str, str]) -> str:
     """Compute the digest of a source tree: SHA-256 over its paths and git blob hashes, as 64 hex digits.
 
-    A file in a language that the code graph does not parse has an empty hash, so only its path counts.
+    `blobs` maps each path to its hash. A file in a language that the code graph does not parse has an empty hash, so
+    only its path counts.
     """
     lines = "".join(f"{path}\0{blob}\0" for path, blob in sorted(blobs.items()))
     return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()

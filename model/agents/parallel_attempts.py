@@ -33,10 +33,10 @@ class Agent(Protocol):
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = ...,
     ) -> Attempt:
-        """Make one attempt to write a patch for an issue, on a private view of the tree.
+        """Make one attempt to write a patch for an issue, on a private view of the tree. Returns its record.
 
-        A failing engine ends the attempt with a stop reason; it raises nothing. `on_step` receives each
-        finished step. An exception from `on_step` ends the attempt.
+        A failing engine ends the attempt with a stop reason and raises nothing. `guidance` is the hint of a second
+        attempt. `on_step` receives each finished step. An exception from `on_step` ends the attempt.
         """
         ...
 
@@ -45,12 +45,13 @@ class Agent(Protocol):
 class AttemptCallbacks:
     """Functions that receive the progress of parallel attempts, from several threads.
 
-    An exception ends all attempts.
+    An exception from such a function ends all attempts.
     """
 
     on_step: Callable[[int, Step], None] = lambda _at, _step: None
     """Receives the attempt's index, counted from 0, and the finished step."""
     on_end: Callable[[int, Attempt], None] = lambda _at, _attempt: None
+    """Receives the attempt's index, counted from 0, and its result."""
 
 
 _NOBODY = AttemptCallbacks()
@@ -65,10 +66,11 @@ def run_attempts(
     guidance: Guidance | None = None,
     callbacks: AttemptCallbacks = _NOBODY,
 ) -> tuple[Attempt, ...]:
-    """Run an agent's attempts at an issue in parallel, one per seed, and return them in the order of the seeds.
+    """Run an agent's attempts at an issue in parallel, one per seed. Returns them in the order of the seeds.
 
-    There is at least one seed, and each attempt has its own tool context. KeyboardInterrupt does not wait for
-    replies that are still being sampled.
+    There is at least one seed. `open_context` opens the private tool context of each attempt. The first exception of
+    an attempt or a callback ends all attempts and is raised. KeyboardInterrupt does not wait for replies that are still
+    being sampled.
     """
     over = threading.Event()
 

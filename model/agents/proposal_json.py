@@ -18,7 +18,8 @@ SCHEMA = "r4p.proposal/1"
 def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dict[str, Json]:
     """Convert an agent's attempts at an issue to the JSON values of an `r4p.proposal/1` document.
 
-    All attempts (at least one) share an agent and an engine.
+    All attempts (at least one) share an agent and an engine. `seconds` is the time of all attempts together, from
+    reading the tree to the end of the last attempt.
     """
     patches = [attempt.patch for attempt in attempts]
     selection = choose_attempt(patches)

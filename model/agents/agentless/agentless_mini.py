@@ -56,7 +56,7 @@ class SamplingPlan:
     files: int = 4
     """Most files that one localisation may name."""
     batch: int = 16
-    """Requests per engine call. Each request carries the time that is left."""
+    """Most requests per engine call. The time limit of each request is what is left of the attempt's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,10 @@ class _Task:
 
 
 class AgentlessMini:
-    """Agent that proposes patches by locating, repairing and voting. It runs no code of the tree."""
+    """Agent that locates suspicious files, samples repairs of them and proposes the most frequent patch.
+
+    It runs no code of the tree.
+    """
 
     name = "agentless-mini"
 
@@ -84,10 +87,10 @@ class AgentlessMini:
         keep: CandidateFilter | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare the agent. `keep` filters the candidates before the vote; None keeps all.
+        """Prepare the agent. `keep` filters the candidate patches before the vote; None keeps all.
 
-        `keep` receives every candidate, with duplicates, and returns those that may win, in any order. The record
-        holds what it kept.
+        `keep` receives every candidate, with duplicates, and returns the candidates that may win, in any order. The
+        trajectory records the ids of the kept candidates.
         """
         self._engine = engine
         self._plan = plan or SamplingPlan()
@@ -112,10 +115,10 @@ class AgentlessMini:
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Attempt:
-        """Make one attempt to write a patch for an issue, and leave the workspace unchanged.
+        """Make one attempt to write a patch for an issue, and return its record. The workspace ends unchanged.
 
-        When time runs out, the candidates so far are voted on. When the engine fails, the attempt stops without
-        a patch.
+        When time runs out, the candidates so far are voted on. When the engine is down or every request fails, the
+        attempt has no patch. `guidance` is the hint of a second attempt. `on_step` receives each finished step.
         """
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
         hint = hints.render_hint(guidance) if guidance else ""

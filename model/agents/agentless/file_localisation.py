@@ -52,7 +52,7 @@ class LocatedPaths:
 
     paths: Paths
     unknown: tuple[str, ...] = ()
-    """Names that look like paths but are not in the tree. They are dropped, even near misses."""
+    """Names in the reply that look like paths but are not in the tree, even near misses. They are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ def build_outline(
 ) -> TreeOutline:
     """List a tree's source files for the prompt, in at most `max_tokens` tokens.
 
-    When they do not fit, whole lines are left out in this order: folders of tests and documents, then folders that
-    share few or common words with the issue, then deep folders. The last line counts the omitted files by top
-    folder.
+    `paths` are all files of the tree, and `issue` is the issue's text. When the files do not fit, whole lines are left
+    out in this order: folders of tests and documents, then folders that share few or common words with the issue, then
+    deep folders. The last line of the outline counts the omitted files by top folder.
     """
     lines = sorted(_build_lines(paths, _extract_words(issue)), key=lambda line: line.rank)
     fits, too_many = 0, len(lines)
@@ -94,9 +94,10 @@ def build_outline(
 
 
 def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> LocatedPaths:
-    """Read the suspicious files that a reply names: from its last fenced block, or from all lines without a block.
+    """Return the suspicious files that a model's reply names, at most `max_paths`.
 
-    A line may have a bullet and backticks. Nothing else is repaired: a path that is not in the tree is dropped.
+    The names stand one a line in the last fenced block, or in the whole reply if it has no block. A line may have a
+    bullet and backticks. Nothing else is repaired: a path that is not in `tree_paths` is not used.
     """
     answer = think_tags.strip_thought(reply) or ""
     blocks = _FENCED.findall(answer)
@@ -111,8 +112,8 @@ def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> Locat
 def rank_file_sets(samples: Iterable[LocatedPaths]) -> tuple[Paths, ...]:
     """Return the distinct sets of located files, the most frequent first.
 
-    The order of files inside a sample does not matter. In a tie the first sample comes first, and its file order is
-    kept. A sample without files is ignored.
+    `samples` holds the result of each localisation. The order of files inside a sample does not matter. In a tie the
+    first sample comes first, and its file order is kept. A sample without files is ignored.
     """
     named = [sample.paths for sample in samples if sample.paths]
     counts = Counter(frozenset(paths) for paths in named)
@@ -123,7 +124,10 @@ def rank_file_sets(samples: Iterable[LocatedPaths]) -> tuple[Paths, ...]:
 
 
 def assign_file_sets(sets: Sequence[Paths], samples: int) -> tuple[int, ...]:
-    """Assign a file set to each repair sample, by index and in turns, so that every set is tried."""
+    """Return, for each of `samples` repairs, the index of the file set that its prompt shows.
+
+    The sets take turns, so that every set is tried. Without sets the result is empty.
+    """
     return tuple(sample % len(sets) for sample in range(samples)) if sets else ()
 
 

@@ -18,15 +18,18 @@ class FullFiles:
     """The files that a prompt shows as a whole, and the files that did not fit."""
 
     texts: Mapping[str, str]
-    """Path to text, with lone surrogates for bytes that are not UTF-8. Prompts escape it by `escape_file`."""
+    """Texts by path, with lone surrogates for bytes that are not UTF-8. Prompts escape a text by `escape_file`."""
     left_out: Mapping[str, str]
-    """Path to reason. A file is never cut: the model would edit the rest of it blindly."""
+    """Reasons by path. A file is never cut: the model would edit the rest of it blindly."""
 
 
 def load_fitting_files(
     workspace: Workspace, paths: Iterable[str], free_tokens: int, count_tokens: Callable[[str], int]
 ) -> FullFiles:
-    """Load files for a prompt, in order. A file is left out if it does not fit into the tokens that are still free."""
+    """Load the files `paths` for a prompt, in order, within `free_tokens` tokens.
+
+    A file is left out, with the reason, when it cannot be read, is not text or does not fit into the tokens still free.
+    """
     texts: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for path in paths:

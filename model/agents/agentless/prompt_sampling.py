@@ -21,18 +21,19 @@ _MOST_SAMPLES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sample(Generic[T]):
-    """A reply to sample from the model: its stage in the pipeline, its prompt and the function that reads it."""
+    """A reply to sample from the model: its stage in the pipeline (`locate` or `repair`), its prompt and its reader."""
 
     stage: str
     prompt: tuple[Message, ...]
     read: Callable[[str], ReadResult[T]]
+    """Function that receives the text of the reply."""
 
 
 @dataclass(slots=True)
 class Sampler:
-    """Sampler of the replies of one attempt.
+    """Sampler of the replies of one attempt, within the attempt's time limit.
 
-    It calls the engine within a time limit and records each reply as a step.
+    It sends `batch` prompts per engine call, records each reply as a step, and passes the step to `on_step`.
     """
 
     engine: Engine
@@ -55,15 +56,16 @@ class Sampler:
         return round(self.clock() - self._began, 3)
 
     def count_tokens(self, text: str) -> int:
-        """Count a text's tokens by the engine, and record the count for a replay."""
+        """Return the engine's token count of a text, and record the count for a replay."""
         self.token_counts.append(self.engine.count_tokens(text))
         return self.token_counts[-1]
 
     def collect_values(self, samples: Sequence[Sample[T]]) -> list[T]:
-        """Sample one reply per prompt, and return the values that could be read from the replies, at least one.
+        """Sample one reply for each sample, and return the values that the samples' `read` functions got.
 
-        When time runs out, the method returns the values so far. Without any value it raises AttemptEnded. Its reason
-        is the engine if every request failed, the time limit if time ran out, and malformed replies otherwise.
+        A reply that cannot be read gives no value. When time runs out, the method returns the values so far. Without
+        any value it raises AttemptEnded. Its stop reason is ENGINE if every request failed, TIMEOUT if time ran out,
+        and MALFORMED otherwise.
         """
         values: list[T] = []
         failures: list[str] = []
@@ -142,7 +144,10 @@ class Sampler:
 
 
 def describe_drop(kind: str, why: str) -> dict[str, str]:
-    """Return the outcome to record for a reply that is not used: the kind of problem, and why."""
+    """Return the outcome to record for a reply that is not used.
+
+    `kind` is the problem as a short name such as `no_file`, and `why` says it in words.
+    """
     return {"dropped": kind, "why": why}
 
 

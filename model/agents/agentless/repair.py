@@ -22,9 +22,10 @@ class RepairCache:
     def apply_reply(
         self, reply: str, files: Mapping[str, str]
     ) -> tuple[str | None, dict[str, Any]]:
-        """Apply the SEARCH/REPLACE edits of a reply, and return their diff with the outcome to record.
+        """Return (diff, outcome) for the SEARCH/REPLACE edits of a reply. The workspace ends unchanged.
 
-        The diff is None when the reply is dropped. `files` holds the files as the prompt showed them.
+        The diff is None when the edits cannot be used. The outcome is the JSON object to record: the edits and the
+        diff, or why there is none. `files` maps each path that the prompt showed to its text.
         """
         try:
             edits = parse(reply)

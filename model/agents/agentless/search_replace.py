@@ -72,13 +72,13 @@ class _Span:
 
 
 def escape_file(text: str) -> str:
-    """Escape a file for the prompt: Unix line ends, with marker lines and control tokens escaped."""
+    """Return a file's text for the prompt: with Unix line ends, and with marker lines and control tokens escaped."""
     lines = "\n".join(body for body, _ in _split_lines(text))
     return _escape(lines) + ("\n" if text.endswith("\n") else "")
 
 
 def render(edits: Iterable[SearchReplaceEdit]) -> str:
-    """Write SEARCH/REPLACE edits in the format of a reply. `parse` reads them back."""
+    """Return SEARCH/REPLACE edits as text in the format of a reply, which `parse` reads back."""
     blocks = []
     for edit in edits:
         search = [_escape("\n".join(edit.search))] if edit.search else []
@@ -113,10 +113,11 @@ def parse(reply: str) -> tuple[SearchReplaceEdit, ...]:
 
 
 def apply(edits: Sequence[SearchReplaceEdit], files: Mapping[str, str]) -> dict[str, str]:
-    """Apply SEARCH/REPLACE edits and return the files that changed. Raises MalformedEdit when any edit does not apply.
+    """Apply SEARCH/REPLACE edits and return the new texts of the changed files by path.
 
-    New lines take the line end of the first line that they replace. A file without a final line end stays so,
-    unless its new last line is blank.
+    `files` maps each path that the prompt showed to its text. New lines take the line end of the first line that they
+    replace. A file without a final line end stays so, unless its new last line is blank. Raises MalformedEdit when any
+    edit does not apply.
     """
     if strangers := [edit.path for edit in edits if edit.path not in files]:
         raise MalformedEdit(

@@ -99,9 +99,10 @@ class MiniSE:
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Attempt:
-        """Make one attempt. A failing engine ends it with a stop reason.
+        """Make one attempt to write a patch for an issue, and return its record. Its edits stay in the workspace.
 
-        An exception from `on_step` ends the attempt without a record.
+        A failing engine ends the attempt with the stop reason ENGINE or TIMEOUT. `guidance` is the hint of a second
+        attempt. `on_step` receives each finished step; an exception from it ends the attempt without a record.
         """
         began = self._clock()
         conversation = self._start_conversation(issue, guidance)
@@ -240,7 +241,7 @@ def _cut_middle(text: str, most: int) -> str:
 
 
 def fingerprint_wording(tools: Sequence[Tool]) -> str:
-    """Return a fingerprint (12 hex digits) of every text that tells the model about its tools."""
+    """Return a fingerprint (12 hex digits) of every text that tells the model about `tools`."""
     texts = [_dump_tools(tools), tool_text.describe_tools(tools), _NO_CALL, _CUT_OFF]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
 

@@ -9,7 +9,10 @@ from model.protocols import Completion, Engine, Request
 
 
 class ToolEngine:
-    """Engine that sends tools by the API until it answers NoTools, and then in words. Threads may share it."""
+    """Wrapper that gives tool calls to any engine. Threads may share it.
+
+    It sends tools by the engine's API until the engine answers NoTools, and then describes them in words.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -31,7 +34,7 @@ class ToolEngine:
         return self._engine.context_tokens
 
     def count_tokens(self, text: str) -> int:
-        """Count tokens by the wrapped engine."""
+        """Return the number of tokens of a text, as the wrapped engine counts."""
         return self._engine.count_tokens(text)
 
     def close(self) -> None:
@@ -39,7 +42,10 @@ class ToolEngine:
         self._engine.close()
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Answer each request. Tool calls in a reply's text become its tool calls. Raises EngineDown."""
+        """Return one completion or error for each request, in order. Raises EngineDown.
+
+        Tool calls that a reply holds only as text become the `tool_calls` of its completion.
+        """
         answers = [] if self._in_words else self._engine.complete(requests)
         if self._in_words or any(isinstance(item, NoTools) for item in answers):
             self._in_words = True

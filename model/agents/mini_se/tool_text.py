@@ -41,7 +41,10 @@ The tools:
 
 
 def rewrite_request(request: Request) -> Request:
-    """Rewrite a request for an engine without tools: describe the tools, and make calls and results plain turns."""
+    """Return a request for an engine without tools.
+
+    Its system message describes the tools in words, and earlier tool calls and results become plain messages.
+    """
     first, *rest = request.messages
     if first.role != "system":
         first, rest = Message("system", ""), [first, *rest]
@@ -50,12 +53,15 @@ def rewrite_request(request: Request) -> Request:
 
 
 def describe_tools(tools: Sequence[Tool]) -> str:
-    """Describe tools (at least one) to a model in words, and how to call them."""
+    """Return a text that describes tools (at least one) to a model and says how to call them."""
     return _HOW % _write_example(tools[0]) + "".join(map(_describe_tool, tools))
 
 
 def parse_calls(text: str, first: int = 0) -> tuple[ToolCall, ...]:
-    """Parse the tool calls in a reply's text, in order, with ids that start at `first`. Thoughts are ignored."""
+    """Parse the tool calls in a reply's text, in order. Calls inside a thought are ignored.
+
+    The ids are `call-N`, where N counts on from `first`.
+    """
     answer = think_tags.strip_thought(text) or ""
     return tuple(
         ToolCall(f"call-{first + index}", name, arguments)

@@ -40,7 +40,7 @@ _FILES: Final = 256
 def limit_resources(processes: int) -> None:
     """Limit memory, files, processes and system calls of this process and its children.
 
-    `processes` counts threads too; 0 sets no limit on them.
+    `processes` is the most processes and threads together; 0 sets no such limit.
     """
     limits = {
         resource.RLIMIT_AS: MEMORY_BYTES,
@@ -71,7 +71,10 @@ class ParentPipe:
             self._outgoing.flush()
 
     def receive_task(self) -> AgentTask:
-        """Read the task, then start to listen for answers. Raises BadMessage."""
+        """Read the agent's task, which is the parent's first message, and return it. Raises BadMessage.
+
+        Then a thread starts to receive the parent's answers to questions. Another first message raises TypeError.
+        """
         task = parse_parent_message(self._incoming.readline())
         if not isinstance(task, AgentTask):
             raise TypeError("the first message is not a task")
@@ -79,7 +82,7 @@ class ParentPipe:
         return task
 
     def ask(self, question: Question) -> PipeAnswer:
-        """Send a question about the engine to the parent and wait for its answer, without a time limit."""
+        """Send a question about the engine to the parent and return its answer. There is no time limit."""
         answer: SimpleQueue[PipeAnswer] = SimpleQueue()
         self._waiting[question.id] = answer
         self.send(question)
@@ -97,7 +100,7 @@ class ParentPipe:
 
 
 def run_task(task: AgentTask, pipe: ParentPipe) -> None:
-    """Run all attempts of an agent's task, and report each step and each attempt to the parent."""
+    """Run all attempts of an agent's task, and send each step and each finished attempt to the parent."""
     tempfile.tempdir = task.scratch
     limits = replace(AttemptLimits(), seconds=min(AttemptLimits().seconds, task.seconds))
     agent = agent_catalog.build_agent(task.agent, PipeEngine(task.engine, pipe.ask), limits)
@@ -118,7 +121,7 @@ def run_task(task: AgentTask, pipe: ParentPipe) -> None:
 
 
 def main() -> None:
-    """Limit this process, read the task from stdin and run it. Stray prints go to stderr."""
+    """Limit this agent process, read its task from stdin, run the task and exit. Stray prints go to stderr."""
     limit_resources(int(sys.argv[1]))
     pipe = ParentPipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -26,13 +26,16 @@ class AgentTask:
     """The first message to an agent's process: the agent, its engine, the issue, the tree and one seed per attempt."""
 
     tree: str
+    """Path of the source tree."""
     scratch: str
     """An empty folder for temporary files."""
     agent: str
+    """Name in the catalogue of agents."""
     engine: EngineFacts
     issue: Issue
     seeds: tuple[int, ...]
     seconds: float
+    """Time limit of each attempt."""
     guidance: Guidance | None = None
 
 
@@ -43,7 +46,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
-    """Message that a step of the attempt with this index is finished."""
+    """Message that a step of an attempt is finished. `attempt` is the attempt's index, counted from 0."""
 
     attempt: int
     step: Step
@@ -51,7 +54,7 @@ class StepFinished:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFinished:
-    """Message that an attempt is finished, with its record."""
+    """Message that an attempt is finished, with its record and its duration in seconds."""
 
     trajectory: Trajectory
     seconds: float
@@ -79,13 +82,13 @@ def encode_message(message: AgentMessage | ParentMessage) -> bytes:
 
 
 def parse_agent_message(raw: bytes) -> AgentMessage:
-    """Parse a message from an agent's process, which may be hostile. Raises BadMessage."""
+    """Parse one line from an agent's process, which may be hostile, as a message. Raises BadMessage."""
     message: AgentMessage = _parse(raw, _FROM_AGENT)
     return message
 
 
 def parse_parent_message(raw: bytes) -> ParentMessage:
-    """Parse a message from the parent of an agent's process. Raises BadMessage."""
+    """Parse one line from the parent of an agent's process as a message. Raises BadMessage."""
     message: ParentMessage = _parse(raw, _TO_AGENT)
     return message
 

@@ -85,14 +85,15 @@ _MACHINES: Final = {
 
 
 def is_supported_machine() -> bool:
-    """Return whether the system-call filter knows this machine's call numbers."""
+    """Return whether the system-call filter supports this machine: Linux on x86_64 or aarch64."""
     return _get_machine() is not None
 
 
 def install_filter() -> bool:
-    """Forbid dangerous system calls to this thread and its children, permanently. Returns False on an unknown machine.
+    """Forbid dangerous system calls to this thread and its children, permanently, and return True.
 
-    Raises OSError when the kernel does not support such filters.
+    Returns False on a machine that the filter does not support, and forbids nothing there. Raises OSError when the
+    kernel does not support such filters.
     """
     machine = _get_machine()
     if machine is None:

@@ -39,23 +39,26 @@ class ClosestMatch:
 
     excerpt: Excerpt
     difference: str | None
-    """How the white space differs; None when more than white space differs."""
+    """How the white space differs, in words; None when more than white space differs."""
 
 
 def find_closest(text: str, wanted: str) -> ClosestMatch | None:
-    """Find the lines of `text` closest to `wanted`; None without any likeness. Lines end in a line feed."""
+    """Find the place in a file's `text` that is most like `wanted`; None when no place is like it.
+
+    The lines of both texts end in a line feed.
+    """
     return _find_ignoring_spaces(text, wanted) or _find_by_lines(
         split_lines(text), wanted.split("\n")
     )
 
 
 def split_lines(text: str) -> list[str]:
-    """Split a text into lines. A final line feed starts no new line."""
+    """Split a text into its lines, without line feeds. A final line feed starts no new line."""
     return text.removesuffix("\n").split("\n")
 
 
 def cut_excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
-    """Cut lines `first` to `last` of a file for an observation, at most 40 lines and 4,000 characters."""
+    """Cut lines `first` to `last` (from 1, both included) of a file, at most 40 lines and 4,000 characters."""
     first = max(first, 1)
     last = max(first, min(last, len(lines), first + _MOST_LINES - 1))
     shown = "\n".join(lines[first - 1 : last])

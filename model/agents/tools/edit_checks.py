@@ -10,9 +10,10 @@ _ALONE = re.compile(rb"\r(?!\n)")
 
 
 def check_indentation(path: str, before: bytes, after: bytes) -> str | None:
-    """Return Python's complaint about new indentation; None for other files or a file that was broken before.
+    """Return Python's message when an edit breaks the indentation of a Python file; None otherwise.
 
-    Other syntax errors are ignored: the code may be for a newer Python than this interpreter.
+    `before` and `after` are the file's content. A file that was broken before the edit is not checked. Other syntax
+    errors are ignored: the code may be for a newer Python than this interpreter.
     """
     if not path.endswith((".py", ".pyi")) or len(after) > _MOST_BYTES:
         return None
@@ -31,9 +32,9 @@ def _find_syntax_error(content: bytes) -> Exception | None:
 
 
 def check_carriage_returns(path: str, before: bytes, after: bytes) -> str | None:
-    """Return a complaint when the edit adds a lone carriage return; None otherwise.
+    """Return a message for the model when an edit adds a lone carriage return to a file; None otherwise.
 
-    A file whose lines all end in CR may have more of them.
+    `before` and `after` are the file's content. A file whose lines all end in CR may have more of them.
     """
     if b"\r" in before and b"\n" not in before:
         return None

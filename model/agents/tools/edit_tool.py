@@ -50,9 +50,10 @@ class _Impossible(Exception):
 
 
 def edit(context: ToolContext, path: str, old_str: str, new_str: str) -> Observation:
-    """Replace one passage of a file for an agent, or explain why not and what would work.
+    """Replace the only occurrence of `old_str` in a file for an agent, and return the edited lines.
 
-    Lone surrogates stand for bytes that are not UTF-8.
+    When the edit is impossible, the observation says why and what would work, and nothing changes. With an empty
+    `old_str`, a missing file is created. Lone surrogates stand for bytes that are not UTF-8.
     """
     try:
         before = _read_content(context, path, old_str)

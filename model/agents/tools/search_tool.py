@@ -61,7 +61,10 @@ class PageSection:
 
 
 def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> Observation:
-    """Show an agent all definitions of a function, class or method by its simple name, or suggest similar names."""
+    """Return the source of all definitions of a simple name for an agent, or suggest similar names.
+
+    `construct` is a value of EntityKind, and `entity` is the name. `page` selects a page of a long answer, from 1.
+    """
     kind = EntityKind(construct)
     entities = _find_named(context, kind, entity)
     if not entities:
@@ -136,7 +139,7 @@ def _format_count(number: int, words: tuple[str, str]) -> str:
 
 
 def split_into_pages(blocks: Sequence[PageSection], size: int) -> tuple[str, ...]:
-    """Split all sections into pages of about `size` characters. Each page has at least one line."""
+    """Return the sections `blocks` as pages of text, each of about `size` characters and at least one line."""
     done: list[str] = []
     page: list[str] = []
     room = size

@@ -16,7 +16,10 @@ class BadCall(Exception):
 
 
 def parse_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
-    """Parse the arguments of a tool call, check their types and revert escapes. Raises BadCall."""
+    """Return a tool call's arguments by name, with checked types and with escapes reverted. Raises BadCall.
+
+    `tools` are the tools that the model may call.
+    """
     tool = next((candidate for candidate in tools if candidate.name == call.name), None)
     if tool is None:
         names = ", ".join(candidate.name for candidate in tools)

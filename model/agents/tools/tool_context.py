@@ -15,7 +15,7 @@ class ToolContext:
     tree: str
     """Digest of the original tree, by `compute_tree_digest`."""
     page_characters: int = 9_000
-    """Longest page of a result: about a tenth of what an attempt may read in all."""
+    """Characters of the longest page of a result: about a tenth of what an attempt may read in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,6 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The result of an agent's last tool call. `diff`, which is not empty, is its patch."""
+    """The result of the tool call that submits an agent's work. `diff` is its patch, which is not empty."""
 
     diff: str

@@ -26,7 +26,7 @@ TOOLS: Final[tuple[Tool, ...]] = (search_tool.TOOL, edit_tool.TOOL, SUBMISSION)
 
 
 def submit(context: ToolContext) -> Observation | Submission:
-    """Return the diff of all edits as the agent's patch, or refuse when nothing was edited.
+    """Return the diff of all edits as the agent's patch, or an observation when nothing was edited.
 
     Raises WorkspaceError when git fails.
     """
@@ -46,9 +46,9 @@ _DOES: Final[Mapping[str, Callable[..., Observation | Submission]]] = {
 
 
 def run_tool(call: ToolCall, context: ToolContext) -> Observation | Submission:
-    """Run a tool call, or return what is wrong with it. It never raises, whatever the call contains.
+    """Run a model's tool call and return its result, or an observation that says what is wrong with the call.
 
-    The result is escaped for the model, and escapes in the call are reverted.
+    No content of the call makes it raise. The result is escaped for the model, and escapes in the call are reverted.
     """
     try:
         arguments = parse_arguments(call, TOOLS)

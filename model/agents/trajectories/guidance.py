@@ -69,7 +69,7 @@ class Guidance:
     said_by: str = ""
     """The login, the check's name or the verifier. It is recorded, and the model does not see it."""
     parent: str = ""
-    """The first attempt's `trajectory_json.compute_identity`; "" when it is unknown."""
+    """Identity of the first attempt, by `trajectory_json.compute_identity`; "" when it is unknown."""
 
 
 def build_guidance(
@@ -82,8 +82,9 @@ def build_guidance(
 ) -> Guidance | None:
     """Build the hint for a second attempt from feedback text; None when the text is empty.
 
-    A list in a maintainer's comment becomes the plan. Locations are the files in `paths` that the text names. Of a text
-    longer than MAX_FEEDBACK characters, the beginning and twice as much of the end are kept, because errors stand last.
+    A list in a maintainer's comment becomes the plan. `paths` are the files of the tree; those that the text names
+    become the locations. `said_by` and `parent` go to the fields of that name. Of a text longer than MAX_FEEDBACK
+    characters, the beginning and twice as much of the end are kept, because errors stand last.
     """
     feedback_text = _COLOUR.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     if source is HintSource.MAINTAINER:  # GitHub hides HTML comments from the readers of a comment
@@ -108,9 +109,9 @@ def build_guidance(
 
 
 def render_hint(guidance: Guidance) -> str:
-    """Render the hint for a second attempt as a block of the prompt.
+    """Return the hint for a second attempt as a block of text for the prompt.
 
-    The prompt puts a blank line before it, and `remove_hint` removes both.
+    The prompt puts a blank line before the block, and `remove_hint` removes both.
     """
     parts = [_PREAMBLE]
     if guidance.feedback:
@@ -126,12 +127,12 @@ def render_hint(guidance: Guidance) -> str:
 
 
 def get_hint_text(guidance: Guidance) -> str:
-    """Return all words of a hint without layout and locations."""
+    """Return the words of a hint (introduction, feedback and plan) as one text, without its tags and locations."""
     return "\n".join([_PREAMBLE, _SAID[guidance.source], guidance.feedback, guidance.plan])
 
 
 def remove_hint(text: str) -> str:
-    """Remove the hint for a second attempt from a prompt."""
+    """Return a prompt's text without the hint for a second attempt."""
     return _BLOCK.sub("", text)
 
 

@@ -18,7 +18,10 @@ _ESCAPED = re.compile(r"\\[nrtbf]")
 
 
 def find_word_runs(guidance: Guidance) -> frozenset[str]:
-    """Return the runs of adjacent words of a hint. A text that contains such a run quotes the hint."""
+    """Return every run of five adjacent words of a hint. A shorter line, of two words or more, is one run.
+
+    A text that contains such a run quotes the hint. `drop_public_runs` searches texts for the runs.
+    """
     text = get_hint_text(guidance)
     for path in guidance.locations:
         text = text.replace(path, "\n")
@@ -26,7 +29,10 @@ def find_word_runs(guidance: Guidance) -> frozenset[str]:
 
 
 def drop_public_runs(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
-    """Remove the runs that occur in any of these texts: words that the model was shown prove no quotation."""
+    """Return the hint's word runs that occur in none of `texts`.
+
+    Words that the model was shown elsewhere prove no quotation of the hint.
+    """
     for spaced in map(_normalise, texts):
         runs = frozenset(run for run in runs if run not in spaced)
     return runs

@@ -51,7 +51,7 @@ class AttemptLimits:
     """Tokens of the whole conversation with its last reply."""
     reply_tokens: int = 4_096
     seconds: float = 1_800.0
-    """No reply is awaited longer. A tool has its own limits and may exceed this."""
+    """Time limit of the attempt: no reply is awaited longer. A tool has its own limits and may exceed this."""
     temperature: float = 1.0
     answer_characters: int = 12_000
     """Longest result of a tool. The middle of a longer one is left out."""
@@ -68,7 +68,7 @@ class Step:
     """One message per tool call, in order; a single user message when the reply has no call."""
     tokens: Tokens
     seconds: float
-    """Time from the attempt's start to the last answer, in milliseconds precision."""
+    """Time from the attempt's start to the end of this step, rounded to milliseconds."""
     answer_tokens: int = 0
     """Tokens that the answers add to the conversation, as the engine counts."""
     token_ids: tuple[int, ...] = ()
@@ -86,7 +86,7 @@ class Step:
 
 
 def build_conversation(opening: Iterable[Message], steps: Iterable[Step]) -> tuple[Message, ...]:
-    """Join an attempt's opening messages and all its steps into one list of messages."""
+    """Return an attempt's opening messages, followed by the reply and the answers of each step, as one sequence."""
     return (*opening, *(message for step in steps for message in (step.reply, *step.answers)))
 
 
@@ -98,7 +98,7 @@ class Trajectory:
     engine: EngineInfo
     issue: Issue
     tree: str
-    """Digest of the tree. A replay on another tree would be another attempt."""
+    """Digest of the source tree, by `compute_tree_digest`. A replay on another tree would be another attempt."""
     seed: int
     limits: AttemptLimits
     tools: tuple[Tool, ...]
@@ -139,10 +139,10 @@ class Trajectory:
         return guidance_leak.drop_public_runs(left, [added]) != left
 
     def remove_guidance(self) -> "Trajectory | None":
-        """Return the attempt with the same replies to prompts without the hint; None when it `quotes_hint`.
+        """Return the record with the same replies and patch but without the hint; None when `quotes_hint` is true.
 
-        Training pairs it with an attempt that had no hint. A quoting attempt would teach the model to cite a text
-        that it never saw. Evaluation uses only the patch of a guided attempt, and not even that when
+        Training pairs the result with an attempt that had no hint. A quoting attempt would teach the model to cite a
+        text that it never saw. Evaluation uses only the patch of a guided attempt, and not even that when
         `patch_quotes_hint`.
         """
         return None if self.quotes_hint else self._strip_hint()
@@ -195,7 +195,7 @@ class Attempt:
 
     @property
     def patch(self) -> str | None:
-        """A unified diff; None without a patch."""
+        """The attempt's patch as a unified diff; None without a patch."""
         return self.trajectory.patch
 
     @property
@@ -210,7 +210,7 @@ class Attempt:
 
     @property
     def tokens(self) -> Tokens:
-        """Tokens paid for, summed over all steps."""
+        """The attempt's prompt, cached and completion tokens, each summed over all steps."""
         paid = [step.tokens for step in self.trajectory.steps]
         return Tokens(
             sum(usage.prompt for usage in paid),

@@ -23,7 +23,7 @@ def dump_trajectory(trajectory: Trajectory) -> bytes:
 def compute_identity(trajectory: Trajectory) -> str:
     """Return the identity of a trajectory: the SHA-256 of its stored form, as 64 hex digits.
 
-    A guided attempt names its parent by it.
+    The guidance of a second attempt names the first attempt by this value.
     """
     return hashlib.sha256(dump_trajectory(trajectory)).hexdigest()
 
