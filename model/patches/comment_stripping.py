@@ -77,10 +77,10 @@ _REST = re.compile(r"[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def strip_comments(path: str, lines: Sequence[str], *, top: bool = False) -> list[str]:
-    """Remove comments and docstrings from lines of code, one for one; a line with only a comment becomes empty.
+    """Return lines of code without comments and docstrings. A line with only a comment becomes empty.
 
-    `lines` is one side of a hunk, and `top` says that they begin the file. Lines of an unknown language stay
-    unchanged. The time is linear in the length.
+    `lines` is one side of a hunk of the file `path`, whose suffix tells the language. `top` says that the lines begin
+    the file. Lines of an unknown language stay unchanged. The time is linear in the length.
     """
     language = _BY_SUFFIX.get(splitext(path)[1].lower().removeprefix("."))
     if language is None or not lines:

@@ -45,7 +45,9 @@ class FilePatch:
     old_path: str | None
     """The path before the change; None for a new file."""
     added: int
+    """Number of added lines."""
     removed: int
+    """Number of removed lines."""
     is_binary: bool = False
     is_new: bool = False
     is_deleted: bool = False
@@ -67,7 +69,7 @@ class BareDiff:
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
-    """Parse the files of a diff, in its order. Blank text gives no files.
+    """Parse a unified diff and return its changed files, in the diff's order. Blank text gives no files.
 
     Raises BadDiff for text that is no unified diff, is cut off, or is longer than MAX_CHARACTERS.
     """
@@ -76,7 +78,7 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
 
 def list_touched_files(text: str) -> frozenset[str]:
-    """Return every path of a diff, before and after the change. Raises BadDiff like `parse`."""
+    """Return every path of a unified diff, before and after the change. Raises BadDiff."""
     files = parse(text)
     return frozenset(file.path for file in files) | {
         file.old_path for file in files if file.old_path
@@ -84,29 +86,30 @@ def list_touched_files(text: str) -> frozenset[str]:
 
 
 def count_edited_lines(text: str) -> int:
-    """Count added and removed lines together, like `git apply --numstat`. Raises BadDiff like `parse`."""
+    """Return the number of added and removed lines of a diff together, like `git apply --numstat`. Raises BadDiff."""
     return sum(file.added + file.removed for file in parse(text))
 
 
 def normalise(text: str) -> str:
-    """Remove everything that depends on the edit's position: line numbers, section titles, index lines and file order.
+    """Return a diff without all that depends on the edit's position.
 
-    Two diffs with the same edit between the same context lines give the same text. Whitespace counts, because it has
-    meaning in Python. Raises BadDiff like `parse`.
+    Line numbers, section titles, index lines and the order of files go. Two diffs with the same edit between the same
+    context lines give the same text. Whitespace counts, because it has meaning in Python. Raises BadDiff like `parse`.
     """
     return "".join(sorted("".join(_normalise_file(file)) for file in _parse(text, contents=True)))
 
 
 def fingerprint(text: str) -> str:
-    """Return the SHA-256 of the normalised diff in hex, which is equal for equal edits. Raises BadDiff like `parse`."""
+    """Return the SHA-256 of a normalised diff, as 64 hex digits, equal for equal edits. Raises BadDiff."""
     return hashlib.sha256(normalise(text).encode(errors="surrogatepass")).hexdigest()
 
 
 def extract_bare_diff(text: str) -> BareDiff:
-    """Keep the file headers and hunks of a diff, and drop all text that tools ignore.
+    """Return the file headers and hunks of a diff, without all text that tools ignore.
 
-    That text could tell a judge anything. Hunks are kept to the last character; headers lose the date after the path.
-    Raises BadDiff like `parse`, and also for text inside a header, which makes the owner of the next hunks unclear.
+    The text that is left out could tell a judge anything. Hunks are kept to the last character; headers lose the date
+    after the path. Raises BadDiff like `parse`, and also for text inside a header, which makes the owner of the next
+    hunks unclear.
     """
     lines = text.split("\n")
     files = _parse(text, contents=True)

@@ -23,7 +23,10 @@ _MARK = "\x02"
 
 
 def mark_paths(text: str) -> str:
-    """Mark in a diff the paths that contain ` b/`, because git's line `diff --git a/x b/y` is ambiguous for them."""
+    """Return a diff with marks in the paths that contain ` b/`, so that unidiff can read them.
+
+    Git's line `diff --git a/x b/y` is ambiguous for such paths. `read_paths` removes the marks.
+    """
     if " b/" not in text:
         return text
     marked: dict[str, str] = {}
@@ -52,7 +55,10 @@ def mark_paths(text: str) -> str:
 
 
 def read_paths(file: PatchedFile) -> tuple[str, str]:
-    """Return old and new path. Git's rename lines win, because `diff --git` is ambiguous for names with spaces."""
+    """Return the (old path, new path) of a file in a parsed diff. `/dev/null` stands for a missing file.
+
+    Git's rename lines win, because `diff --git` is ambiguous for names with spaces.
+    """
     old, new = _strip_prefix(file.source_file), _strip_prefix(file.target_file)
     for line in file.patch_info or ():
         word, _, path = line.rstrip("\r\n").partition(" from " if " from " in line else " to ")

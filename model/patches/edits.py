@@ -57,10 +57,13 @@ class PatchEdit:
     code_files: frozenset[str]
     """The files whose code changes, not only their comments."""
     added: tuple[str, ...]
+    """Added lines of code, without comments."""
     removed: tuple[str, ...]
+    """Removed lines of code, without comments."""
     context: tuple[str, ...]
+    """Unchanged lines that the hunks show."""
     places: frozenset[Place]
-    """Old lines where the edit removes or adds something."""
+    """(file, old line number) of each removed line, and of each place where lines are added."""
     functions: frozenset[tuple[str, str]]
     """(file, function or class) around the edits, as far as the diff shows them."""
     sections: tuple[str, ...]
@@ -70,22 +73,22 @@ class PatchEdit:
 
     @cached_property
     def file_set(self) -> frozenset[str]:
-        """The files without repetition."""
+        """The changed files as a set."""
         return frozenset(self.files)
 
     @cached_property
     def areas(self) -> frozenset[Place]:
-        """The places in blocks of four lines."""
+        """The edit's places as (file, number of the block of four lines)."""
         return frozenset((file, line // 4) for file, line in self.places)
 
     @cached_property
     def added_lines(self) -> frozenset[str]:
-        """Added lines without indentation."""
+        """Distinct added lines of code, without white space around them."""
         return frozenset(line.strip() for line in self.added)
 
     @cached_property
     def removed_lines(self) -> frozenset[str]:
-        """Removed lines without indentation."""
+        """Distinct removed lines of code, without white space around them."""
         return frozenset(line.strip() for line in self.removed)
 
     @cached_property
@@ -96,47 +99,47 @@ class PatchEdit:
 
     @cached_property
     def added_tokens(self) -> Counter[str]:
-        """Words, numbers and signs of the added lines."""
+        """Counts of the words, numbers and signs in the added lines."""
         return _count_tokens(self.added)
 
     @cached_property
     def removed_tokens(self) -> Counter[str]:
-        """Words, numbers and signs of the removed lines."""
+        """Counts of the words, numbers and signs in the removed lines."""
         return _count_tokens(self.removed)
 
     @cached_property
     def new_tokens(self) -> Counter[str]:
-        """Added tokens that the removed lines do not hold."""
+        """Tokens that the edit adds more often than it removes, with the difference of the counts."""
         return self.added_tokens - self.removed_tokens
 
     @cached_property
     def gone_tokens(self) -> Counter[str]:
-        """Removed tokens that the added lines do not hold."""
+        """Tokens that the edit removes more often than it adds, with the difference of the counts."""
         return self.removed_tokens - self.added_tokens
 
     @cached_property
     def changes(self) -> frozenset[str]:
-        """New tokens, and gone tokens with a minus in front."""
+        """The new tokens, and the gone tokens with a minus in front, without counts."""
         return frozenset(self.new_tokens) | {f"-{token}" for token in self.gone_tokens}
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names that the edit introduces."""
+        """Identifiers that the edit adds more often than it removes, without keywords."""
         return select_names(self.new_tokens)
 
     @cached_property
     def context_names(self) -> frozenset[str]:
-        """Names in the lines around the edit."""
+        """Identifiers in the unchanged lines around the edit, without keywords."""
         return find_names("\n".join(self.context))
 
     @cached_property
     def unseen_names(self) -> frozenset[str]:
-        """New names that neither the removed lines nor the lines around the edit hold."""
+        """Identifiers that only the added lines hold, and neither the removed nor the unchanged lines."""
         return self.names - select_names(self.removed_tokens) - self.context_names
 
 
 def read_edit(diff: str) -> PatchEdit:
-    """Read the edit of a unified diff and ignore unreadable text. Never raises."""
+    """Return the changed code of a unified diff, to compare rivals. Unreadable text is ignored. Never raises."""
     lines = _collect_lines(diff, without=_PROSE)
     if not lines.files:
         lines = _collect_lines(diff, without=())
@@ -161,12 +164,12 @@ def read_edit(diff: str) -> PatchEdit:
 
 
 def select_names(tokens: Iterator[str] | Counter[str]) -> frozenset[str]:
-    """Return the tokens that are names and not keywords."""
+    """Return the tokens that are identifiers and not keywords."""
     return frozenset(token for token in tokens if WORD.match(token)) - KEYWORDS
 
 
 def find_names(text: str) -> frozenset[str]:
-    """Return the names in a text."""
+    """Return the identifiers in a text, without keywords."""
     return frozenset(WORD.findall(text)) - KEYWORDS
 
 
@@ -250,6 +253,9 @@ def count_changed_words(diff: str) -> Counter[str]:
 
 
 def measure_overlap(left: Counter[str], right: Counter[str]) -> float:
-    """Return the share of words that two bags have in common, from 0 to 1 (Jaccard with repeats). Empty bags give 1."""
+    """Return the share of words that two counters have in common, from 0 to 1 (Jaccard with repeats).
+
+    Two empty counters give 1.
+    """
     union = (left | right).total()
     return (left & right).total() / union if union else 1.0

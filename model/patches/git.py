@@ -47,12 +47,15 @@ class _Closable(Protocol):
 
 
 def build_config_arguments(config: Mapping[str, str]) -> list[str]:
-    """Build git's `-c` arguments for these settings. They must stand before the name of the git command."""
+    """Return git's `-c` arguments for settings by name. They must stand before the name of the git command."""
     return [part for key, value in config.items() for part in ("-c", f"{key}={value}")]
 
 
 def run(repository: Path, *arguments: str, seconds: float, data: bytes = b"") -> bytes:
-    """Run a git command and return its output, which must be small. `data` goes to standard input. Raises GitFailed."""
+    """Run a git command on the git directory `repository` and return its whole output, which must be small.
+
+    `data` goes to standard input. Raises GitFailed for an exit code other than 0, or after `seconds`.
+    """
     try:
         result = subprocess.run(
             [*_build_command(), *arguments],
@@ -71,7 +74,10 @@ def run(repository: Path, *arguments: str, seconds: float, data: bytes = b"") ->
 
 
 def read_beginning(repository: Path, *arguments: str, max_bytes: int, seconds: float) -> bytes:
-    """Run a git command and return the first `max_bytes` of its output. Raises GitFailed."""
+    """Run a git command on the git directory `repository` and return the first `max_bytes` of its output.
+
+    Raises GitFailed when git fails, or gives no output for `seconds`.
+    """
     process = GitProcess(repository, *arguments, seconds=seconds)
     try:
         output = process.answers.read(max_bytes)
@@ -85,7 +91,10 @@ def read_beginning(repository: Path, *arguments: str, max_bytes: int, seconds: f
 
 
 class GitProcess:
-    """A running git process. Reading and writing raise TimeoutError after `seconds`."""
+    """A running git command on the git directory `repository`.
+
+    Reading and writing raise TimeoutError after `seconds`.
+    """
 
     def __init__(self, repository: Path, *arguments: str, seconds: float) -> None:
         """Start git. Raises GitFailed when git is missing."""

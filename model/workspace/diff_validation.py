@@ -28,7 +28,7 @@ _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 
 
 def validate_diff(diff: str) -> None:
-    """Raise BadDiff unless the diff is in the strict format and names only editable files.
+    """Raise BadDiff unless a diff has the strict format of `git_diff` and names only files that an agent may edit.
 
     It rejects links, files that control automation, and paths that leave the tree.
     """

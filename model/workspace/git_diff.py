@@ -36,7 +36,7 @@ _DIFF: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file before and after an edit; None where it does not exist."""
+    """One file's content before and after an edit; None where the file does not exist."""
 
     path: str
     before: bytes | None
@@ -44,11 +44,11 @@ class FileChange:
     is_executable: bool = False
 
     def require_before(self) -> bytes:
-        """Return the original content. Raises NoSuchFile."""
+        """Return the file's content before the edit. Raises NoSuchFile when there was no file."""
         return self._or_raise(self.before)
 
     def require_after(self) -> bytes:
-        """Return the current content. Raises NoSuchFile."""
+        """Return the file's content after the edit. Raises NoSuchFile when there is no file."""
         return self._or_raise(self.after)
 
     def _or_raise(self, content: bytes | None) -> bytes:
@@ -60,9 +60,9 @@ class FileChange:
 
 
 def build_diff(changes: Sequence[FileChange], seconds: float) -> str:
-    """Build one unified diff of the changes to several files, in order.
+    """Build one unified diff of the changes to several files, in order; "" without changes.
 
-    Raises WorkspaceError when git is missing, fails or takes too long.
+    `seconds` limits each git call. Raises WorkspaceError when git is missing, fails or takes too long.
     """
     if not changes:
         return ""

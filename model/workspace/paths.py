@@ -93,7 +93,7 @@ def explain_refusal(path: str) -> str | None:
 
 
 def explain_write_refusal(path: str) -> str | None:
-    """Return why an agent may not change this file; None when it may. The path must be checked before.
+    """Return why an agent may not change this file; None when it may. Call it after `check_path`.
 
     Refused are files that run with a repository's secrets, select dependencies' sources or reviewers, or configure
     the bot.
@@ -108,7 +108,7 @@ def explain_write_refusal(path: str) -> str | None:
 
 @lru_cache(maxsize=65_536)
 def explain_name_refusal(name: str) -> str | None:
-    """Return why this name between two slashes is refused; None when it is allowed."""
+    """Return why `name`, the part of a path between two slashes, is refused; None when it is allowed."""
     if not name.strip(". "):
         return (
             "it holds `..`, `.` or an empty part; name the file itself, from the root of the tree"
@@ -123,7 +123,7 @@ def explain_name_refusal(name: str) -> str | None:
 
 
 def quote_path(path: str) -> str:
-    """Quote, escape and shorten a path for a message."""
+    """Return a path for a message: quoted, escaped and cut to about 120 characters."""
     quoted = ascii(path) if not path.isprintable() else repr(path)
     return quoted if len(quoted) <= 120 else f"{quoted[:119]}…"
 

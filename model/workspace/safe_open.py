@@ -32,9 +32,10 @@ class _OpenHow(ctypes.Structure):
 
 @contextmanager
 def open_below(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
-    """Open a path below the directory handle `root`, without following any link.
+    """Open a path below the directory handle `root` without following any link, and yield its file descriptor.
 
-    Raises OSError: ELOOP, ENOTDIR or EXDEV when the path leads out of it.
+    `flags` and `mode` are those of `os.open`. The descriptor closes at the end. Raises OSError: ELOOP, ENOTDIR or EXDEV
+    when the path leads out of `root`.
     """
     if any(part in {"", ".", ".."} for part in path.split("/")) and path != ".":
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
@@ -47,7 +48,10 @@ def open_below(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]
 
 
 def read_file(root: int, path: str, most: int) -> tuple[bytes, bool]:
-    """Read at most `most` + 1 bytes of a regular file, and its executable bit. Raises OSError, NotARegularFile."""
+    """Return the beginning of a regular file below the directory handle `root`, and its executable bit.
+
+    The beginning has at most `most` + 1 bytes, so that a longer file is noticed. Raises OSError, NotARegularFile.
+    """
     with open_below(root, path, _LOOK) as handle:
         _check_regular(handle, path)
     with open_below(root, path, _READ) as handle, open(handle, "rb", closefd=False) as file:
@@ -57,7 +61,7 @@ def read_file(root: int, path: str, most: int) -> tuple[bytes, bool]:
 
 @cache
 def has_openat2() -> bool:
-    """Return whether openat2 exists and is allowed."""
+    """Return whether this machine has the system call openat2 and this process may use it."""
     if not sys.platform.startswith("linux"):
         return False
     here = os.open("/", FOLDER | os.O_CLOEXEC)
@@ -78,7 +82,7 @@ def _check_regular(handle: int, path: str) -> os.stat_result:
 
 
 def describe_kind(mode: int) -> str:
-    """Name for a message the kind of a file that is not regular, by its mode."""
+    """Return words for a file that is not regular, such as "a folder". `mode` is its `st_mode`."""
     kinds = (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISLNK, "a symbolic link"),

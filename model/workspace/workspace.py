@@ -52,7 +52,7 @@ class Workspace:
 
     @classmethod
     def open(cls, root: Path, limits: TreeLimits | None = None) -> Self:
-        """Open a view of a directory. Raises WorkspaceError when it is not one."""
+        """Open a view of the directory `root`. Raises WorkspaceError when it is not a readable directory."""
         try:
             handle = os.open(root, safe_open.FOLDER | os.O_CLOEXEC)
         except OSError as error:
@@ -79,18 +79,18 @@ class Workspace:
         self.close()
 
     def read(self, path: str) -> bytes:
-        """Read a file with the edits so far. Raises PathRefused, NoSuchFile, TooBig."""
+        """Return a file's content with this workspace's edits. Raises PathRefused, NoSuchFile, TooBig."""
         path = check_path(path)
         edit = self._edits.get(path)
         return self._read_stored(path).require_before() if edit is None else edit.require_after()
 
     def read_original(self, path: str) -> bytes:
-        """Read a file as it was before any edit. Raises PathRefused, NoSuchFile, TooBig."""
+        """Return a file's content as it was before any edit. Raises PathRefused, NoSuchFile, TooBig."""
         path = check_path(path)
         return (self._edits.get(path) or self._read_stored(path)).require_before()
 
     def write(self, path: str, content: bytes) -> None:
-        """Change or create a file. Raises PathRefused, TooBig."""
+        """Change or create a file in this workspace, not on disk. Raises PathRefused, TooBig."""
         path = check_path(path)
         if reason := explain_write_refusal(path):
             raise PathRefused(f"path {quote_path(path)} is refused: {reason}")
@@ -105,11 +105,11 @@ class Workspace:
         self._store_edit(path, content)
 
     def list_changed(self) -> tuple[str, ...]:
-        """Return the files that differ from the originals or are new, sorted."""
+        """Return the paths of the files that differ from the originals or are new, sorted."""
         return tuple(change.path for change in self._list_changes())
 
     def diff(self) -> str:
-        """Return the changes as a git diff that applies to the original tree; "" without changes.
+        """Return this workspace's edits as a git diff that applies to the original tree; "" without changes.
 
         Content that is not UTF-8 becomes a binary patch. Raises WorkspaceError when git fails.
         """
