@@ -50,10 +50,15 @@ class IndexedBlob(NamedTuple):
     """What the code graph's index stores about one file content (a git blob), beside its definitions."""
 
     id: int
+    """Key of the blob's row."""
     size: int
+    """Size of the content in bytes."""
     entities: int
+    """Number of definitions."""
     broken: int
+    """1 if the syntax is broken, 0 if not."""
     reason: str | None
+    """Why the content was not parsed; None when it was."""
     used: int
     """The day (since 1970) on which a snapshot last used the blob."""
 
@@ -70,11 +75,14 @@ class Database:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the file. Its snapshots stop working."""
+        """Close the SQLite file. Snapshots that use it stop working."""
         self._connection.close()
 
     def find_blobs(self, keys: Iterable[BlobKey]) -> dict[BlobKey, IndexedBlob]:
-        """Return the stored blobs among these keys, and mark them as used today."""
+        """Return the stored blobs with the hashes of `keys`, by key, and mark them as used today.
+
+        The result may hold other editions of the same hashes.
+        """
         hashes = json.dumps(list({blob for blob, _ in keys}))
         today = _get_today()
         with self._use_connection() as connection:
@@ -89,7 +97,7 @@ class Database:
                 return _select_blobs(connection, hashes)
 
     def store(self, readings: Iterable[tuple[BlobKey, FileDefinitions]]) -> None:
-        """Store file contents with their definitions in one transaction.
+        """Store the definitions of file contents under the contents' keys, in one transaction.
 
         Contents that are stored already are skipped.
         """
@@ -108,7 +116,7 @@ class Database:
                     )
 
     def prune(self) -> None:
-        """Delete blobs that no snapshot used for a long time, once a day, and make sure that the name index exists."""
+        """Once a day, delete blobs that no snapshot used for KEPT_DAYS days. Create the name index if it is missing."""
         today = _get_today()
         with self._use_connection() as connection:
             connection.execute(_INDEX)
@@ -126,7 +134,10 @@ class Database:
     def find_entities(
         self, construct: str, name: str, blobs: Container[int]
     ) -> list[tuple[Any, ...]]:
-        """Return blob, scope, name, place and signature of each entity of that name in these blobs."""
+        """Return a row for each definition called `name` of the kind `construct` in `blobs`, which are blob ids.
+
+        A row is (blob id, scope, name, start line, end line, start byte, end byte, signature).
+        """
         with self._use_connection() as connection:
             places = connection.execute(
                 "select blob, rowid from entities where name = ? and construct = ?",
@@ -140,7 +151,7 @@ class Database:
             ).fetchall()
 
     def list_names(self, blobs: Iterable[int]) -> list[tuple[str, str]]:
-        """Return every pair of kind and name of the definitions in these blobs, sorted."""
+        """Return the distinct (kind, name) pairs of the definitions in `blobs`, which are blob ids, sorted."""
         with self._use_connection() as connection:
             # the table also holds other trees: SQLite scans it once, and their rows never reach Python
             pairs: list[tuple[str, str]] = connection.execute(

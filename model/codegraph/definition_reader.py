@@ -22,7 +22,10 @@ _SIGNATURE: Final = 400
 
 
 class DefinitionRow(NamedTuple):
-    """A class, function or method as the code graph's index stores it."""
+    """A class, function or method as the code graph's index stores it.
+
+    `construct` is a value of EntityKind, and `scope` holds the enclosing names, joined by dots.
+    """
 
     construct: str
     scope: str
@@ -35,7 +38,10 @@ class DefinitionRow(NamedTuple):
 
 
 class FileDefinitions(NamedTuple):
-    """The definitions found in a source file, whether its syntax is broken, and why it was left out."""
+    """The definitions found in a source file, and whether its syntax is broken.
+
+    `reason` says why the file was left out; None when it was not.
+    """
 
     rows: list[DefinitionRow]
     broken: bool = False
@@ -80,12 +86,15 @@ def explain_unreadable(content: bytes) -> str | None:
 
 
 def describe_size(size: int) -> str:
-    """Write for a message that a source file is too large."""
+    """Return words for a message that a source file of `size` bytes is too large."""
     return f"{size:,} bytes, more than {FILE_BYTES:,}"
 
 
 def read_definitions(language: str, content: bytes) -> FileDefinitions:
-    """Parse a source file and return its definitions. The grammar of its language must be installed."""
+    """Parse a source file's content and return its definitions, or the reason why it is left out.
+
+    The grammar of its language must be installed.
+    """
     if reason := explain_unreadable(content):
         return FileDefinitions([], reason=reason, size=len(content))
     root = create_parser(language).parse(content).root_node
@@ -94,12 +103,15 @@ def read_definitions(language: str, content: bytes) -> FileDefinitions:
 
 
 def is_broken(language: str, root: Node, content: bytes) -> bool:
-    """Return whether a parsed file has broken syntax. For Python, its own parser confirms an error of tree-sitter."""
+    """Return whether a parsed file has broken syntax. `root` is the root node of its syntax tree.
+
+    For Python, Python's own parser must confirm an error of tree-sitter.
+    """
     return root.has_error and not (language == "python" and is_valid_python(content))
 
 
 def is_valid_python(content: bytes) -> bool:
-    """Return whether Python parses the file. A file that is nested too deeply counts as invalid.
+    """Return whether Python's own parser accepts a file's content. A file that is nested too deeply counts as invalid.
 
     Limit the size by `FILE_BYTES`: a syntax tree takes many times the file's size.
     """

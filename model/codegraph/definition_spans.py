@@ -31,15 +31,19 @@ class DefinitionSpan(NamedTuple):
     is_bare: bool
     """Whether the name has no scope of its own."""
     number: int
+    """Number of the match in the search, which keeps the order of equal spans."""
     kind: str
-    """A capture's name; `tag_queries` lists them."""
+    """The kind of the match: a capture's name as `tag_queries` lists them."""
     node: Node
     name: str
     scope: str
 
 
 def find_spans(language: str, root: Node, content: bytes) -> list[DefinitionSpan]:
-    """Find the spans of all definitions in a parsed source file, in order."""
+    """Find the spans of all definitions in a parsed source file, sorted by place.
+
+    `root` is the root node of its syntax tree, and `content` is the parsed text.
+    """
     if language == "python":
         return sorted(_find_python_spans(root, content))
     matches = QueryCursor(load_query(language)).matches(root)

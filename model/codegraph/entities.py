@@ -48,6 +48,7 @@ class IndexReport:
     files: int
     """Files in a supported language, including those left out."""
     parsed: int
+    """Distinct new contents that this indexing read."""
     reused: int
     """Files known from an earlier snapshot or from another path with the same content."""
     entities: int

@@ -53,10 +53,11 @@ class Index:
         *,
         seconds: float = MAX_SECONDS,
     ) -> tuple[Snapshot, IndexReport]:
-        """Index a tree, given as paths with git blob hashes, and return its snapshot and a report.
+        """Index a source tree and return its snapshot and a report.
 
-        Only new blobs are read. `read` may raise OSError or `reader_pool.UnreadableFile`; the file is then left out
-        with the reason. Raises NoReader and NoIndex.
+        `blobs` maps each path to its git blob hash. `read` returns the content of a path, and only new blobs are read.
+        If it raises OSError or `reader_pool.UnreadableFile`, the file is left out with the reason. Files that are not
+        read within `seconds` are left out too. Raises NoReader and NoIndex.
         """
         started = time.perf_counter()
         account = _ReportBuilder()

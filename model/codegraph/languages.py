@@ -19,7 +19,10 @@ Raise it when queries, ranges, signatures or the meaning of "broken" change. The
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A programming language with its tree-sitter grammar package and its query for definitions."""
+    """A programming language with its tree-sitter grammar package and its query for definitions (`tags`).
+
+    `entry` is the function of the package that returns the grammar.
+    """
 
     language: str
     package: str
@@ -28,7 +31,7 @@ class Grammar:
 
     @property
     def module(self) -> str:
-        """The package's import name."""
+        """The import name of the grammar package."""
         return self.package.replace("-", "_")
 
 
@@ -59,16 +62,17 @@ _BY_NAME: Final = {grammar.language: grammar for grammar in _BY_SUFFIX.values()}
 
 
 def detect_language(path: str) -> str | None:
-    """Return the language of a file by its name; None when it is not supported."""
+    """Return the programming language of a file by its suffix; None when it is not supported."""
     grammar = _BY_SUFFIX.get(splitext(path)[1].lower())
     return grammar.language if grammar else None
 
 
 @cache
 def get_edition(language: str) -> str | None:
-    """Return the version of the parsing of a language; None when its grammar is not installed.
+    """Return the edition of a language: its name with the versions of its grammar and of this project's rules.
 
-    The definitions found in a file depend on its content and on this version, so the index stores them under both.
+    It is None when the grammar is not installed. The definitions found in a file depend on its content and on the
+    edition, so the index stores them under both.
     """
     from importlib.metadata import PackageNotFoundError, version
 
@@ -81,12 +85,12 @@ def get_edition(language: str) -> str | None:
 
 
 def list_languages() -> list[str]:
-    """Return all programming languages that the code graph can parse."""
+    """Return the names of all programming languages that the code graph can parse, sorted."""
     return sorted(_BY_NAME)
 
 
 def describe_missing_grammar(language: str) -> str:
-    """Describe for a message which package to install for the grammar of a language."""
+    """Return a message that names the package to install for the grammar of a language."""
     return f"no grammar for {language}: pip install {_BY_NAME[language].package}"
 
 
@@ -97,7 +101,10 @@ def create_parser(language: str) -> Parser:
 
 @cache
 def load_query(language: str) -> Query:
-    """Load the tree-sitter query that finds a language's definitions. Raises ImportError."""
+    """Load the tree-sitter query that finds a language's definitions.
+
+    Raises ImportError when the language's grammar is not installed.
+    """
     return Query(_load_language(language), _BY_NAME[language].tags)
 
 

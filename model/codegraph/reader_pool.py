@@ -66,7 +66,8 @@ def read_all(
 ) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
     """Yield each requested source file with its definitions, or with the reason why it was left out.
 
-    Raises NoReader.
+    `load` returns the content of a path. After `seconds`, files that were not sent to a child process are left out.
+    Raises NoReader when no child process starts.
     """
     left = list(wanted)
     if len(wanted) <= _FEW:

@@ -23,7 +23,7 @@ _MEMORY = 1024**3
 
 
 def main(descriptor: int) -> None:
-    """Parse batches of source files from a socket until the parent closes it."""
+    """Parse batches of source files from a socket until the parent closes it. `descriptor` is the socket's number."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.disable()  # no object here refers to itself, so counting references frees everything

@@ -24,7 +24,10 @@ class Snapshot:
         self._paths = paths
 
     def find(self, construct: EntityKind, name: str) -> tuple[Entity, ...]:
-        """Return all definitions of that kind and simple name, by path and line. Raises NoIndex."""
+        """Return all definitions of the kind `construct` with the simple name `name`, sorted by path and place.
+
+        Raises NoIndex.
+        """
         rows = self._database.find_entities(construct.value, name, self._blobs)
         entities = [
             Entity(construct, own, f"{scope}.{own}" if scope else own, path, *place)
@@ -36,7 +39,10 @@ class Snapshot:
     def find_similar_names(
         self, construct: EntityKind, name: str, limit: int = 5
     ) -> tuple[str, ...]:
-        """Return names similar to `name`, the most similar first and without itself. Raises NoIndex."""
+        """Return at most `limit` names of definitions of the kind `construct` that are similar to `name`.
+
+        The most similar name comes first. `name` itself is not in the result. Raises NoIndex.
+        """
         names = self._names.get(construct.value, ())
         matches = process.extract(
             name.lower(),
@@ -48,7 +54,7 @@ class Snapshot:
         return tuple(own for _, _, own in matches)
 
     def list_paths(self) -> tuple[str, ...]:
-        """Return all paths of the tree in any language, sorted."""
+        """Return all paths of the source tree, in any language, sorted."""
         return self._paths
 
     @cached_property

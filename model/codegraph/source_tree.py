@@ -42,9 +42,10 @@ class SourceTree:
 
 
 def survey(directory: Path, *, may_be_bare: bool = True) -> SourceTree:
-    """List the committed files of a git repository, or all files of another directory. Raises NoTree.
+    """List the committed files of a git repository, or all files of another directory, with their hashes.
 
-    Set `may_be_bare` to False for a stranger's tree: anybody can commit files that look like a bare repository.
+    Set `may_be_bare` to False for a stranger's tree: anybody can commit files that look like a bare repository. Raises
+    NoTree.
     """
     try:
         if not directory.is_dir():
@@ -57,7 +58,7 @@ def survey(directory: Path, *, may_be_bare: bool = True) -> SourceTree:
 
 
 def read_directory(directory: Path) -> SourceTree:
-    """List the files of a directory on disk. Symbolic links are not followed."""
+    """List the files of a directory on disk with their git blob hashes. Symbolic links are not followed."""
     blobs: dict[str, str] = {}
     skipped: list[Skipped] = []
 
@@ -95,7 +96,7 @@ def _list_parents(path: str) -> Iterator[str]:
 
 
 def hash_blob(content: bytes) -> str:
-    """Compute git's blob hash of a file's content."""
+    """Compute git's blob hash of a file's content, as 40 hex digits."""
     header = f"blob {len(content)}\0".encode()
     return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
 
@@ -149,7 +150,10 @@ def _read_content(path: str) -> bytes:
 
 
 def read_commit(directory: Path, revision: str = "HEAD") -> SourceTree:
-    """List the files of a commit; the work tree is ignored. Raises NoTree."""
+    """List the files of the commit `revision` in the git repository `directory`, with their hashes. Raises NoTree.
+
+    The work tree is ignored.
+    """
     arguments = ["ls-tree", "-rz", "--full-tree", "--end-of-options", revision]
     repository = _locate_repository(directory)
     try:

@@ -12,9 +12,10 @@ _SHOWN = 60
 
 
 def check_syntax(path: str, before: bytes, after: bytes) -> str | None:
-    """Return the parser's message when the edit adds a syntax error; None otherwise or when no parser can tell.
+    """Return the parser's message when an edit adds a syntax error; None otherwise or when no parser can tell.
 
-    No parser can tell without a grammar, and for files that are too large or binary. Old errors may stay or move.
+    `before` and `after` are the content of the file `path`. No parser can tell without a grammar, and for files that
+    are too large or binary. Old errors may stay or move.
     """
     language = detect_language(path)
     if language is None or get_edition(language) is None or explain_unreadable(after):
@@ -31,7 +32,10 @@ def check_syntax(path: str, before: bytes, after: bytes) -> str | None:
 
 
 def explain_unchecked(path: str, content: bytes) -> str | None:
-    """Return why the syntax of a file in a supported language cannot be checked; None when it can."""
+    """Return why the syntax of a file in a supported language cannot be checked; None when it can.
+
+    For a file in another language the result is None too.
+    """
     language = detect_language(path)
     if language is None:
         return None
