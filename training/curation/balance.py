@@ -28,10 +28,10 @@ class Balance(StrEnum):
 def balance_groups(
     groups: Sequence[TrainingGroup], balance: Balance, seed: int
 ) -> tuple[list[TrainingGroup], list[str]]:
-    """Balance training groups by their number of correct patches. Returns the kept groups, and why others were dropped.
+    """Balance training groups by their number of correct patches.
 
-    Groups are balanced separately for each number of labels. The choice is random and takes issues in turn, so that
-    dropped groups spread over issues.
+    Returns the kept groups and a reason for each dropped group. Groups are balanced separately for each number of
+    labels. The choice is random by `seed` and takes issues in turn, so that dropped groups spread over issues.
     """
     if balance is Balance.NONE:
         return list(groups), []

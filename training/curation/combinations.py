@@ -15,18 +15,20 @@ class GroupShape:
     """Size limits of the training groups that an issue's patches form."""
 
     seats: int = 4
+    """Number of patches in a group, padding included."""
     max_patches: int = 6
-    """Limit for an issue and its patches together. None: no limit."""
+    """Most patches of an issue that form groups. Patches with a label are preferred."""
     min_patches: int = 2
     """Issues with fewer patches are dropped. Free seats become padding."""
     max_characters: int | None = None
-    """Of an issue with its patches; None: whatever the model's context holds."""
+    """Most characters of an issue with the patches of a group. None: no limit."""
 
 
 def form_groups(pool: Pool, shape: GroupShape, seed: int) -> tuple[list[TrainingGroup], list[str]]:
-    """Form the training groups of an issue. Returns them and a reason for each dropped one.
+    """Form the training groups of an issue with its patches.
 
-    Patches are ordered by the hash of their text, so the order does not reveal their labels.
+    Returns the groups, and a reason for each dropped group or for the dropped issue. `seed` decides which patches of a
+    large issue are used. Patches stand in the order of their text's hash, so the order does not reveal their labels.
     """
     if pool.known_count == 0:
         return [], ["nothing is known of its patches"]
@@ -45,7 +47,10 @@ def form_groups(pool: Pool, shape: GroupShape, seed: int) -> tuple[list[Training
 
 
 def limit_per_issue(groups: Iterable[TrainingGroup], limit: int, seed: int) -> list[TrainingGroup]:
-    """Keep at most `limit` groups of each issue. Groups of one issue share patches and add little."""
+    """Return at most `limit` groups of each issue, chosen by `seed`.
+
+    Groups of one issue share patches, so more of them add little.
+    """
     kept: dict[str, list[TrainingGroup]] = {}
     for group in sorted(groups, key=lambda group: _hash_text(f"{seed} {group.key}")):
         kept.setdefault(group.issue, []).append(group)

@@ -58,7 +58,11 @@ class BuiltDataset:
 def build_steps(
     recipe: DatasetRecipe, evaluation: EvaluationSet | None
 ) -> tuple[tuple[str, Filter], ...]:
-    """Return a dataset's curation steps in order. Decontamination is first: it needs all patches of an issue."""
+    """Return a dataset's curation steps in order, as pairs of name and filter.
+
+    `evaluation` holds what training must not use; None: no evaluation. This decontamination is the first step, because
+    it needs all patches of an issue.
+    """
     licences, sources = recipe.licences, recipe.excluded_sources
     optional: list[tuple[str, Filter]] = []
     if evaluation:
@@ -85,7 +89,10 @@ def build_steps(
 def build_dataset(
     pools: Sequence[Pool], recipe: DatasetRecipe, evaluation: EvaluationSet | None = None
 ) -> BuiltDataset:
-    """Build the splits of a dataset from issues with their patches. Raises NothingToLearn."""
+    """Build the splits of a dataset from issues with their patches. Raises NothingToLearn.
+
+    Items that occur in `evaluation` are dropped; None: nothing is dropped for that reason.
+    """
     kept, counts = run_steps(pools, build_steps(recipe, evaluation))
     parts = split_pools(kept, recipe.split)
     counts.append(count_step("split", _flatten(parts.pools), parts.reasons))

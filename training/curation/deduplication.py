@@ -14,7 +14,10 @@ from training.curation.steps import Reason
 
 
 def drop_duplicate_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Keep one patch of each edit in an issue, with the merged label. Drop edits with opposite labels."""
+    """Keep one patch of each edit in an issue, with the merged label. Drop edits with opposite labels.
+
+    Returns the issues with the kept patches, and a reason for each dropped patch.
+    """
     kept, reasons = [], list[str]()
     for pool in pools:
         by_edit: dict[str, list[PoolPatch]] = {}
@@ -32,7 +35,10 @@ def drop_duplicate_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[st
 
 
 def drop_duplicate_issues(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Keep one of several issues with nearly the same text: the one with most labels, whatever the input order."""
+    """Keep one of several issues with nearly the same text: the one with most labels, whatever the input order.
+
+    Returns the kept issues with their patches, and a reason for each dropped issue.
+    """
     index, kept, reasons = NearDuplicateIndex(), list[Pool](), list[str]()
     for pool in sorted(pools, key=lambda pool: (-pool.known_count, pool.issue)):
         if index.find(pool.statement) is not None:
@@ -52,13 +58,18 @@ class EvaluationSet:
     repositories: frozenset[str]
     """Repositories to exclude completely. Empty: only the issues are excluded."""
     texts: NearDuplicateIndex
+    """Index of the issues' texts, which finds nearly equal texts."""
     edits: frozenset[str]
+    """Keys of the patches' edits, by `build_edit_key`."""
 
     @classmethod
     def from_pools(
         cls, pools: Sequence[Pool], *, whole_repositories: bool = False
     ) -> "EvaluationSet":
-        """Build the set from the pools of an evaluation."""
+        """Build the set from the issues of an evaluation, with their patches.
+
+        `whole_repositories` excludes all other issues of their repositories from training too.
+        """
         return cls(
             issues=frozenset(pool.issue for pool in pools),
             repositories=frozenset(pool.repo for pool in pools if whole_repositories),
@@ -69,7 +80,7 @@ class EvaluationSet:
         )
 
     def find_overlap(self, pool: Pool) -> Reason:
-        """Return why training may not use this issue, or None."""
+        """Return why training may not use an issue with its patches; None when it may."""
         if pool.repo in self.repositories:
             return "a repository that is measured on"
         if pool.issue in self.issues:
@@ -88,7 +99,10 @@ def list_edit_keys(pool: Pool) -> Iterator[str]:
 
 @lru_cache(maxsize=65_536)
 def build_edit_key(text: str) -> str:
-    """Return a key that is equal for equal edits of diffs. Text that is no diff or is too long is compared as text."""
+    """Return a key for the edit of a diff, equal for equal edits.
+
+    Text that is no diff or is too long is compared as text.
+    """
     if len(text) > MAX_RAW_CHARACTERS:
         return f"text {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
     try:

@@ -28,7 +28,7 @@ def hash_shingles(text: str) -> Shingles:
 
 
 def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
-    """Tell whether the Jaccard similarity of two texts reaches MIN_SHARED."""
+    """Return whether two texts, given by their `hash_shingles`, have a Jaccard similarity of at least MIN_SHARED."""
     return len(first & second) >= MIN_SHARED * len(first | second)
 
 
@@ -43,7 +43,7 @@ class NearDuplicateIndex:
             self.add(name, text)
 
     def add(self, name: str, text: str) -> None:
-        """Add a text."""
+        """Add a text to the index under `name`."""
         shingles = hash_shingles(text)
         self._shingles[name] = shingles
         for number in _select_sketch(shingles):
@@ -51,7 +51,7 @@ class NearDuplicateIndex:
                 self._names[number].append(name)
 
     def find(self, text: str) -> str | None:
-        """Return the name of a near-duplicate, or None."""
+        """Return the name of an indexed text that is a near-duplicate of `text`, or None."""
         shingles = hash_shingles(text)
         names = dict.fromkeys(
             name for number in _select_sketch(shingles) for name in self._names.get(number, ())
@@ -62,7 +62,7 @@ class NearDuplicateIndex:
 
 
 class Clusters:
-    """Disjoint sets of names (union-find)."""
+    """Disjoint sets of names (union-find). At first every name is a set of its own."""
 
     def __init__(self) -> None:
         """Start with every name alone."""
@@ -73,14 +73,17 @@ class Clusters:
         self._parent[self.find_root(first)] = self.find_root(second)
 
     def find_root(self, name: str) -> str:
-        """Return the name that represents the set."""
+        """Return the name that represents the set of `name`. Names of one set have the same root."""
         while (parent := self._parent.get(name, name)) != name:
             name = parent
         return name
 
 
 def cluster_by_shared(marks: Mapping[str, Iterable[str]]) -> Clusters:
-    """Join names that share at least one mark, directly or through others."""
+    """Return the sets of names that share at least one mark, directly or through other names.
+
+    `marks` maps each name to its marks, such as the edits of an issue.
+    """
     clusters, seen = Clusters(), dict[str, str]()
     for name, own in marks.items():
         for mark in own:

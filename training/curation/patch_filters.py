@@ -71,6 +71,7 @@ class ChangeLimits:
     lines: int = 1_000
     """Maximum of added plus removed lines. Larger patches add data or reformat code."""
     characters: int = 60_000
+    """Maximum length of the diff."""
     suffix: str | None = None
     """Required suffix of all files, such as `.py`. None: any."""
 
@@ -78,7 +79,8 @@ class ChangeLimits:
 def drop_rewrites(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
     """Reduce patches to their diff, without mail headers, dates and signatures, which verifiers do not see either.
 
-    Patches without a readable diff, or with too much text, are dropped with a reason.
+    Returns the issues with the reduced patches, and a reason for each dropped patch. Patches without a readable diff,
+    or with too much text, are dropped.
     """
     kept, reasons = [], list[str]()
     for pool in pools:
@@ -96,7 +98,10 @@ def drop_rewrites(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
 
 
 def find_rejection(patch: PoolPatch, limits: ChangeLimits) -> Reason:
-    """Return why curation drops a patch, None to keep it. Raises BadDiff unless `drop_rewrites` ran before."""
+    """Return why curation drops a patch; None to keep it.
+
+    Raises BadDiff unless `drop_rewrites` ran before.
+    """
     if patch.author and _CHORES.search(patch.author):
         return "by a robot that keeps dependencies up to date"
     if not patch.diff.strip():

@@ -32,7 +32,7 @@ class PoolPatch:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """An issue with all its patches."""
+    """An issue with all its patches, from a benchmark or from recorded outcomes."""
 
     issue: str
     """`owner/repo#number`, or the instance id of a benchmark."""
@@ -52,7 +52,7 @@ class Pool:
         return sum(patch.target is not None for patch in self.patches)
 
     def hide_later_labels(self, moment: datetime) -> "Pool":
-        """Return the pool with the labels of `moment` or later set to unknown."""
+        """Return the issue with the labels that became known at `moment` or later set to unknown."""
         hidden = tuple(
             replace(patch, target=None, outcome_at=None)
             if patch.outcome_at is not None and patch.outcome_at >= moment
@@ -63,7 +63,7 @@ class Pool:
 
 
 def build_from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
-    """Collect the patches of labelled groups by issue. Groups of the same issue are joined."""
+    """Return one pool of patches for each issue in labelled groups. Groups of the same issue are joined."""
     joined: dict[str, Pool] = {}
     for group in groups:
         patches = tuple(
@@ -86,7 +86,11 @@ def build_from_labels(
     diffs: Mapping[str, str],
     authors: Mapping[tuple[RepositoryId, PullNumber], str],
 ) -> list[Pool]:
-    """Collect the labelled patches of each judged issue. Patches whose text was purged are left out."""
+    """Return one pool of labelled patches for each judged issue. Patches whose text was purged are left out.
+
+    `issues` has the bot's own issue ids as keys, and `diffs` the SHA-256 of each diff. `authors` maps repository and
+    pull request to a login.
+    """
     by_issue: dict[int, list[LabelledPatch]] = {}
     for label in labels:
         if label.patch in diffs and label.group in issues:
@@ -114,7 +118,7 @@ def build_from_labels(
 
 
 def describe_belief(patch: PoolPatch) -> str:
-    """Name a patch's label: `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
+    """Return a patch's label: `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
     if patch.target is None:
         return "unknown"
     return "correct" if patch.target >= 0.5 else "incorrect"
@@ -127,7 +131,11 @@ MIN_CONFIDENCE = 0.8
 def build_labelled_groups(
     pools: Iterable[Pool], min_confidence: float = MIN_CONFIDENCE
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return each issue with its confidently labelled patches, and counts of what was left out by reason."""
+    """Return issues with their surely labelled patches, as JSON objects that `r4p evaluate` reads, and counts.
+
+    A label is sure when it is right with a probability of at least `min_confidence`. The counts say how many patches
+    and issues were left out, by reason.
+    """
     labelled, left_out = [], Counter[str]()
     for pool in pools:
         patches = [patch for patch in pool.patches if _is_sure(patch, min_confidence)]

@@ -18,15 +18,15 @@ MIN_LABELLED = 20
 
 
 def find_unwanted(patch: PoolPatch, patterns: Collection[str]) -> Reason:
-    """Return why a patch from an excluded source is dropped, or None. Patterns are `family/*`."""
+    """Return why a patch is dropped if its source matches one of `patterns`, such as `family/*`; else None."""
     named = any(fnmatchcase(patch.author or "", pattern) for pattern in patterns)
     return "of a source that is left out" if named else None
 
 
 def find_unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
-    """Return why an issue is dropped if its repository's licence is not in `licences` (SPDX names).
+    """Return why an issue is dropped if its repository's licence is not in `licences` (SPDX names); else None.
 
-    Repositories with `training: on` need no licence check.
+    Only benchmarks are checked. Repositories with `training: on` need no licence check.
     """
     if pool.source is LabelSource.OUTCOMES:
         return None
@@ -38,7 +38,8 @@ def find_unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
 def drop_one_sided(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
     """Drop benchmark systems whose patches are all correct or all incorrect: their style reveals the label.
 
-    Outcomes of repositories stay. Their weights are capped instead.
+    Returns the issues with the kept patches, and a reason for each dropped patch. Outcomes of repositories stay. Their
+    weights are capped instead.
     """
     beliefs: dict[str, list[str]] = defaultdict(list)
     for pool in pools:
@@ -97,7 +98,7 @@ class StatementLimits:
 
 
 def find_rejection(pool: Pool, limits: StatementLimits) -> Reason:
-    """Return why curation drops an issue because of its text, None to keep it."""
+    """Return why curation drops an issue because of its text; None to keep it."""
     text = pool.statement.strip()
     if len(text) < limits.min_characters:
         return f"shorter than {limits.min_characters:,} characters"

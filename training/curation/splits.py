@@ -53,11 +53,15 @@ class IssueSplits:
     """The issues of each dataset split, and a reason for each dropped issue."""
 
     pools: Mapping[str, Sequence[Pool]]
+    """The issues with their patches, by the name of the split."""
     reasons: Sequence[str]
 
 
 def split_pools(pools: Sequence[Pool], plan: SplitPlan) -> IssueSplits:
-    """Assign each issue to one split, together with all issues that share a patch with it."""
+    """Assign each issue to one split, by time or by hash. Returns the splits and a reason for each dropped issue.
+
+    Issues that share a patch never stand in two splits.
+    """
     clusters = cluster_by_shared({pool.issue: list_edit_keys(pool) for pool in pools})
     cut = plan.cutoff or _find_cutoff(pools, plan)
     latest = _find_latest(pools, plan.test)

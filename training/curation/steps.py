@@ -15,7 +15,10 @@ Filter = Callable[[Sequence[Pool]], tuple[list[Pool], Iterable[str]]]
 
 
 def filter_issues(find_reason: Callable[[Pool], Reason]) -> Filter:
-    """Build a curation step that keeps or drops each issue by itself."""
+    """Build a curation step that keeps or drops each issue by itself.
+
+    `find_reason` returns why an issue is dropped, or None to keep it.
+    """
 
     def choose(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
         decisions = [(pool, find_reason(pool)) for pool in pools]
@@ -26,7 +29,10 @@ def filter_issues(find_reason: Callable[[Pool], Reason]) -> Filter:
 
 
 def filter_patches(find_reason: Callable[[PoolPatch], Reason]) -> Filter:
-    """Build a curation step that keeps or drops each patch by itself. Issues without a patch are dropped too."""
+    """Build a curation step that keeps or drops each patch by itself. Issues without a patch are dropped too.
+
+    `find_reason` returns why a patch is dropped, or None to keep it.
+    """
 
     def choose(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
         kept, reasons = [], list[str]()
@@ -54,7 +60,11 @@ def run_steps(
 def count_step(
     name: str, kept: Sequence[Pool | TrainingGroup], reasons: Iterable[str]
 ) -> CurationStep:
-    """Count what a curation step kept, and what it dropped by reason."""
+    """Return the manifest's entry for the curation step `name`.
+
+    The entry counts what the step kept, and what it dropped by reason. `reasons` holds one reason for each dropped
+    item.
+    """
     issues = len({item.issue for item in kept})
     units = sum(len(item.patches) if isinstance(item, Pool) else 1 for item in kept)
     return CurationStep(name, issues, units, dict(sorted(Counter(reasons).items())))

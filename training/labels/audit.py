@@ -25,6 +25,7 @@ class CheckedLabel:
     """A label that a person compared with the truth."""
 
     rule: str
+    """Name of the rule that gave the label."""
     is_correct: bool
     """The truth, from reading the issue and the patch."""
 
@@ -49,7 +50,10 @@ class LabelAudit:
     """Checked labels of each rule whose patch is correct."""
 
     def estimate_probability(self, rule: str) -> float | None:
-        """Return the probability that a patch with this label is correct. None for rules that say unknown."""
+        """Return the probability that a patch labelled by `rule` is correct, corrected by the checks.
+
+        It is None for rules that leave the label unknown.
+        """
         unaudited = RULES[rule].probability
         if unaudited is None:
             return None
@@ -57,7 +61,7 @@ class LabelAudit:
         return correct / (self.checked.get(rule, 0) + PRIOR_WEIGHT)
 
     def estimate_flip_rates(self, rule_counts: Mapping[str, int]) -> FlipRates | None:
-        """Estimate the flip rates over all labelled patches, or None with too few checks.
+        """Estimate the flip rates over all labelled patches; None with fewer than MIN_CHECKED checks of either truth.
 
         `rule_counts` is how many patches each rule labels. It re-weights the checks, because the sample takes
         the same number from every rule. Rules without a check are left out.
@@ -85,7 +89,7 @@ def _compute_share(
 
 
 def summarise_checks(checks: Iterable[CheckedLabel]) -> LabelAudit:
-    """Count checked labels by rule. Raises ValueError for an unknown rule."""
+    """Count hand-checked labels by rule. Raises ValueError for an unknown rule."""
     checks = list(checks)
     if strange := sorted({check.rule for check in checks} - RULES.keys()):
         raise ValueError(f"{strange[0]!r} is no label rule; the rules are {', '.join(RULES)}")

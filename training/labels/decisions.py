@@ -34,18 +34,23 @@ class RuleMatch:
     outcome: PullOutcome | None = None
     """The deciding outcome. None: nothing has happened."""
     evidence: tuple[str, ...] = ()
+    """Sentences that support the match."""
     surviving_share: float | None = None
     """Share of the patch's lines that survive, 0 to 1, where survival decides."""
     known_at: datetime | None = None
-    """The earliest time at which this could be known."""
+    """The earliest time at which the match could be known."""
     leans_correct: bool | None = None
-    """The side of a recent merge or closing that may still be taken back. None: no side."""
+    """True if a recent merge speaks for the patch but may still be taken back. None: no recent event speaks."""
 
 
 def match_rule(
     record: PullRecord, patch: str, rivals: Sequence[PullRecord], now: datetime
 ) -> RuleMatch:
-    """Return the label rule that fits a patch. `record` and `rivals` must hold nothing later than `now`."""
+    """Return the label rule that fits a patch of the pull request `record`.
+
+    `patch` is the SHA-256 of its diff, and `rivals` are the other pull requests of the issue. `record` and `rivals`
+    must hold nothing later than `now`.
+    """
     case = PatchHistory(record, patch, rivals, now)
     merge = case.find_last(*MERGES)
     return _apply_opinions(

@@ -23,6 +23,7 @@ class IssueExplanation:
     issue: str
     """`owner/name#number`"""
     now: datetime
+    """The moment as of which the patches are labelled."""
     records: Sequence[PullRecord]
     labels: Sequence[LabelledPatch]
     is_learnt: bool

@@ -16,7 +16,7 @@ from training.labels.rules import CHECKED_RULES, RULES
 def sample_labels(
     labels: Sequence[LabelledPatch], count: int, seed: int = 0
 ) -> list[LabelledPatch]:
-    """Return `count` random labelled patches that nobody has checked, as evenly over the rules as possible."""
+    """Return at most `count` random labelled patches that nobody has checked, as evenly over the rules as possible."""
     dice = random.Random(seed)
     by_rule = defaultdict(list)
     for label in labels:
@@ -48,9 +48,10 @@ def format_questions(labels: Iterable[LabelledPatch]) -> Iterator[str]:
 
 
 def parse_answers(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[PatchKey, bool]:
-    """Read people's answers whether patches are correct. Open questions and purged patches are skipped.
+    """Return people's answers whether patches are correct, by issue, pull request and patch.
 
-    Raises ValueError that names the unreadable line.
+    `lines` are those of `format_questions` with an answer filled in, and `labels` are all labelled patches. Open
+    questions and purged patches are skipped. Raises ValueError that names the unreadable line.
     """
     keys = {(_format_issue(label), label.pull, label.patch): label.key for label in labels}
     answers = {}

@@ -18,7 +18,7 @@ class LabelGrade(StrEnum):
 
     @property
     def is_positive(self) -> bool | None:
-        """True for correct, False for incorrect, None for unknown."""
+        """True for the two correct grades, False for the two incorrect grades, None for unknown."""
         if self is LabelGrade.UNKNOWN:
             return None
         return self in {LabelGrade.CORRECT, LabelGrade.WEAKLY_CORRECT}
@@ -37,7 +37,7 @@ class Rule:
     grade: LabelGrade
     probability: float | None
     """Assumed probability that the patch is correct. None: unknown. `estimate_from_survival` refines it where
-    lines are counted.
+    surviving lines are counted.
     """
     condition: str
     """When the rule applies, as a sentence for people."""

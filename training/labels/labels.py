@@ -56,7 +56,7 @@ class LabelledPatch:
     weight: float
     """Weight in training, 0 to 1. Unknown labels weigh 0."""
     is_echo: bool
-    """True if a person decided while our claim about this pull request was visible."""
+    """True if a person decided while the bot's claim about this pull request was visible."""
     outcome_at: datetime | None
     """Time at which the label could be known. None: unknown."""
     settles_at: datetime | None
@@ -67,7 +67,7 @@ class LabelledPatch:
 
     @property
     def key(self) -> PatchKey:
-        """Identity of the patch: issue, pull request, patch."""
+        """Identity of the patch: (the bot's own issue id, pull request, SHA-256 of the diff)."""
         return self.group, self.pull, self.patch
 
     @property
@@ -99,8 +99,8 @@ def label_patches(
 ) -> list[LabelledPatch]:
     """Label every readable patch of every pull request, with audited probabilities and capped weights.
 
-    A label that a person checked by `now` replaces the derived one. The checks also correct the probabilities
-    of all other labels of the same rule.
+    A label that a person checked by `now` replaces the derived label. The hand-checked labels in `checks` also correct
+    the probabilities of all other labels of the same rule.
     """
     records = [record.limit_to(now) for record in records]
     checks = {key: check for key, check in checks.items() if check.checked_at <= now}
@@ -121,7 +121,10 @@ def label_patches(
 
 
 def audit_labels(labels: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) -> LabelAudit:
-    """Count by rule how often derived labels agree with hand-checked ones."""
+    """Count by rule how often derived labels agree with hand-checked ones.
+
+    `truth` says for each hand-checked patch whether it is correct.
+    """
     return summarise_checks(
         CheckedLabel(label.rule_name, truth[label.key]) for label in labels if label.key in truth
     )
@@ -162,7 +165,7 @@ def _apply_check(label: LabelledPatch, check: LabelCheck) -> LabelledPatch:
 
 
 def list_submitted_patches(record: PullRecord) -> tuple[str, ...]:
-    """Return the hashes of the pull request's readable patches, oldest first."""
+    """Return the SHA-256 of each readable diff of a pull request, without repetition, oldest first."""
     return tuple(
         dict.fromkeys(submission.patch for submission in record.submissions if submission.patch)
     )
@@ -174,9 +177,9 @@ def label_patch(
     now: datetime,
     rivals: Sequence[PullRecord] = (),
 ) -> LabelledPatch:
-    """Label one submitted patch, without audit and without weight caps.
+    """Label one submitted patch of the pull request `record` as of `now`, without audit and without weight caps.
 
-    `rivals` are the records of the same issue. They may include `record` itself.
+    `patch` is the SHA-256 of its diff. `rivals` are the records of the same issue. They may include `record` itself.
     """
     record, rivals = (
         record.limit_to(now),

@@ -25,6 +25,7 @@ class PatchHistory:
 
     record: PullRecord
     patch: str
+    """SHA-256 of the diff."""
     rivals: Sequence[PullRecord]
     now: datetime
 
@@ -39,12 +40,12 @@ class PatchHistory:
 
     @property
     def is_last(self) -> bool:
-        """True if no other patch was submitted after this one."""
+        """True if the pull request got no other patch after this one."""
         return self.record.submissions[-1].patch == self.patch
 
     @property
     def is_helped(self) -> bool:
-        """True if another person pushed a change that this patch contains. A rebase does not count."""
+        """True if somebody other than the author pushed a change that this patch contains. A rebase does not count."""
         submissions = self.record.submissions
         index = next(
             place for place, submission in enumerate(submissions) if submission.patch == self.patch
@@ -54,7 +55,7 @@ class PatchHistory:
 
     @property
     def is_mended(self) -> bool:
-        """True if another person's push replaced this patch."""
+        """True if a push by somebody other than the author replaced this patch."""
         submissions = self.record.submissions
         index = max(
             place for place, submission in enumerate(submissions) if submission.patch == self.patch
@@ -63,17 +64,17 @@ class PatchHistory:
 
     @property
     def is_approved(self) -> bool:
-        """True if a person with write permission approved it and did not withdraw."""
+        """True if a person with write permission approved this patch and did not withdraw the approval."""
         return any(review.reason == "approved" for review in self._find_reviews().values())
 
     def find_last(self, *kinds: OutcomeKind) -> PullOutcome | None:
-        """Return the last outcome of these kinds."""
+        """Return the last outcome of the pull request that is of these kinds, or None."""
         return next(
             (outcome for outcome in reversed(self.record.outcomes) if outcome.kind in kinds), None
         )
 
     def find_reopening(self, what: str, since: PullOutcome) -> PullOutcome | None:
-        """Return the event that reopened the `issue` or the `pull_request` after `since`."""
+        """Return the first event that reopened the `issue` or the `pull_request` (`what`) after `since`, or None."""
         return next(
             (
                 outcome
@@ -86,7 +87,7 @@ class PatchHistory:
         )
 
     def find_merged_patch(self, merge: PullOutcome) -> str | None:
-        """Return the hash of the merged patch. None: the bot never read it."""
+        """Return the SHA-256 of the diff that a merge contained; None when the bot does not know it."""
         submissions = self.record.submissions
         at_head = [
             submission.patch
@@ -104,7 +105,7 @@ class PatchHistory:
         return judged[-1] if judged and merge.kind is OutcomeKind.MERGED else None
 
     def find_survival(self) -> PullOutcome | None:
-        """Return the last count of surviving lines that is at least 30 days old."""
+        """Return the last count of surviving lines that was made 30 days or more after the merge, or None."""
         counts = [
             outcome
             for outcome in self.record.outcomes
@@ -113,7 +114,7 @@ class PatchHistory:
         return counts[-1] if counts else None
 
     def find_change_request(self) -> PullOutcome | None:
-        """Return the last review that requests changes of this patch and was not withdrawn."""
+        """Return the last review that requests changes of this patch and was not withdrawn, or None."""
         requests = [
             review
             for review in self._find_reviews().values()
@@ -122,7 +123,7 @@ class PatchHistory:
         return requests[-1] if requests else None
 
     def find_failed_ci(self) -> PullOutcome | None:
-        """Return a CI failure of this patch whose CI succeeded on a rival."""
+        """Return the last failure of a CI on this patch if the same CI succeeded on a rival, or None."""
         passed = {
             outcome.actor
             for rival in self.rivals
@@ -139,7 +140,10 @@ class PatchHistory:
         return next((failure for failure in reversed(failed) if failure.actor in passed), None)
 
     def list_opinions(self) -> list[tuple[bool, PullOutcome]]:
-        """Return (is_correct, outcome) for each comment on our verdict by a person with write permission."""
+        """Return (is_correct, outcome) for each comment on the bot's verdict by a person with write permission.
+
+        `is_correct` is what the comment says of this patch.
+        """
         opinions = []
         for comment in self.record.outcomes:
             verdicts = [
