@@ -33,46 +33,52 @@ class Corpus:
     database: Engine
 
     def list_records(self, group: int | None = None) -> list[PullRecord]:
-        """Return every judged pull request with its outcomes. `group` limits the list to one issue."""
+        """Return every judged pull request with its outcomes.
+
+        `group`, the bot's own id of an issue, limits the result to that issue.
+        """
         with session.transaction(self.database) as connection:
             return history.load_records(connection, group)
 
     def read_shadow(self, model: str) -> Shadow:
-        """Return the unpublished verdicts of a trained model. Raises UnknownModel."""
+        """Return the recorded, unpublished verdicts of the trained model called `model`. Raises UnknownModel."""
         with session.transaction(self.database) as connection:
             return history.load_shadow(connection, model)
 
     def count_outdated(self) -> int:
-        """Count pull requests with outcomes of an older rule version. `r4p outcomes rederive` updates them."""
+        """Count pull requests whose outcomes come from an older rule version. `r4p outcomes rederive` updates them."""
         with session.transaction(self.database) as connection:
             return history.count_outdated(connection)
 
     def read_checks(self) -> dict[PatchKey, LabelCheck]:
-        """Return the labels that people checked by hand."""
+        """Return the truth that people found about patches by hand, by issue, pull request and patch."""
         with session.transaction(self.database) as connection:
             return label_checks.load_label_checks(connection)
 
     def save_checks(self, answers: Mapping[PatchKey, bool], now: datetime) -> int:
-        """Store hand-checked labels and return how many are new or changed."""
+        """Store people's answers whether patches are correct. Returns how many are new or changed."""
         with session.transaction(self.database) as connection:
             return label_checks.save_label_checks(connection, answers, now)
 
     def find_issues(
         self, number: IssueNumber, repository: str | None = None
     ) -> dict[int, IssueRef]:
-        """Return the issues with that number. The keys are the bot's own issue ids."""
+        """Return the issues with that number, in all repositories or only in `repository` (`owner/name`).
+
+        The keys of the result are the bot's own issue ids.
+        """
         with session.transaction(self.database) as connection:
             return history.find_issues(connection, number, repository)
 
     def can_learn_from(self, repository: RepositoryId) -> bool:
-        """Tell whether the repository allows training on its history."""
+        """Return whether a repository's settings allow training on its history."""
         with session.transaction(self.database) as connection:
             return repository in training_rows.find_consenting_repositories(connection)
 
     def build_pools(
         self, now: datetime, settings: Collection[TrainingConsent] = (TrainingConsent.ON,)
     ) -> list[Pool]:
-        """Return issues and their first submitted patches, labelled as of `now`.
+        """Return issues with the first submitted patch of each pull request, labelled as of `now`.
 
         Only repositories whose `training` setting is in `settings` are included. Purged content and
         repositories that withdrew consent are left out.
@@ -95,7 +101,7 @@ class Corpus:
             )
 
     def list_attempts(self) -> list[JudgedAttempt]:
-        """Return agents' attempts and the verifier's belief in each, from repositories that allow training."""
+        """Return agents' attempts from repositories that allow training, with the verifier's belief in each patch."""
         with session.transaction(self.database) as connection:
             rows = training_rows.load_attempts(
                 connection, training_rows.find_consenting_repositories(connection)
@@ -103,7 +109,10 @@ class Corpus:
         return [_build_judged_attempt(*row) for row in rows]
 
     def find_active_calibrator(self, judge: Judge) -> StoredCalibrator | None:
-        """Return the calibrator in use. None also when it was fitted under another rule version."""
+        """Return the calibrator that a judge uses, or None.
+
+        It is None also when the calibrator was fitted under another rule version.
+        """
         with session.transaction(self.database) as connection:
             try:
                 return calibrators.load_active(connection, judge)
@@ -111,7 +120,10 @@ class Corpus:
                 return None
 
     def find_newest_calibrator(self, judge: Judge) -> StoredCalibrator | None:
-        """Return the calibrator that was fitted last, in use or not. None also under another rule version."""
+        """Return the calibrator of a judge that was fitted last, in use or not, or None.
+
+        It is None also when that calibrator was fitted under another rule version.
+        """
         with session.transaction(self.database) as connection:
             try:
                 return calibrators.load_newest(connection, judge)
@@ -126,7 +138,7 @@ class Corpus:
 
 @contextmanager
 def open_corpus() -> Iterator[Corpus]:
-    """Open the database of R4P_DATABASE_URL. Raises SettingsError."""
+    """Connect to the database in R4P_DATABASE_URL, and yield its corpus. Raises SettingsError."""
     with session.open_database() as database:
         yield Corpus(database)
 

@@ -56,10 +56,14 @@ class AgentRollouts:
     tokenizer: Any
     rows: list[Row]
     left_out: Counter[str] = field(default_factory=Counter)
+    """Counts of tasks that cannot be used, by reason."""
     _seed: int = 0
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any] | None]:
-        """Play one episode for each prompt, in the format of TRL's rollout function."""
+        """Play one episode for each prompt, and return the columns that TRL expects of its rollout function.
+
+        `earned` holds the rewards and `stop` the stop reasons. `trainer` is TRL's trainer with the model in training.
+        """
         check_whole_groups(prompts, self.plan.rollout.replies)
         with self._open_setups(prompts) as open_context:
             episodes = batched_generation.run_conversations(
@@ -86,7 +90,8 @@ class AgentRollouts:
     def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
         """Return the rewards that `rollout` computed, one per episode; None: unknown.
 
-        It logs the share of submitted patches as TRL's metric `format_valid`.
+        `columns` holds what `rollout` returned. The method logs the share of submitted patches as TRL's metric
+        `format_valid`.
         """
         del completions
         for stop in columns["stop"]:
@@ -147,7 +152,11 @@ def judge_episodes(
     votes: int,
     overlong: OverlongHandling,
 ) -> list[EpisodeReward]:
-    """Reward the episodes of one issue, in order, by judging their patches against each other."""
+    """Reward the episodes of one issue by judging their patches against each other. Returns the rewards in order.
+
+    `siblings` are the episodes' attempts, and `votes` is the number of the verifier's votes. `overlong` says whether
+    the tokens of a cut-off episode get a loss. When the verifier fails, the rewards of the patches are unknown.
+    """
     patches = [
         Patch(PatchId(f"{number}"), attempt.patch)
         for number, attempt in enumerate(siblings)
@@ -167,18 +176,18 @@ def judge_episodes(
 
 
 def render_opening(tokenizer: Any, issue: Issue) -> str:
-    """Return the first prompt of an agent's episode, with the tools described in words."""
+    """Return the first prompt of an agent's episode as text, with the tools described in words."""
     shown = prompt_template.load("mini_se").render(issue=escape_issue(issue.text).text, hint="")
     return tokenization.render_prompt(tokenizer, chat_encoding.flatten_tool_turns(shown, TOOLS))
 
 
 def count_context_tokens(plan: TrainPlan) -> int:
-    """Return the token limit of an episode with its prompt."""
+    """Return the plan's token limit of an agent's episode, prompt included."""
     return plan.prompt.max_tokens + plan.rollout.max_tokens
 
 
 def build_limits(plan: TrainPlan) -> AttemptLimits:
-    """Return the agent's limits by the plan."""
+    """Return the limits of an agent's attempt in training, by the plan."""
     return AttemptLimits(
         rounds=plan.rollout.max_turns,
         tokens=count_context_tokens(plan) - SPARE_TOKENS,
@@ -189,7 +198,10 @@ def build_limits(plan: TrainPlan) -> AttemptLimits:
 
 
 def sample_replies(trainer: Any, max_tokens: int, prompts: list[list[int]]) -> list[list[int]]:
-    """Sample one turn of each conversation from the trainer's model or its vLLM, as token ids."""
+    """Return the reply to each prompt, as token ids, sampled from the trainer's model or its vLLM.
+
+    The prompts are token ids too. Each reply has at most `max_tokens` tokens.
+    """
     settings = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
     name = "max_completion_length" if trainer.use_vllm else "max_new_tokens"
     before = getattr(settings, name)

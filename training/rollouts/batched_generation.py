@@ -55,6 +55,7 @@ class BatchedEngine:
     shared: SharedModel
     queue: "_Queue"
     number: int
+    """Number of the conversation."""
     replies: list[list[int]] = field(default_factory=list)
     """Token ids of the replies so far, exactly as sampled."""
     name: str = "trainer"
@@ -66,11 +67,14 @@ class BatchedEngine:
         return self.shared.context_tokens
 
     def count_tokens(self, text: str) -> int:
-        """Count exactly, with the model's tokenizer."""
+        """Return the exact number of tokens of a text, by the tokenizer of the model in training."""
         return len(self.shared.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Block until the batch with these requests is answered. Requests with tools fail with NoTools."""
+        """Return the reply to each request. It blocks until the batches with these requests are answered.
+
+        Requests with tools fail with NoTools.
+        """
         if any(request.tools for request in requests):
             return [NoTools("the model in training is told of its tools in words")] * len(requests)
         return [self._answer(request) for request in requests]
@@ -99,7 +103,10 @@ class BatchedEngine:
 def run_conversations(
     shared: SharedModel, conversations: Sequence[Callable[[BatchedEngine], T]]
 ) -> list[T]:
-    """Return the results of the conversations in order. Raises the first error of a conversation or the model."""
+    """Run conversations with the shared model in parallel, and return their results in order.
+
+    A conversation is a function that receives its engine. Raises the first error of a conversation or the model.
+    """
     queue: _Queue = SimpleQueue()
 
     def run_one(number: int, conversation: Callable[[BatchedEngine], T]) -> T:

@@ -32,20 +32,23 @@ class EncodedChat:
     """One number for each token of `completion`: 1 if the model wrote it, 0 if not."""
 
     def add(self, ids: Sequence[int], *, is_own: bool) -> None:
-        """Append the tokens of the next message."""
+        """Append the token ids of the next message to `completion`. `is_own`: the model wrote them."""
         self.completion += ids
         self.own_mask += [int(is_own)] * len(ids)
 
 
 def encode_attempt(tokenizer: Any, attempt: Trajectory, sampled: SampledIds = ()) -> EncodedChat:
-    """Encode a recorded attempt up to the model's last reply. Raises BadChatTemplate."""
+    """Encode a recorded attempt up to the model's last reply. Raises BadChatTemplate.
+
+    `sampled` holds the token ids of the first replies; the other replies are tokenized again.
+    """
     messages = flatten_tool_turns(build_conversation(attempt.opening, attempt.steps), attempt.tools)
     replies = [length for length, message in enumerate(messages, 1) if message.role == "assistant"]
     return encode_chat(tokenizer, messages[: replies[-1]] if replies else messages, sampled)
 
 
 def flatten_tool_turns(messages: Sequence[Message], tools: tuple[Tool, ...]) -> tuple[Message, ...]:
-    """Return the conversation with tool calls and results written as plain messages."""
+    """Return a conversation with its tools described in words, and tool calls and results written as plain messages."""
     if not tools:
         return tuple(messages)
     request = Request(tuple(messages), max_tokens=0, temperature=0.0, seed=0, tools=tools)
@@ -57,8 +60,8 @@ def encode_chat(
 ) -> EncodedChat:
     """Encode a conversation of plain messages as token ids. Raises BadChatTemplate.
 
-    `sampled` holds the ids of the first replies, with EOS where a reply ended. The result ends with the last
-    reply, or with the prompt if there is none.
+    `sampled` holds the ids of the first replies, with EOS where a reply ended; the other replies are tokenized again.
+    The result ends with the last reply, or with the prompt if there is none.
     """
     replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
     before = render_prompt(tokenizer, messages[: replies[0] if replies else len(messages)])

@@ -24,6 +24,7 @@ class RolloutSource(Protocol):
     rows: list[Row]
     """One row for each prompt in order: a whole number of rounds."""
     left_out: Counter[str]
+    """Counts of items that cannot be used, by reason."""
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any] | None]:
         """Return `prompt_ids`, `completion_ids` and `logprobs` (nats, or None), one entry for each prompt.
@@ -34,7 +35,10 @@ class RolloutSource(Protocol):
         ...
 
     def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
-        """Return the reward of each reply. None: unknown."""
+        """Return the reward of each reply. None: unknown.
+
+        `columns` holds the row's columns and the further keys of `rollout`, one entry for each reply.
+        """
         ...
 
 
@@ -47,16 +51,20 @@ class GroupRollouts:
     """Replies to each prompt."""
     tokenizer: Any
     left_out: Counter[str] = field(default_factory=Counter)
+    """Counts of groups that cannot be used, by reason."""
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any] | None]:
-        """Sample replies with the trainer's model, its vLLM or its server."""
+        """Sample a reply to each prompt with the trainer's model, its vLLM or its server.
+
+        Returns `prompt_ids`, `completion_ids` and `logprobs` (nats, or None), one entry for each prompt.
+        """
         check_whole_groups(prompts, self.replies)
         ids = [tokenization.tokenize_text(self.tokenizer, text) for text in prompts]
         replies, logprobs = trainer.sample(ids)
         return {"prompt_ids": ids, "completion_ids": replies, "logprobs": logprobs}
 
     def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
-        """Return the expected share of right judgements. An unreadable reply earns 0.
+        """Return each reply's expected share of right judgements, 0 to 1. An unreadable reply earns 0. None: unknown.
 
         Uses the row columns `targets` and `occupied`, and TRL's `log_metric`.
         """
@@ -74,7 +82,10 @@ class GroupRollouts:
 
 
 def read_boxed_seats(reply: str, occupied: Sequence[int]) -> frozenset[int] | None:
-    """Return the seats that a verifier's reply names as correct, or None if it is unreadable."""
+    """Return the seats that a verifier's reply names as correct, or None if it is unreadable.
+
+    `occupied` are the seats that hold a patch, counted from 1.
+    """
     try:
         return read_box(reply, occupied)
     except UnreadableAnswer:
@@ -84,7 +95,10 @@ def read_boxed_seats(reply: str, occupied: Sequence[int]) -> frozenset[int] | No
 def build_group_rollouts(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> GroupRollouts:
-    """Build the rollouts of groups in scheduled order. Raises BadPlan for a template without a place for patches."""
+    """Build the rollouts of groups, which come in scheduled order.
+
+    Raises BadPlan for a template without a place for patches.
+    """
     template = prompt_template.load(plan.prompt.template)
     return GroupRollouts(
         [
@@ -99,7 +113,10 @@ def build_group_rollouts(
 def filter_askable(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> tuple[list[TrainingGroup], Counter[str]]:
-    """Return the groups with readable patches and a short enough prompt, and counts of dropped groups by reason."""
+    """Return the groups with readable patches and a prompt within the plan's limit.
+
+    The second result counts the dropped groups by reason.
+    """
     template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
     for group in groups:
         try:
@@ -117,7 +134,10 @@ def filter_askable(
 
 
 def check_whole_groups(prompts: Sequence[str], replies: int) -> None:
-    """Raise BadPlan unless this process received all replies to each prompt."""
+    """Raise BadPlan unless `prompts` holds `replies` adjacent copies of each prompt.
+
+    A process must receive all replies to a prompt, because rewards compare them.
+    """
     parts = [prompts[start : start + replies] for start in range(0, len(prompts), replies)]
     if any(len(part) < replies or len(set(part)) > 1 for part in parts):
         raise BadPlan(

@@ -22,19 +22,19 @@ class TokenizedRows:
 
 
 def tokenize_prompt(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    """Return the token ids of a prompt up to the start of the reply."""
+    """Return the token ids of a prompt in the chat template, up to the start of the reply."""
     return tokenize_text(tokenizer, render_prompt(tokenizer, messages))
 
 
 def render_prompt(tokenizer: Any, messages: Sequence[Message]) -> str:
-    """Return the prompt as text with the chat template's markers."""
+    """Return a prompt as text with the chat template's markers, up to the start of the reply."""
     turns = [{"role": message.role, "content": message.content} for message in messages]
     text: str = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
     return text
 
 
 def tokenize_reply(tokenizer: Any, reply: str) -> list[int]:
-    """Return the token ids of a reply, with EOS."""
+    """Return the token ids of a reply's text, followed by EOS."""
     return [*tokenize_text(tokenizer, reply), int(tokenizer.eos_token_id)]
 
 

@@ -40,14 +40,17 @@ class RolloutServer(TrainerCallback):
     replica: Replica
     plan: TrainPlan
     folder: Path
+    """Folder of the run."""
     served: list[NamedAdapter] = field(default_factory=list)
     """Adapters of this round and the one before."""
 
     def request_replies(
         self, prompts: Sequence[Sequence[int]], trainer: Any, count: int
     ) -> SampledReplies:
-        """Return one reply to each prompt; `prompts` holds `count` adjacent copies of each. Raises EngineDown
-        or EngineError.
+        """Sample a reply to each prompt on the server, with the trainer's current adapter.
+
+        `prompts` holds `count` adjacent copies of each prompt, as token ids. Returns the replies in order, with
+        log-probabilities. Raises EngineDown or EngineError.
         """
         name = self._publish_adapter(trainer)
         distinct = [list(prompts[start]) for start in range(0, len(prompts), count)]
@@ -104,7 +107,7 @@ class RolloutServer(TrainerCallback):
     def on_train_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_more: Any
     ) -> None:
-        """Unload and delete the adapters of the last rounds."""
+        """Unload the adapters of the last rounds from the server, and delete their files."""
         del args, control
         if state.is_world_process_zero:
             with suppress(EngineError):  # the run is done, whether its server lives or not
@@ -113,7 +116,11 @@ class RolloutServer(TrainerCallback):
 
 
 def connect_server(plan: TrainPlan, folder: Path, *, sharded: bool) -> RolloutServer:
-    """Return the vLLM server that samples a plan's replies. Raises BadPlan if the plan cannot use one."""
+    """Return the vLLM server that samples a plan's replies, without a request to it.
+
+    `folder` is the run's folder, and `sharded` says whether FSDP splits the weights. Raises BadPlan if the plan cannot
+    use a server.
+    """
     if not plan.rollout.url:
         raise BadPlan("rollout.engine = 'server' needs rollout.url, or --engine-url")
     if plan.adapter is None:
@@ -131,7 +138,10 @@ def connect_server(plan: TrainPlan, folder: Path, *, sharded: bool) -> RolloutSe
 
 
 def request_completions(replica: Replica, body: dict[str, Any]) -> SampledReplies:
-    """Ask a vLLM server for replies to prompts of token ids. Raises EngineDown or EngineError."""
+    """Ask a vLLM server for the replies to prompts of token ids, and return the replies in order.
+
+    `body` is the JSON body of the request. Raises EngineDown or EngineError.
+    """
     try:
         with create_client(replica.url, replica.api_key, _REPLY_SECONDS) as client:
             answer = client.post("completions", json=body)
