@@ -4,15 +4,17 @@ from model.engines.scripted import ScriptLine
 from model.evaluation import run_file
 from model.evaluation.labelled_group import read_groups
 from tests.bench import prompts
-from tests.model.chat_server import MODELS, completion, serve_chat
-from tests.model.evaluation.builders import lines, row
+from tests.model.chat_server import MODELS, build_completion, serve_chat
+from tests.model.evaluation.builders import build_row, format_lines
 from tests.model.fake_engines import RecordingEngine
 from tests.vllm_server import Server
 
 
 def labelled(folder, count):
     path = folder / "groups.jsonl"
-    path.write_text(lines(*[row(at, True, False, False, False) for at in range(count)]))
+    path.write_text(
+        format_lines(*[build_row(at, True, False, False, False) for at in range(count)])
+    )
     return path
 
 
@@ -28,7 +30,7 @@ def test_groups_are_judged_by_the_run_of_evaluate_and_every_request_is_kept(tmp_
     assert len(heard) == 3 * prompts.VOTES * 2
     assert sum(one.prefill is not None for one in heard) == 3 * prompts.VOTES
     assert {one.max_tokens for one in heard if one.prefill is None} == {prompts.REPLY_TOKENS}
-    with serve_chat(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+    with serve_chat(models=[MODELS], chat=[build_completion("\\boxed{}")]) as server:
         known = Server(server.url.removesuffix("/v1"), "r4p", None)
         with prompts._client(known) as client:
             prompts._one_by_one(client, known, heard)

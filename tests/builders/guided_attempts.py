@@ -10,7 +10,7 @@ from model.agents.trajectories.guidance import Guidance, HintSource
 from model.agents.trajectories.trajectory import Trajectory
 from model.domain import Issue
 from model.engines.scripted import ScriptedEngine, ScriptLine
-from tests.model.agents.builders import CODE, ISSUE, desk_on
+from tests.model.agents.builders import CODE, ISSUE, open_tool_context
 from training.datasets.pairs import JudgedAttempt
 
 HINT = Guidance("The test of odd numbers fails: nothing may be rounded.", said_by="octo")
@@ -31,7 +31,7 @@ def mending(new, reply="Mend it."):
 
 def attempt(root: Path, lines: list[ScriptLine], *, issue: Issue = ISSUE, hint=None) -> Trajectory:
     """One attempt; the tree is made where it is missing."""
-    with desk_on(root, {"pie/maths.py": CODE}) as desk:
+    with open_tool_context(root, {"pie/maths.py": CODE}) as desk:
         agent = MiniSE(ScriptedEngine(lines))
         return agent.propose(issue, desk, seed=1, guidance=hint).trajectory
 

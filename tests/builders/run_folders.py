@@ -23,15 +23,9 @@ from training.runs.run_folder import (
 
 MISSED = {"too long": 2}
 RATIOS = (
-    "reward",
-    "accuracy",
-    "balanced_accuracy",
-    "mcc",
-    "exact_match",
-    "best_of_group",
-    "brier",
+    "reward", "accuracy", "balanced_accuracy", "mcc", "exact_match", "best_of_group", "brier",
     "format_valid",
-)
+)  # fmt: skip
 
 
 def step(number, of=40, **changed):

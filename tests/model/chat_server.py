@@ -19,12 +19,12 @@ class Reply:
     wait_for: threading.Event | None = None
 
 
-def completion(text, **extra):
+def build_completion(text, **extra):
     """A good answer in vLLM's shape."""
-    return Reply(choices(text).body | extra)
+    return Reply(build_choices(text).body | extra)
 
 
-def choices(*texts, completion_tokens=7, **of_each):
+def build_choices(*texts, completion_tokens=7, **of_each):
     """A good answer with several samples, or with more than a text in each."""
     found = [
         {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"} | of_each

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import model
-from tests.model.chat_server import MODELS, completion, serve_chat
+from tests.model.chat_server import MODELS, build_completion, serve_chat
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.DOTALL)
@@ -43,7 +43,7 @@ def run(tmp_path):
 
 
 def test_the_example_judges_a_group_with_a_server(run):
-    replies = [completion(r"They differ. \boxed{1,2}")]
+    replies = [build_completion(r"They differ. \boxed{1,2}")]
     with serve_chat(models=[MODELS], chat=replies) as server:
         code = BLOCKS[0].replace("http://localhost:8000/v1", server.url)
         assert server.url in code

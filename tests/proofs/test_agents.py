@@ -4,7 +4,8 @@ from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
 from model.domain import Issue
 from tests.model.agents import agentless_replies
-from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, written
+from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE
+from tests.model.codegraph.builders import write_files
 from tests.model.fake_engines import RecordingEngine
 from tests.proofs import agents
 from tests.proofs.gold import Fit
@@ -14,7 +15,7 @@ from tests.proofs.trees import Chosen
 
 def place(tmp_path, files, name="a__pie-1"):
     tree = tmp_path / "tree"
-    written(tree, files)
+    write_files(tree, files)
     return Instance(name, "a/pie", ISSUE, ""), Chosen("1.0", tree, Fit(1, 1, 0))
 
 
@@ -37,9 +38,9 @@ def test_a_pipeline_is_counted_with_what_it_dropped(tmp_path):
     replies = [
         agentless_replies.MATHS,
         agentless_replies.MEND,
-        agentless_replies.repaired("x", old="not there"),
+        agentless_replies.repair_reply("x", old="not there"),
     ]
-    engine = agentless_replies.Cutting(*replies, context_tokens=32_768)
+    engine = agentless_replies.CuttingEngine(*replies, context_tokens=32_768)
     row = attempted(
         tmp_path, AgentlessMini(engine, plan=SamplingPlan(1, 2)), agentless_replies.TREE
     )

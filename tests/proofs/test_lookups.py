@@ -1,7 +1,7 @@
 """What counts as found, asked of the real tool."""
 
 from model.codegraph.entities import EntityKind
-from tests.model.agents.builders import CODE, TREE, desk_on
+from tests.model.agents.builders import CODE, TREE, open_tool_context
 from tests.proofs.gold import Entity
 from tests.proofs.lookups import answers, found, unreachable
 
@@ -10,7 +10,7 @@ CUT = Entity("pie/maths.py", "Pie.cut", EntityKind.CLASS_METHOD)
 
 
 def asked(tmp_path, *names, tree=TREE, wanted=(HALF, CUT)):
-    with desk_on(tmp_path / "tree", tree) as desk:
+    with open_tool_context(tmp_path / "tree", tree) as desk:
         return found(names, answers(desk, names), wanted)
 
 
@@ -39,5 +39,5 @@ def test_nothing_is_found_where_no_name_is_one(tmp_path):
 
 def test_what_the_tool_has_not_is_told(tmp_path):
     gone = Entity("pie/maths.py", "third", EntityKind.FUNCTION)
-    with desk_on(tmp_path / "tree", TREE) as desk:
+    with open_tool_context(tmp_path / "tree", TREE) as desk:
         assert unreachable(desk, [HALF, CUT, gone]) == [gone]

@@ -9,7 +9,8 @@ from model.engines.scripted import ScriptedEngine
 from tests.builders.git_server import GitServer, Upstream
 from tests.builders.worker_scene import Scenery
 from tests.github.stand_in import StandIn
-from tests.model.agents.builders import ISSUE, TREE, written
+from tests.model.agents.builders import ISSUE, TREE
+from tests.model.codegraph.builders import write_files
 from tests.worker.agents.proposals import waits_for_agents
 from worker.agents.agent_process import run_agent
 from worker.git.checkout import Checkouts
@@ -86,7 +87,7 @@ def scene(standin, app, database, tmp_path):
 
 @pytest.fixture
 def tree(tmp_path):
-    written(tmp_path / "tree", TREE)
+    write_files(tmp_path / "tree", TREE)
     return tmp_path / "tree"
 
 

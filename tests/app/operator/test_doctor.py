@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from app.bubblewrap import find
 from app.cli import main
 from app.operator.doctor import UNFIT
-from tests.model.chat_server import MODELS, Reply, choices, completion, serve_chat
+from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
 
-ABLE = choices(
+ABLE = build_choices(
     "y",
     "y",
     logprobs={
@@ -55,7 +55,7 @@ def test_a_server_is_examined_ability_by_ability(doctor):
     [("r4p", 0, "less"), ("yes-no", UNFIT, "FAIL"), ("hybrid", UNFIT, "FAIL")],
 )
 def test_what_is_missing_fails_only_who_can_not_do_without(doctor, verifier, code, mark):
-    with serve_chat(models=[MODELS], chat=[completion("yes")]) as server:
+    with serve_chat(models=[MODELS], chat=[build_completion("yes")]) as server:
         exited, found = doctor(engine_url=server.url, verifier=verifier)
     assert exited == code
     assert found["log-probabilities"].startswith(f"{mark}: missing: the yes-no verifier can't work")

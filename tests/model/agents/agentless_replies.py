@@ -15,23 +15,23 @@ LOCATE, REPAIR = "<patch-tree>", "<patch-source-1>"
 """What only the prompts of that stage hold."""
 
 
-def located(*paths, **values):
+def locate_reply(*paths, **values):
     """A reply that names these files."""
     return ScriptLine(when=LOCATE, reply="```\n" + "\n".join(paths) + "\n```", **values)
 
 
-def repaired(new, old="    return n // 2", path="pie/maths.py", **values):
+def repair_reply(new, old="    return n // 2", path="pie/maths.py", **values):
     """A reply that replaces a line by some."""
     edits = [SearchReplaceEdit(path, (old,), tuple(new.split("\n")))]
     return ScriptLine(**{"when": REPAIR, "reply": f"So:\n\n{render(edits)}"} | values)
 
 
-MATHS = located("pie/maths.py", repeat=True)
-ROUND = repaired("    return round(n / 2)")
-MEND = repaired("    return n / 2")
+MATHS = locate_reply("pie/maths.py", repeat=True)
+ROUND = repair_reply("    return round(n / 2)")
+MEND = repair_reply("    return n / 2")
 
 
-class Cutting(RecordingEngine):
+class CuttingEngine(RecordingEngine):
     """Cuts replies that hold the word CUT."""
 
     def _answer(self, request):
@@ -40,11 +40,11 @@ class Cutting(RecordingEngine):
         return replace(said, finished=False) if is_cut else said
 
 
-def outcomes(attempt, stage="repair"):
+def read_outcomes(attempt, stage="repair"):
     """What was read from the replies of a stage."""
     return [json.loads(step.outcome) for step in attempt.trajectory.steps if step.stage == stage]
 
 
-def user(request):
+def read_user_prompt(request):
     """What a request shows of the issue and the tree."""
     return request.messages[1].content

@@ -14,11 +14,12 @@ from model.agents.trajectories.trajectory import (
 from model.domain import EngineInfo, Issue, Tokens
 from model.engines.scripted import ScriptLine
 from model.protocols import Message, Tool, ToolCall
+from tests.model.codegraph.builders import write_files
 
 ISSUE = Issue("Halving is off", "`half` of 3 should be 1.5, and is 1.")
 
 
-def make_step(**values):
+def build_step(**values):
     call = ToolCall("a", "search_tool", '{"entity": "half"}')
     return Step(
         **{
@@ -32,7 +33,7 @@ def make_step(**values):
     )
 
 
-def make_trajectory(**values):
+def build_trajectory(**values):
     return Trajectory(
         **{
             "agent": "mini-se",
@@ -44,18 +45,18 @@ def make_trajectory(**values):
             "tools": (Tool("look", "Shows code.", {"type": "object", "properties": {}}),),
             "opening": (Message("system", "Mend."), Message("user", "Halving is off")),
             "opening_tokens": 9,
-            "steps": (make_step(),),
+            "steps": (build_step(),),
             "stop": StopReason.ROUNDS,
         }
         | values
     )
 
 
-def make_attempt(**values):
-    return Attempt(make_trajectory(**values), 2.5)
+def build_attempt(**values):
+    return Attempt(build_trajectory(**values), 2.5)
 
 
-def calling(name, **arguments):
+def script_call(name, **arguments):
     """A scripted reply that calls a tool."""
     return ScriptLine(calls=((name, json.dumps(arguments)),))
 
@@ -66,23 +67,17 @@ CODE = (
 TREE = {"pie/maths.py": CODE, "README.md": "# Pie\n"}
 LONG = {"pie/maths.py": "def half(n):\n" + "    n = int(n)\n" * 400 + "    return n // 2\n"}
 
-LOOK = calling("search_tool", construct="function", entity="half")
-MEND = calling("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
-SUBMIT = calling("patch_submission")
+LOOK = script_call("search_tool", construct="function", entity="half")
+MEND = script_call("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+SUBMIT = script_call("patch_submission")
 
 
 @contextmanager
-def desk_on(root, files):
+def open_tool_context(root, files):
     """A context on a tree of these files, by path."""
-    written(root, files)
+    write_files(root, files)
     with (
         attempt_setup.open_tool_contexts(root, root.parent / f"{root.name}.sqlite") as context,
         context() as own,
     ):
         yield own
-
-
-def written(root, files):
-    for path, text in files.items():
-        root.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
-        root.joinpath(path).write_bytes(text.encode())

@@ -7,7 +7,7 @@ from model.agents.mini_se.mini_se import MiniSE
 from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents import agentless_replies
-from tests.model.agents.builders import ISSUE, TREE, desk_on
+from tests.model.agents.builders import ISSUE, TREE, open_tool_context
 from tests.model.fake_engines import RecordingEngine
 
 
@@ -17,10 +17,10 @@ def attempt(tmp_path):
 
     def run(*lines, tree=TREE, limits=None, context=32_768, **options):
         engine = RecordingEngine(*lines, context_tokens=context)
-        with desk_on(tmp_path / "tree", tree) as tools:
+        with open_tool_context(tmp_path / "tree", tree) as tools:
             done = MiniSE(engine, limits=limits).propose(ISSUE, tools, seed=3, **options)
         raw = dump_trajectory(done.trajectory)
-        with desk_on(tmp_path / "again", tree) as tools:
+        with open_tool_context(tmp_path / "again", tree) as tools:
             assert dump_trajectory(replay_attempt(load_trajectory(raw), tools)) == raw
         return done, engine
 
@@ -32,15 +32,15 @@ def pipeline(tmp_path):
     """Runs Agentless Mini on a script; its context is as before, every step is told, its record can be carried out again."""
 
     def run(*lines, tree=agentless_replies.TREE, context=32_768, plan=None, **options):
-        engine = agentless_replies.Cutting(*lines, context_tokens=context)
+        engine = agentless_replies.CuttingEngine(*lines, context_tokens=context)
         told = []
         made = {name: options.pop(name) for name in ("keep", "limits", "clock") if name in options}
-        with desk_on(tmp_path / "tree", tree) as tools:
+        with open_tool_context(tmp_path / "tree", tree) as tools:
             agent = AgentlessMini(engine, plan=plan or SamplingPlan(2, 3), **made)
             done = agent.propose(ISSUE, tools, on_step=told.append, **{"seed": 3} | options)
             assert tools.workspace.list_changed() == ()
         raw = dump_trajectory(done.trajectory)
-        with desk_on(tmp_path / "again", tree) as tools:
+        with open_tool_context(tmp_path / "again", tree) as tools:
             assert dump_trajectory(replay_attempt(load_trajectory(raw), tools)) == raw
         assert tuple(told) == done.trajectory.steps
         return done, engine

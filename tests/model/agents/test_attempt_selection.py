@@ -31,15 +31,9 @@ def test_patches_are_the_same_by_what_they_edit(patches, same):
         ([None, None], AttemptSelection(None, "none of 2 attempts handed in a patch")),
         ([None, patch(1)], AttemptSelection(1, "the only edit, made by 1 of 2 attempts")),
         ([patch(1), patch(1, 9)], AttemptSelection(0, "the only edit, made by 2 of 2 attempts")),
-        (
-            [patch(1), patch(2), None, patch(2)],
-            AttemptSelection(1, "the edit of most attempts, made by 2 of 4"),
-        ),
-        (
-            [None, patch(2), patch(1)],
-            AttemptSelection(1, "the first of 2 different edits with 1 of 3 attempts each"),
-        ),
+        ([patch(1), patch(2), None, patch(2)], AttemptSelection(1, "the edit of most attempts, made by 2 of 4")),
+        ([None, patch(2), patch(1)], AttemptSelection(1, "the first of 2 different edits with 1 of 3 attempts each")),
     ],
-)
+)  # fmt: skip
 def test_the_edit_of_most_attempts_is_chosen(patches, chosen):
     assert choose_attempt(patches) == chosen

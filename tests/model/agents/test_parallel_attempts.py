@@ -8,7 +8,7 @@ import pytest
 from model.agents.parallel_attempts import AttemptCallbacks, run_attempts
 from model.agents.trajectories.trajectory import StopReason
 from model.errors import Cancelled
-from tests.model.agents.builders import ISSUE, make_attempt, make_step
+from tests.model.agents.builders import ISSUE, build_attempt, build_step
 
 
 class Stepping:
@@ -25,8 +25,10 @@ class Stepping:
         self.barrier.wait()
         self.contexts.append(context)
         for _ in range(self.steps):
-            on_step(make_step())
-        return make_attempt(seed=seed, stop=StopReason.SUBMITTED, patch=f"{issue.title} {guidance}")
+            on_step(build_step())
+        return build_attempt(
+            seed=seed, stop=StopReason.SUBMITTED, patch=f"{issue.title} {guidance}"
+        )
 
 
 class Desks:

@@ -1,4 +1,4 @@
-"""Small source trees, and what is asked of them."""
+"""Small source trees, their definitions and their commits."""
 
 import subprocess
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ from model.codegraph.index import open_index
 from model.codegraph.source_tree import hash_blob, survey
 
 
-def written(root, files):
-    """A directory with files; text or bytes."""
+def write_files(root, files):
+    """Write files with text or bytes, by path, and return their directory."""
     for path, content in files.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -17,8 +17,8 @@ def written(root, files):
     return root
 
 
-def tree(files):
-    """What an index takes, from contents in memory, and the list of paths it read."""
+def build_tree(files):
+    """Return blobs and a reader of contents in memory, as an index takes them, and the list of paths read."""
     contents = {path: text.encode() for path, text in files.items()}
     seen = []
 
@@ -30,16 +30,16 @@ def tree(files):
 
 
 @contextmanager
-def indexed(directory, database):
-    """The snapshot and the report of a directory."""
+def index_directory(directory, database):
+    """Yield the snapshot of a directory, the index's report and the surveyed tree."""
     with open_index(database) as index:
-        found = survey(directory)
-        snapshot, report = index.build_snapshot(found.blobs, found.read)
-        yield snapshot, report, found
+        surveyed = survey(directory)
+        snapshot, report = index.build_snapshot(surveyed.blobs, surveyed.read)
+        yield snapshot, report, surveyed
 
 
-def definitions(language, text):
-    """Construct, dotted name, first and last line of what is found in a text."""
+def list_definitions(language, text):
+    """List construct, dotted name, first and last line of each definition in a text."""
     rows = read_definitions(language, text.encode()).rows
     return [
         (row.construct, f"{row.scope}.{row.name}".lstrip("."), row.start_line, row.end_line)
@@ -47,18 +47,18 @@ def definitions(language, text):
     ]
 
 
-def git(directory, *arguments):
-    """What git prints, with a person to commit as."""
-    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+def run_git(directory, *arguments):
+    """Run git with an author and return what it prints."""
+    author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     done = subprocess.run(
-        ["git", *who, "-C", directory, *arguments], capture_output=True, text=True, check=True
+        ["git", *author, "-C", directory, *arguments], capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 
 
-def committed(directory):
-    """Everything in a directory as a commit."""
+def commit_all(directory):
+    """Commit everything in a directory."""
     if not (directory / ".git").exists():
-        git(directory, "init", "-q")
-    git(directory, "add", "-A")
-    git(directory, "commit", "-qm", "all", "--allow-empty")
+        run_git(directory, "init", "-q")
+    run_git(directory, "add", "-A")
+    run_git(directory, "commit", "-qm", "all", "--allow-empty")

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from model.codegraph.definition_reader import FILE_BYTES, read_definitions
-from tests.model.codegraph.builders import definitions
+from tests.model.codegraph.builders import list_definitions
 
 STANDARD = Path(sysconfig.get_path("stdlib"))
 SHIPPED = ["argparse", "typing", "dataclasses", "enum", "asyncio/tasks"]
@@ -49,8 +49,8 @@ PYTHON = dedent(
 )
 
 
-def test_every_kind_of_definition_in_python():
-    assert definitions("python", PYTHON) == [
+def test_reader_lists_every_kind_of_python_definition():
+    assert list_definitions("python", PYTHON) == [
         ("class", "Late", 2, 2),
         ("function", "load", 4, 5),
         ("function", "load", 6, 7),
@@ -66,7 +66,7 @@ def test_every_kind_of_definition_in_python():
     ]
 
 
-def test_a_signature_is_what_stands_before_the_body_on_one_line():
+def test_signature_is_the_text_before_the_body_on_one_line():
     signatures = {
         row.name: row.signature for row in read_definitions("python", PYTHON.encode()).rows
     }
@@ -83,7 +83,7 @@ def test_byte_ranges_cut_the_source_with_its_decorators():
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
-def test_line_ends_and_marks_move_nothing(start, end):
+def test_line_ends_and_byte_order_mark_keep_positions(start, end):
     content = start + f"class A:{end}    def f(self):{end}        pass{end}".encode()
     rows = read_definitions("python", content).rows
     assert [(row.name, row.start_line, row.end_line) for row in rows] == [("A", 1, 3), ("f", 2, 3)]
@@ -91,15 +91,17 @@ def test_line_ends_and_marks_move_nothing(start, end):
 
 
 @pytest.mark.parametrize("module", SHIPPED)
-def test_python_files_hold_what_pythons_own_parser_finds(module):
+def test_reader_agrees_with_pythons_parser(module):
     content = (STANDARD / f"{module}.py").read_bytes()
-    expected = list(by_ast(ast.parse(content), "", in_class=False))
-    found = read_definitions("python", content)
-    assert not found.broken
-    assert [(row.construct, row.scope, row.name, row.start_line) for row in found.rows] == expected
+    expected = list(list_by_ast(ast.parse(content), "", in_class=False))
+    reading = read_definitions("python", content)
+    assert not reading.broken
+    assert [
+        (row.construct, row.scope, row.name, row.start_line) for row in reading.rows
+    ] == expected
 
 
-def by_ast(node, scope, *, in_class):
+def list_by_ast(node, scope, *, in_class):
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             is_class = isinstance(child, ast.ClassDef)
@@ -107,12 +109,12 @@ def by_ast(node, scope, *, in_class):
             first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
             yield construct, scope, child.name, first
             inner = f"{scope}.{child.name}".lstrip(".")
-            yield from by_ast(child, inner, in_class=is_class)
+            yield from list_by_ast(child, inner, in_class=is_class)
         else:
-            yield from by_ast(child, scope, in_class=in_class)
+            yield from list_by_ast(child, scope, in_class=in_class)
 
 
-def test_a_broken_file_gives_what_can_be_made_out():
+def test_broken_file_keeps_its_readable_definitions():
     reading = read_definitions(
         "python", b"def good():\n    pass\n\ndef bad(:\n    x = (\n\nclass After:\n    pass\n"
     )
@@ -120,7 +122,7 @@ def test_a_broken_file_gives_what_can_be_made_out():
     assert "good" in {row.name for row in reading.rows}
 
 
-def test_what_is_no_utf_8_is_read_around():
+def test_bytes_outside_utf_8_are_skipped():
     reading = read_definitions(
         "python", "def f():\n    return 'é'\n\ndef g(): pass\n".encode("latin-1")
     )
@@ -138,23 +140,23 @@ def test_what_is_no_utf_8_is_read_around():
     ],
     ids=["large", "UTF-16"],
 )
-def test_what_is_no_source_is_left_out_with_the_reason(content, reason):
+def test_large_or_utf_16_file_is_skipped_with_the_reason(content, reason):
     reading = read_definitions("python", content)
     assert (reading.rows, reading.reason, reading.size) == ([], reason, len(content))
 
 
-def test_a_file_of_definitions_only_keeps_all():
+def test_no_definition_of_a_large_file_is_lost():
     rows = read_definitions("python", b"def f(): pass\n" * 30_000).rows
     assert len(rows) == 30_000
     assert rows[-1].start_line == 30_000
 
 
-def test_arguments_of_templates_are_no_part_of_a_name():
+def test_template_arguments_are_not_part_of_a_name():
     text = b"void shop::Shelf<" + b"Map<" * 5_000 + b"A::B" + b">" * 5_000 + b">::put<C::D>() {}"
     (row,) = read_definitions("cpp", text).rows
     assert (row.scope, row.name) == ("shop.Shelf", "put")
 
 
-def test_words_that_define_nothing_are_passed_over():
+def test_keywords_in_comments_and_strings_define_nothing():
     text = "# class A\ndef f():  # def g():\n    'class B'\n    return defer.klass\n@one\nclass (\n"
-    assert definitions("python", text) == [("function", "f", 2, 4)]
+    assert list_definitions("python", text) == [("function", "f", 2, 4)]

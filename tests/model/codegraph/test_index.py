@@ -10,7 +10,7 @@ from model.codegraph import languages
 from model.codegraph.entities import Entity, EntityKind, Skipped
 from model.codegraph.index import open_index
 from model.errors import NoIndex
-from tests.model.codegraph.builders import tree
+from tests.model.codegraph.builders import build_tree
 
 FIRST = {
     "b.py": "class Shelf:\n    def put(self, x):\n        return x\n",
@@ -21,12 +21,12 @@ FIRST = {
 
 @pytest.fixture
 def index(tmp_path):
-    with open_index(tmp_path / "graph" / "index.sqlite") as opened:
-        yield opened
+    with open_index(tmp_path / "graph" / "index.sqlite") as graph:
+        yield graph
 
 
-def test_a_name_is_found_with_its_place_and_source(index):
-    blobs, read, _ = tree(FIRST)
+def test_snapshot_finds_a_name_with_its_place_and_source(index):
+    blobs, read, _ = build_tree(FIRST)
     snapshot, report = index.build_snapshot(blobs, read)
     assert snapshot.find(EntityKind.FUNCTION, "put") == (
         Entity(EntityKind.FUNCTION, "put", "put", "a.py", 3, 4, 10, 33, "def put(x)"),
@@ -44,11 +44,11 @@ def test_a_name_is_found_with_its_place_and_source(index):
     )
 
 
-def test_a_second_commit_reads_what_is_new_and_sees_nothing_else(index):
-    blobs, read, _ = tree(FIRST)
+def test_second_snapshot_reads_only_new_blobs(index):
+    blobs, read, _ = build_tree(FIRST)
     first, _ = index.build_snapshot(blobs, read)
     changed = FIRST | {"a.py": "def take(): pass\n"}
-    blobs, read, seen = tree(changed)
+    blobs, read, seen = build_tree(changed)
     second, report = index.build_snapshot(blobs, read)
     assert seen == ["a.py"]
     assert (report.parsed, report.reused, report.entities) == (1, 1, 3)
@@ -58,9 +58,9 @@ def test_a_second_commit_reads_what_is_new_and_sees_nothing_else(index):
     assert len(first.find(EntityKind.FUNCTION, "put")) == 2
 
 
-def test_an_unchanged_commit_reads_nothing_also_after_a_restart(tmp_path):
+def test_unchanged_commit_reads_nothing_after_a_restart(tmp_path):
     for expected in (["b.py", "a.py"], []):
-        blobs, read, seen = tree(FIRST)
+        blobs, read, seen = build_tree(FIRST)
         with open_index(tmp_path / "index.sqlite") as index:
             _, report = index.build_snapshot(blobs, read)
         assert seen == expected
@@ -68,7 +68,7 @@ def test_an_unchanged_commit_reads_nothing_also_after_a_restart(tmp_path):
 
 
 def test_one_content_at_two_paths_is_read_once_and_found_twice(index):
-    blobs, read, seen = tree({"z.py": "def f(): pass\n", "a/z.py": "def f(): pass\n"})
+    blobs, read, seen = build_tree({"z.py": "def f(): pass\n", "a/z.py": "def f(): pass\n"})
     snapshot, report = index.build_snapshot(blobs, read)
     assert [one.path for one in snapshot.find(EntityKind.FUNCTION, "f")] == ["a/z.py", "z.py"]
     assert (len(seen), report.parsed, report.reused, report.entities) == (1, 1, 1, 2)
@@ -76,22 +76,22 @@ def test_one_content_at_two_paths_is_read_once_and_found_twice(index):
 
 def test_one_content_in_two_languages_is_read_in_both(index):
     text = "void f(void) {}\n"
-    blobs, read, _ = tree({"a.c": text, "a.cpp": text, "a.py": text})
+    blobs, read, _ = build_tree({"a.c": text, "a.cpp": text, "a.py": text})
     snapshot, report = index.build_snapshot(blobs, read)
     assert [one.path for one in snapshot.find(EntityKind.FUNCTION, "f")] == ["a.c", "a.cpp"]
     assert report.broken == ("a.py",)
 
 
-def test_what_was_left_out_is_said_again_by_every_snapshot(index):
-    blobs, read, _ = tree({"a.py": "x = '\0'\n"})
+def test_skipped_file_is_reported_by_every_snapshot(index):
+    blobs, read, _ = build_tree({"a.py": "x = '\0'\n"})
     reports = [index.build_snapshot(blobs, read)[1] for _ in range(2)]
     reason = "holds NUL bytes: binary or UTF-16, not source in UTF-8"
     assert [report.skipped for report in reports] == [(Skipped("a.py", reason),)] * 2
     assert [report.parsed for report in reports] == [1, 0]
 
 
-def test_what_could_not_be_read_is_tried_again(index):
-    blobs, read, _ = tree({"a.py": "def f(): pass\n"})
+def test_unreadable_file_is_tried_again(index):
+    blobs, read, _ = build_tree({"a.py": "def f(): pass\n"})
 
     def fails(path):
         raise PermissionError(13, "Permission denied", path)
@@ -103,9 +103,9 @@ def test_what_could_not_be_read_is_tried_again(index):
     assert snapshot.find(EntityKind.FUNCTION, "f")
 
 
-def test_a_language_without_its_grammar_is_said(index, monkeypatch):
+def test_missing_grammar_is_reported(index, monkeypatch):
     monkeypatch.setattr("model.codegraph.index.get_edition", lambda language: None)
-    blobs, read, seen = tree({"Main.java": "class Main {}\n"})
+    blobs, read, seen = build_tree({"Main.java": "class Main {}\n"})
     _, report = index.build_snapshot(blobs, read)
     assert report.skipped == (
         Skipped("Main.java", "no grammar for java: pip install tree-sitter-java"),
@@ -122,9 +122,9 @@ def test_a_grammar_that_is_not_installed_has_no_edition(monkeypatch):
     languages.get_edition.cache_clear()
 
 
-def test_near_names_are_of_this_tree_and_this_construct(index):
-    index.build_snapshot(*tree({"old.py": "def get_query_sets(): pass\n"})[:2])
-    blobs, read, _ = tree(
+def test_similar_names_are_of_this_tree_and_construct(index):
+    index.build_snapshot(*build_tree({"old.py": "def get_query_sets(): pass\n"})[:2])
+    blobs, read, _ = build_tree(
         {"a.py": "def get_queryset(): pass\nclass get_querysets: pass\ndef x(): pass\n"}
     )
     snapshot, _ = index.build_snapshot(blobs, read)
@@ -135,7 +135,7 @@ def test_near_names_are_of_this_tree_and_this_construct(index):
 
 def test_several_threads_may_ask_and_index_at_once(index):
     def job(number):
-        blobs, read, _ = tree(FIRST | {"own.py": f"def own_{number}(): pass\n"})
+        blobs, read, _ = build_tree(FIRST | {"own.py": f"def own_{number}(): pass\n"})
         snapshot, _ = index.build_snapshot(blobs, read)
         return len(snapshot.find(EntityKind.FUNCTION, f"own_{number}")), len(
             snapshot.find(EntityKind.FUNCTION, "put")
@@ -145,8 +145,8 @@ def test_several_threads_may_ask_and_index_at_once(index):
         assert set(pool.map(job, range(40))) == {(1, 2)}
 
 
-def test_two_openings_of_one_file_double_nothing(tmp_path):
-    blobs, read, _ = tree({f"{n}.py": f"def f{n}(): pass\n" for n in range(40)})
+def test_concurrent_indexes_store_each_entity_once(tmp_path):
+    blobs, read, _ = build_tree({f"{n}.py": f"def f{n}(): pass\n" for n in range(40)})
 
     def job(_):
         with open_index(tmp_path / "index.sqlite") as index:
@@ -159,7 +159,7 @@ def test_two_openings_of_one_file_double_nothing(tmp_path):
     raw.close()
 
 
-def test_a_file_that_is_no_index_is_named_and_left_as_it_is(tmp_path):
+def test_foreign_file_is_refused_and_unchanged(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("My notes. " * 100)
     with pytest.raises(NoIndex, match=r"notes\.txt can\'t be used: .*; name another file"):

@@ -1,20 +1,22 @@
-"""The other languages: functions, classes and methods with the names around them."""
+"""Each language: functions, classes and methods with the names around them."""
 
+from collections import defaultdict
 from textwrap import dedent
 
 import pytest
 
 from model.codegraph import languages
-from tests.model.codegraph import compiled_definitions, web_definitions
-from tests.model.codegraph.builders import definitions
-
-CASES = web_definitions.DEFINITIONS | compiled_definitions.DEFINITIONS
+from tests.model.codegraph.builders import list_definitions
+from tests.model.codegraph.language_definitions import DEFINITIONS
 
 
-@pytest.mark.parametrize("language", CASES)
-def test_definitions_of(language):
-    text, expected = CASES[language]
-    assert definitions(language, dedent(text)) == expected
+@pytest.mark.parametrize("language", DEFINITIONS)
+def test_reader_lists_the_definitions_of_a_language(language):
+    text, expected = DEFINITIONS[language]
+    names = defaultdict(list)
+    for construct, name, first, last in list_definitions(language, dedent(text)):
+        names[construct].append(f"{name} {first}" if first == last else f"{name} {first}-{last}")
+    assert {construct: ", ".join(each) for construct, each in names.items()} == expected
 
 
 @pytest.mark.parametrize(
@@ -32,14 +34,10 @@ def test_definitions_of(language):
         (".py", None),
     ],
 )
-def test_the_suffix_says_the_language(path, language):
+def test_suffix_decides_the_language(path, language):
     assert languages.detect_language(path) == language
 
 
-def test_every_language_has_its_grammar_here():
-    assert {language for language in CASES if not languages.get_edition(language)} == set()
-
-
-def test_no_two_callers_have_one_parser():
+def test_each_caller_gets_its_own_parser():
     """A parser keeps what it is parsing: two threads can't use one."""
     assert languages.create_parser("python") is not languages.create_parser("python")

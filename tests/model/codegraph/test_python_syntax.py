@@ -24,11 +24,11 @@ VALID = b"def f(x, a):\n    return a, *(x if x else a)\n"
         (b"x" + b".a" * 100_000, False),
     ],
 )
-def test_what_python_reads_is_valid(content, valid):
+def test_valid_python_is_what_python_compiles(content, valid):
     assert is_valid_python(content) is valid
 
 
-def test_a_file_that_python_reads_is_not_broken():
+def test_python_file_that_compiles_is_not_broken():
     assert not definition_reader.read_definitions("python", VALID).broken
     assert definition_reader.read_definitions("python", VALID + b"def g(:\n").broken
     assert definition_reader.read_definitions("javascript", VALID).broken

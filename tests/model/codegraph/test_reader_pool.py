@@ -28,7 +28,7 @@ class Runs:
         return pytest.fail, ("it was run",)
 
 
-def test_a_reading_is_read():
+def test_valid_answer_is_parsed():
     (reading,) = Answering(b'[[[["function","","f",1,2,0,20,"def f()"]],false,null,20,true]]').ask(
         JOBS, 5
     )
@@ -57,18 +57,18 @@ def test_a_reading_is_read():
     ],
     ids=lambda answer: str(answer[:30]),
 )
-def test_what_is_no_reading_is_refused(answer):
+def test_invalid_answer_is_refused(answer):
     with pytest.raises(reader_pool._Lost):
         Answering(answer).ask(JOBS, 5)
 
 
-def test_more_than_any_reading_is_refused(monkeypatch):
+def test_too_long_answer_is_refused(monkeypatch):
     monkeypatch.setattr(reader_pool, "_ANSWER_BYTES", 1000)
     with pytest.raises(reader_pool._Lost, match="lost"):
         Answering(b" " * 1001).ask(JOBS, 5)
 
 
-def test_a_process_reads_as_we_would():
+def test_reader_process_reads_as_this_process():
     process = reader_pool._start_process()
     try:
         assert process.ask(JOBS, 20) == [read_definitions(*JOBS[0])]

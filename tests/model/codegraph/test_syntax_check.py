@@ -23,7 +23,7 @@ VALID = "def f(x, a):\n    return a, *(x if x else a)\n"
         ("a.ts", "let a: number = 1;", "let a: string = '';"),
     ],
 )
-def test_what_breaks_nothing_passes(path, before, after):
+def test_edit_that_breaks_nothing_passes(path, before, after):
     assert syntax_check.check_syntax(path, before.encode(), after.encode()) is None
 
 
@@ -38,30 +38,25 @@ def test_what_breaks_nothing_passes(path, before, after):
         ("a.js", "f();", "f(;", "a.js, line 1"),
         ("a.ts", "let a: number = 1;", "let a: = 1;", "a.ts, line 1"),
         ("a.tsx", "<a/>;", "<a>;", "a.tsx, line 1"),
-        (
-            "A.java",
-            "class A {}",
-            "class A {",
-            "A.java, line 1, column 10: '}' is missing: class A {",
-        ),
+        ("A.java", "class A {}", "class A {", "A.java, line 1, column 10: '}' is missing: class A {"),
         ("a.go", "package a\n", "package a\nfunc (", "a.go, line 2"),
         ("a.rs", "fn a() {}", "fn a( {}", "a.rs, line 1"),
         ("a.c", "int a;", "int a", "a.c, line 1"),
         ("a.cpp", "class A {};", "class A { int };", "a.cpp, line 1"),
     ],
-)
-def test_what_breaks_a_file_is_said_with_its_place(path, before, after, where):
+)  # fmt: skip
+def test_broken_syntax_is_reported_with_its_place(path, before, after, where):
     message = syntax_check.check_syntax(path, before.encode(), after.encode())
     assert message is not None
     assert message.startswith(where)
 
 
-def test_a_long_line_is_shown_in_part():
+def test_long_line_is_shown_in_part():
     message = syntax_check.check_syntax("a.py", b"x = 1\n", b"x = [" + b"1, " * 100 + b"\n")
     assert message is not None
     assert len(message) < 150
 
 
-def test_nobody_can_tell_without_a_grammar(monkeypatch):
+def test_language_without_a_grammar_passes(monkeypatch):
     monkeypatch.setattr(syntax_check, "get_edition", lambda language: None)
     assert syntax_check.check_syntax("A.java", b"class A {}", b"class A {") is None

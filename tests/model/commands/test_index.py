@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from tests.model.codegraph.builders import written
+from tests.model.codegraph.builders import write_files
 
 
 @pytest.fixture
@@ -15,8 +15,8 @@ def run(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(main, ["index", *map(str, arguments)])
 
 
-def test_json_says_what_was_read_and_what_was_left_out(run, tmp_path):
-    tree = written(
+def test_json_lists_read_and_skipped_files(run, tmp_path):
+    tree = write_files(
         tmp_path / "tree", {"a.py": "def f(): pass\n", "b.py": "def g(:\n", "c.py": "\0"}
     )
     (tree / "l.py").symlink_to("a.py")
@@ -29,9 +29,9 @@ def test_json_says_what_was_read_and_what_was_left_out(run, tmp_path):
     assert first["seconds"] > 0
 
 
-def test_people_are_told_the_same_in_words(run, tmp_path):
+def test_text_output_sums_up_read_and_skipped_files(run, tmp_path):
     files = {f"{n}.py": "\0" for n in range(30)} | {"b.py": "class A:\n  def f(self): pass\n"}
-    result = run(written(tmp_path / "tree", files), "--database", tmp_path / "own.sqlite")
+    result = run(write_files(tmp_path / "tree", files), "--database", tmp_path / "own.sqlite")
     assert result.exit_code == 0
     assert result.stdout.startswith("2 entities in 31 files (29 bytes): 2 read, 29 known, ")
     assert "left out: 10.py: holds NUL bytes" in result.stdout
@@ -42,10 +42,10 @@ def test_people_are_told_the_same_in_words(run, tmp_path):
 
 @pytest.mark.parametrize("files", [{}, {"notes.txt": "x"}])
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
-def test_a_folder_without_code_is_refused(run, tmp_path, files, as_json):
+def test_folder_without_code_is_refused(run, tmp_path, files, as_json):
     tree = tmp_path / "tree"
     tree.mkdir()
-    result = run(written(tree, files), *as_json)
+    result = run(write_files(tree, files), *as_json)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
         f"r4p index: {tree} holds no source file in a known language (c, cpp, go, java, "
@@ -53,12 +53,6 @@ def test_a_folder_without_code_is_refused(run, tmp_path, files, as_json):
     )
 
 
-def test_python_that_python_reads_is_not_called_broken(run, tmp_path):
-    files = {"a.py": "def f(x, a):\n    return a, *(x if x else a)\n", "b.py": "def g(:\n"}
-    report = json.loads(run(written(tmp_path / "tree", files), "--json").stdout)
-    assert report["broken"] == ["b.py"]
-
-
-def test_what_can_not_be_indexed_is_refused(run, tmp_path):
+def test_missing_tree_or_database_folder_is_refused(run, tmp_path):
     assert run(tmp_path / "missing").exit_code == 2
     assert run(tmp_path, "--database", tmp_path).exit_code == 2

@@ -7,7 +7,7 @@ import pytest
 from model.commands.options import EngineOptions, refuse_unused_options
 from model.errors import BadEngine, IncompatibleOptions
 from tests.model.builders import build_diff, build_patch_options
-from tests.model.chat_server import MODELS, Reply, completion, serve_chat
+from tests.model.chat_server import MODELS, Reply, build_completion, serve_chat
 
 ENGINES = ["openai_compatible", "local_vllm", "local_transformers", "scripted"]
 
@@ -137,7 +137,7 @@ def test_short_patches_are_judged_by_no_part(run, tmp_path, verifier):
 
 def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
     (tmp_path / "key").write_text("s3cret\n")
-    with serve_chat(models=[MODELS], chat=[completion("\\boxed{1}")]) as server:
+    with serve_chat(models=[MODELS], chat=[build_completion("\\boxed{1}")]) as server:
         given = ("--engine-url", server.url, "--api-key-file", "key")
         result = run(*build_patch_options("a.diff"), *given, script=None)
         sent = {headers["Authorization"] for _path, headers, _body in server.seen}

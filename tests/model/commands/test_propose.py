@@ -24,8 +24,9 @@ from model.agents.trajectories.trajectory_json import (
 from model.domain import Issue
 from model.engines.scripted import ScriptedEngine
 from model.errors import UnknownAgent
-from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, make_trajectory, written
+from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, build_trajectory
 from tests.model.chat_server import MODELS, Reply, serve_chat
+from tests.model.codegraph.builders import write_files
 from tests.model.engines.test_openai_compatible_tools import called
 from tests.services import ROOT, wait_for
 
@@ -44,7 +45,7 @@ def run(tmp_path, monkeypatch):
     """Runs the command in a directory with a tree and an issue, on these lines of a script."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "issue.md").write_text("# Halving is off\n\n`half` of 3 is 1.\n")
-    written(tmp_path / "tree", TREE)
+    write_files(tmp_path / "tree", TREE)
 
     def invoke(lines, *arguments):
         (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -226,7 +227,7 @@ def test_feedback_is_shown_and_names_the_attempt_before(run, tmp_path):
 
 
 def test_an_attempt_at_another_issue_is_no_parent(run, tmp_path):
-    other = make_trajectory(issue=Issue("Other", ""))
+    other = build_trajectory(issue=Issue("Other", ""))
     (tmp_path / "other.json").write_bytes(dump_trajectory(other))
     result = run(MENDING, "--feedback", "No.", "--parent", "other.json")
     assert result.exit_code == 2

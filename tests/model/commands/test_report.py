@@ -16,7 +16,7 @@ from model.evaluation.judged_group import dump_line
 from model.evaluation.report.content import format_cells
 from model.evaluation.report.series import read_estimate
 from tests.model.evaluation.attacks.test_attack_table import rates
-from tests.model.evaluation.report.builders import run, written
+from tests.model.evaluation.report.builders import build_run, write_run
 
 app = typer.Typer()
 app.command()(report)
@@ -39,10 +39,12 @@ def size(png):
 def made(tmp_path_factory):
     """A report of three verifiers on two sets, one repository called as only a stranger would."""
     folder = tmp_path_factory.mktemp("runs")
-    odd = run(votes=3, repo="$\\frac{<b>$/x")
-    written(folder / "first.r4p.jsonl", odd)
-    written(folder / "first.pointwise.jsonl", run("pointwise", votes=3))
-    written(folder / "second.consensus.jsonl", run("consensus"), run("consensus-strict"))
+    odd = build_run(votes=3, repo="$\\frac{<b>$/x")
+    write_run(folder / "first.r4p.jsonl", odd)
+    write_run(folder / "first.pointwise.jsonl", build_run("pointwise", votes=3))
+    write_run(
+        folder / "second.consensus.jsonl", build_run("consensus"), build_run("consensus-strict")
+    )
     (folder / "first.r4p.json").write_text("{}")
     return folder, odd, invoke(folder)
 
@@ -106,14 +108,14 @@ def test_a_folder_without_runs_is_one_line_and_a_usage_error(tmp_path, files, sa
 
 
 def test_what_is_no_folder_is_a_usage_error(tmp_path):
-    for path in (tmp_path / "nowhere", written(tmp_path / "a.r4p.jsonl", run(issues=1))):
+    for path in (tmp_path / "nowhere", write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))):
         result = invoke(path)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "is no folder; give the --out folder of r4p evaluate" in result.stderr
 
 
 def test_one_file_that_is_no_run_stops_the_report_rather_than_be_left_out(tmp_path):
-    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
     (tmp_path / "b.r4p.jsonl").write_text("{}\n")
     result = invoke(tmp_path)
     assert result.exit_code == 2
@@ -121,8 +123,8 @@ def test_one_file_that_is_no_run_stops_the_report_rather_than_be_left_out(tmp_pa
 
 
 def test_a_killed_run_is_reported_as_far_as_it_came_and_the_page_says_so(tmp_path):
-    whole = run(issues=3)
-    path = written(tmp_path / "a.r4p.jsonl", whole[:2])
+    whole = build_run(issues=3)
+    path = write_run(tmp_path / "a.r4p.jsonl", whole[:2])
     path.write_bytes(path.read_bytes() + dump_line(whole[2])[:200])
     (tmp_path / "b.r4p.jsonl").write_bytes(b"")
     before = path.read_bytes()
@@ -137,7 +139,7 @@ def test_a_killed_run_is_reported_as_far_as_it_came_and_the_page_says_so(tmp_pat
 
 
 def test_a_folder_that_can_not_be_written_is_a_usage_error(tmp_path):
-    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
     (tmp_path / "report.html").mkdir()
     result = invoke(tmp_path)
     assert result.exit_code == 2
@@ -147,16 +149,16 @@ def test_a_folder_that_can_not_be_written_is_a_usage_error(tmp_path):
 def test_groups_of_one_patch_that_nobody_judged_still_make_a_page(tmp_path):
     alone = [
         replace(one, patches=(replace(one.patches[0], score=None, edited_lines=None),))
-        for one in run(issues=1)
+        for one in build_run(issues=1)
     ]
-    written(tmp_path / "a.r4p.jsonl", [replace(one, similarity=None) for one in alone])
+    write_run(tmp_path / "a.r4p.jsonl", [replace(one, similarity=None) for one in alone])
     result = invoke(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
 
 
 def attacked(folder, **changed):
     """An attack run in the folder, whose groups would spoil every figure."""
-    written(folder / "a.r4p.attack.jsonl", run(issues=5, seed=1))
+    write_run(folder / "a.r4p.attack.jsonl", build_run(issues=5, seed=1))
     document = {
         "schema": "r4p.attack/1",
         "verifier": "r4p",
@@ -173,7 +175,7 @@ def attacked(folder, **changed):
 
 
 def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
-    written(tmp_path / "a.r4p.jsonl", run(issues=3))
+    write_run(tmp_path / "a.r4p.jsonl", build_run(issues=3))
     without = invoke(tmp_path)
     before = (tmp_path / "report.html").read_text()
     attacked(tmp_path)
@@ -192,8 +194,8 @@ def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
 
 
 def test_attacks_that_were_not_finished_are_left_out_and_said(tmp_path):
-    written(tmp_path / "a.r4p.jsonl", run(issues=1))
-    written(tmp_path / "a.r4p.attack.jsonl", run(issues=2))
+    write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
+    write_run(tmp_path / "a.r4p.attack.jsonl", build_run(issues=2))
     result = invoke(tmp_path)
     assert result.exit_code == 0
     assert "a.r4p.attack.jsonl: its attacks have not all been judged" in result.stderr
@@ -203,7 +205,7 @@ def test_attacks_that_were_not_finished_are_left_out_and_said(tmp_path):
 def test_attacks_alone_and_a_document_that_is_none_are_usage_errors(tmp_path):
     attacked(tmp_path)
     assert "it has no .jsonl file but of attacks." in invoke(tmp_path).stderr
-    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
     attacked(tmp_path, schema="r4p.evaluate/1")
     result = invoke(tmp_path)
     assert result.exit_code == 2

@@ -9,7 +9,7 @@ import pytest
 from model.commands.verify import describe_caution
 from model.domain import EngineInfo
 from tests.model.builders import build_diff, build_patch_options
-from tests.model.chat_server import MODELS, Reply, completion, serve_chat
+from tests.model.chat_server import MODELS, Reply, build_completion, serve_chat
 
 
 def test_a_correct_candidate_is_shown_and_the_shell_is_told(run):
@@ -197,7 +197,9 @@ def test_a_prompt_of_ones_own_is_used_and_a_bad_one_is_a_usage_error(run, tmp_pa
 
 
 def test_a_server_is_asked_by_url(run):
-    with serve_chat(models=[MODELS], chat=[completion("Patch 1 works.\n\\boxed{1}")]) as server:
+    with serve_chat(
+        models=[MODELS], chat=[build_completion("Patch 1 works.\n\\boxed{1}")]
+    ) as server:
         result = run(
             *build_patch_options("a.diff"), "--engine-url", server.url, "--json", script=None
         )

@@ -10,9 +10,9 @@ import pytest
 from model.agents.trajectories.guidance import Guidance, render_hint
 from model.agents.trajectories.trajectory_json import dump_trajectory
 from model.protocols import Message
-from tests.model.agents.builders import make_trajectory
+from tests.model.agents.builders import build_trajectory
 from tests.model.builders import build_diff, build_patch_options
-from tests.model.chat_server import MODELS, completion, serve_chat
+from tests.model.chat_server import MODELS, build_completion, serve_chat
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def weighed(text, **chances):
     first = listed[0] | {"token": text, "top_logprobs": listed}
     message = {"role": "assistant", "content": text}
     choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": [first]}}
-    return completion(text, choices=[choice])
+    return build_completion(text, choices=[choice])
 
 
 def test_yes_no_reads_a_servers_log_probabilities(run):
@@ -80,7 +80,7 @@ def test_yes_no_reads_a_servers_log_probabilities(run):
 
 @pytest.mark.parametrize("name", ["yes-no", "hybrid"])
 def test_yes_no_on_an_engine_without_log_probabilities_says_so(run, name):
-    with serve_chat(models=[MODELS], chat=[completion("YES")]) as server:
+    with serve_chat(models=[MODELS], chat=[build_completion("YES")]) as server:
         url = ("--engine-url", server.url)
         result = run(*build_patch_options("a.diff"), "--verifier", name, *url, script=None)
     assert (result.exit_code, result.stdout) == (5, "")
@@ -118,7 +118,7 @@ def test_trajectories_that_do_not_fit_are_a_usage_error(run, arguments, said):
 
 
 def test_a_trajectory_with_a_hint_is_shown_to_no_judge(run, tmp_path):
-    record = make_trajectory(
+    record = build_trajectory(
         opening=(Message("user", f"Mend.\n\n{render_hint(Guidance('It is n / 2'))}"),)
     )
     (tmp_path / "a.json").write_bytes(dump_trajectory(record))

@@ -13,7 +13,7 @@ from model.engines.openai_compatible import (
 )
 from model.errors import EngineDown, EngineError, EngineTimeout
 from model.protocols import Completion, Message, Request, Token
-from tests.model.chat_server import MODELS, Reply, choices, completion, serve_chat
+from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
 
 MESSAGES = (Message("system", "judge"), Message("user", "patches"))
 REQUEST = Request(MESSAGES, max_tokens=50, temperature=0.5, seed=7)
@@ -32,7 +32,7 @@ def ask(server, *requests, **options):
 
 
 def test_a_completion_is_asked_for_and_read():
-    with serve_chat(chat=[completion("so \\boxed{1}")]) as server:
+    with serve_chat(chat=[build_completion("so \\boxed{1}")]) as server:
         answers = ask(server)
     assert answers == [Completion("so \\boxed{1}", True, 100, 64, 7)]
     assert server.sent_to("/v1/chat/completions") == [
@@ -52,7 +52,7 @@ def test_a_completion_is_asked_for_and_read():
 
 
 def test_a_prefill_continues_the_opened_turn_the_way_vllm_wants_it():
-    with serve_chat(chat=[completion("1}")]) as server:
+    with serve_chat(chat=[build_completion("1}")]) as server:
         ask(server, Request(MESSAGES, 9, 1.0, 7, prefill="so \\boxed{"))
     (body,) = server.sent_to("/v1/chat/completions")
     assert body["messages"][-1] == {"role": "assistant", "content": "so \\boxed{"}
@@ -66,7 +66,7 @@ def seeds(*numbers, **other):
 
 def test_requests_that_differ_in_the_seed_alone_are_one_request():
     other = replace(REQUEST, max_tokens=9)
-    replies = [choices("a", "b", "c"), completion("d")]
+    replies = [build_choices("a", "b", "c"), build_completion("d")]
     with serve_chat(chat=replies) as server:
         answers = ask(server, *seeds(5, 6), other, *seeds(7), concurrency=1)
     assert [answer.text for answer in answers] == ["a", "b", "d", "c"]
@@ -77,7 +77,7 @@ def test_requests_that_differ_in_the_seed_alone_are_one_request():
 
 
 def test_what_a_shared_prompt_cost_is_counted_once():
-    with serve_chat(chat=[choices("a", "b", "c", completion_tokens=8)]) as server:
+    with serve_chat(chat=[build_choices("a", "b", "c", completion_tokens=8)]) as server:
         answers = ask(server, *seeds(1, 2, 3))
     assert [(a.prompt_tokens, a.cached_tokens, a.completion_tokens) for a in answers] == [
         (100, 64, 3),
@@ -87,18 +87,18 @@ def test_what_a_shared_prompt_cost_is_counted_once():
 
 
 def test_greedy_requests_travel_alone():
-    with serve_chat(chat=[completion("x")]) as server:
+    with serve_chat(chat=[build_completion("x")]) as server:
         ask(server, *seeds(1, 2, temperature=0.0))
     assert [body["n"] for body in server.sent_to("/v1/chat/completions")] == [1, 1]
 
 
 @pytest.mark.parametrize(
     "first",
-    [completion("x"), Reply({"message": "n must be 1"}, 400), Reply({}, 422)],
+    [build_completion("x"), Reply({"message": "n must be 1"}, 400), Reply({}, 422)],
     ids=["ignores n", "refuses n", "finds n invalid"],
 )
 def test_a_server_without_n_is_asked_one_by_one_from_then_on(first):
-    with serve_chat(chat=[first, completion("x")]) as server, engine_at(server.url) as engine:
+    with serve_chat(chat=[first, build_completion("x")]) as server, engine_at(server.url) as engine:
         assert [answer.text for answer in engine.complete(seeds(1, 2, 3))] == ["x"] * 3
         engine.complete(seeds(1, 2, 3))
         asked = [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")]
@@ -127,7 +127,7 @@ def test_alternatives_are_asked_for_and_read_without_the_mark_that_ends_a_reply(
             {"token": "<|im_end|>", "logprob": -0.1, "top_logprobs": []},
         ]
     }
-    with serve_chat(chat=[choices("YES", logprobs=reported)]) as server:
+    with serve_chat(chat=[build_choices("YES", logprobs=reported)]) as server:
         (answer,) = ask(server, replace(REQUEST, top_logprobs=2))
     (body,) = server.sent_to("/v1/chat/completions")
     assert (body["logprobs"], body["top_logprobs"]) == (True, 2)
@@ -135,13 +135,13 @@ def test_alternatives_are_asked_for_and_read_without_the_mark_that_ends_a_reply(
 
 
 def test_a_server_that_keeps_log_probabilities_to_itself_gives_a_reply_without_tokens():
-    with serve_chat(chat=[choices("YES", logprobs=None)]) as server:
+    with serve_chat(chat=[build_choices("YES", logprobs=None)]) as server:
         (answer,) = ask(server, replace(REQUEST, top_logprobs=2))
     assert (answer.text, answer.tokens) == ("YES", ())
 
 
 def test_the_key_is_sent_and_never_shown():
-    with serve_chat(chat=[completion("x")]) as server:
+    with serve_chat(chat=[build_completion("x")]) as server:
         ask(server, api_key="s3cret")
     assert server.seen[0][1]["Authorization"] == "Bearer s3cret"
     assert "s3cret" not in repr(Endpoint("u", "m", "s3cret"))
@@ -149,7 +149,7 @@ def test_the_key_is_sent_and_never_shown():
 
 def test_requests_run_at_once_but_not_all_and_answers_keep_their_order():
     gate = threading.Event()
-    with serve_chat(chat=[Reply(completion("x").body, wait_for=gate)]) as server:
+    with serve_chat(chat=[Reply(build_completion("x").body, wait_for=gate)]) as server:
         with engine_at(server.url, concurrency=3) as engine:
             asked = [replace(REQUEST, max_tokens=1 + n) for n in range(7)]
             waiting = threading.Thread(target=engine.complete, args=(asked,))
@@ -187,7 +187,7 @@ def test_a_failed_request_is_data_and_is_not_sent_twice(reply, message):
 
 def test_a_slow_reply_is_given_up_and_not_sent_twice():
     gate = threading.Event()
-    with serve_chat(chat=[Reply(completion("late").body, wait_for=gate)]) as server:
+    with serve_chat(chat=[Reply(build_completion("late").body, wait_for=gate)]) as server:
         (answer,) = ask(server, reply_seconds=0.2)
         gate.set()
         assert "closed the connection" in str(answer)
@@ -199,7 +199,7 @@ def test_a_slow_reply_is_given_up_and_not_sent_twice():
 )
 def test_a_request_is_given_up_when_its_own_time_is_over(busy):
     gate = threading.Event()
-    with serve_chat(chat=[busy or Reply(completion("late").body, wait_for=gate)]) as server:
+    with serve_chat(chat=[busy or Reply(build_completion("late").body, wait_for=gate)]) as server:
         began = time.monotonic()
         (answer,) = ask(server, replace(REQUEST, seconds=0.3))
         gate.set()
@@ -211,7 +211,7 @@ def test_a_request_is_given_up_when_its_own_time_is_over(busy):
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_server_that_says_when_is_asked_again(status):
     busy = Reply({}, status, {"Retry-After": "0.01"})
-    with serve_chat(chat=[busy, busy, completion("x")]) as server:
+    with serve_chat(chat=[busy, busy, build_completion("x")]) as server:
         (answer,) = ask(server)
         assert isinstance(answer, Completion)
         assert len(server.seen) == 3
@@ -245,7 +245,7 @@ def test_a_dead_server_is_tried_again_and_then_down(dead_url):
 
 
 def test_votes_that_were_paid_for_survive_a_server_that_goes_down():
-    with serve_chat(chat=[completion("x"), Reply({}, 503)]) as server:
+    with serve_chat(chat=[build_completion("x"), Reply({}, 503)]) as server:
         answers = ask(server, REQUEST, replace(REQUEST, max_tokens=9), concurrency=1)
     assert isinstance(answers[0], Completion)
     assert isinstance(answers[1], EngineDown)

@@ -8,7 +8,7 @@ from model.engines.openai_compatible import DEFAULT_CONTEXT_TOKENS
 from model.engines.scripted import ScriptedEngine, ScriptLine, load_script
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request, Tool, ToolCall
-from tests.model.chat_server import Reply, choices, completion, serve_chat
+from tests.model.chat_server import Reply, build_choices, build_completion, serve_chat
 from tests.model.engines.test_openai_compatible import ask, engine_at
 
 SCHEMA = {"type": "object", "properties": {"entity": {"type": "string"}}, "required": ["entity"]}
@@ -34,7 +34,7 @@ NO_IDS = Reply({"error": {"message": "Unrecognized request argument: return_toke
 
 def called(*calls, content=None, **extra):
     """An answer as vLLM writes it when its parser found calls."""
-    reply = choices(content, finish_reason="tool_calls", **extra)
+    reply = build_choices(content, finish_reason="tool_calls", **extra)
     reply.body["choices"][0]["message"]["tool_calls"] = list(calls)
     return reply
 
@@ -56,7 +56,7 @@ def test_a_conversation_shows_calls_and_their_answers():
         Message("assistant", "hm", tool_calls=(ASKED,)),
         Message("tool", "def f(): ...", tool_call_id="call-1"),
     )
-    with serve_chat(chat=[completion("ok")]) as server:
+    with serve_chat(chat=[build_completion("ok")]) as server:
         ask(server, Request(turns, 50, 1.0, 7, tools=(LOOK,)))
     (body,) = server.sent_to("/v1/chat/completions")
     assert body["messages"] == [
@@ -70,7 +70,7 @@ def test_a_conversation_shows_calls_and_their_answers():
 @pytest.mark.parametrize("written", ['{"entity": ', "[1]", "", "7", '{"a":' * 20_000])
 def test_what_is_no_object_is_not_shown_to_a_chat_template(written):
     turn = Message("assistant", "", tool_calls=(ToolCall("a", "look", written),))
-    with serve_chat(chat=[completion("ok")]) as server:
+    with serve_chat(chat=[build_completion("ok")]) as server:
         ask(server, Request((turn,), 50, 1.0, 7, tools=(LOOK,)))
     (body,) = server.sent_to("/v1/chat/completions")
     assert body["messages"][0]["tool_calls"][0]["function"]["arguments"] == "{}"

@@ -31,7 +31,7 @@ from model.engines.pipe_engine import (
 from model.engines.scripted import ScriptLine
 from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
-from tests.model.agents.builders import ISSUE, make_step, make_trajectory
+from tests.model.agents.builders import ISSUE, build_step, build_trajectory
 from tests.model.fake_engines import RecordingEngine
 
 REQUEST = Request(
@@ -78,8 +78,8 @@ def there_and_back(message, read):
         Ready(),
         TokenCountQuestion(1, "text"),
         CompletionQuestion(2, (REQUEST, replace(REQUEST, tools=(), seconds=None))),
-        StepFinished(0, make_step()),
-        AttemptFinished(make_trajectory(), 1.5),
+        StepFinished(0, build_step()),
+        AttemptFinished(build_trajectory(), 1.5),
         ProcessFailed("why"),
     ],
 )

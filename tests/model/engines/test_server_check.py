@@ -5,13 +5,13 @@ import pytest
 from model.engines.server_check import check_server
 from model.errors import EngineDown
 from model.voting.yes_no_probability import TOP_LOGPROBS
-from tests.model.chat_server import MODELS, Reply, choices, completion, serve_chat
+from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
 
 BARE = Reply({"data": [{"id": "gpt"}]})
 
 
 def test_a_server_that_speaks_only_the_bare_api_lacks_the_rest():
-    with serve_chat(models=[BARE], chat=[completion("yes")]) as server:
+    with serve_chat(models=[BARE], chat=[build_completion("yes")]) as server:
         found = check_server(server.url)
     assert [one.name for one in found.checks if not one.is_available] == [
         "context length",
@@ -31,7 +31,7 @@ def test_what_a_server_has_is_not_reported_missing():
     reported = {
         "content": [{"token": "y", "logprob": -1, "top_logprobs": [{"token": "y", "logprob": -1}]}]
     }
-    able = choices("y", "y", logprobs=reported)
+    able = build_choices("y", "y", logprobs=reported)
     with serve_chat(models=[MODELS], chat=[able], tokenize=[Reply({"count": 1})]) as server:
         found = check_server(server.url, "r4p")
     assert found.served.context_tokens == 4096

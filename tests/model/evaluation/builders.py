@@ -10,7 +10,7 @@ from tests.model.builders import build_diff
 ENGINE = EngineInfo("scripted", "script", "f0")
 
 
-def verdict_of(belief):
+def decide_verdict(belief):
     """A claim from 0.6 up and 0.4 down."""
     if belief is None:
         return Verdict.NOT_JUDGED
@@ -19,21 +19,21 @@ def verdict_of(belief):
     return Verdict.CORRECT if belief >= 0.6 else Verdict.INCORRECT
 
 
-def judged_patch(number, belief, resolved):
+def make_judged_patch(number, belief, resolved):
     return JudgedPatch(
         id=PatchId(f"candidate-{number}"),
         resolved=resolved,
         source=None,
         also_from=(),
         edited_lines=2,
-        verdict=verdict_of(belief),
+        verdict=decide_verdict(belief),
         score=belief,
         probability=None,
         votes=VoteCount(),
     )
 
 
-def with_edits(group, edits):
+def set_edits(group, edits):
     """`with_edits(group, "aab")`: which of its patches make the same edit; a blank is unreadable."""
     patches = [
         replace(one, edit=edit.strip() or None, edited_lines=2 if edit.strip() else None)
@@ -42,7 +42,7 @@ def with_edits(group, edits):
     return replace(group, patches=tuple(patches))
 
 
-def judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifier="r4p"):
+def make_judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifier="r4p"):
     """`judged_group("a", (0.9, True), (None, False))`: patches as (belief, truth)."""
     return JudgedGroup(
         key=JudgementKey(f"{issue}-{number}", verifier, ENGINE, 1),
@@ -50,7 +50,7 @@ def judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifi
         repo="octo/app",
         language=None,
         similarity=None,
-        patches=tuple(judged_patch(at, *pair) for at, pair in enumerate(pairs, 1)),
+        patches=tuple(make_judged_patch(at, *pair) for at, pair in enumerate(pairs, 1)),
         votes=tuple(votes),
         asked=asked,
         tokens=Tokens(10, 2, 3),
@@ -59,7 +59,7 @@ def judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifi
     )
 
 
-def cast(correct, *, forced=False):
+def cast_vote(correct, *, forced=False):
     """A vote; None could not be read."""
     boxed = None if correct is None else frozenset(map(PatchId, correct))
     return Vote(0, (), boxed, "", forced)
@@ -68,7 +68,7 @@ def cast(correct, *, forced=False):
 RIGHT = {"reply": "I saw.", "box_containing": ["right"], "repeat": True}
 
 
-def row(number, *labels):
+def build_row(number, *labels):
     patches = [
         {"patch": build_diff(f"{'right' if good else 'wrong'} {number} {at}"), "resolved": good}
         for at, good in enumerate(labels)
@@ -81,5 +81,5 @@ def row(number, *labels):
     }
 
 
-def lines(*rows):
+def format_lines(*rows):
     return "\n".join(map(json.dumps, rows)) + "\n"

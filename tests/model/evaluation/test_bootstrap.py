@@ -16,14 +16,14 @@ from model.evaluation.bootstrap import (
 from model.evaluation.judgement_columns import build_columns
 from model.evaluation.metrics import METRICS, compute_accuracy
 from model.evaluation.wilson import compute_wilson_interval
-from tests.model.evaluation.builders import judged_group
+from tests.model.evaluation.builders import make_judged_group
 
 
 def coins(count, right, seed=0, each=1):
     """Issues whose patches are all judged rightly with a chance of `right`, or all wrongly."""
     drawn = random.Random(seed)
     return [
-        judged_group(str(at), *[(0.9 if drawn.random() < right else 0.1, True)] * each)
+        make_judged_group(str(at), *[(0.9 if drawn.random() < right else 0.1, True)] * each)
         for at in range(count)
     ]
 
@@ -48,7 +48,7 @@ def test_more_patches_of_the_same_issues_make_no_narrower_interval():
 
 def test_issues_that_are_alike_have_no_spread():
     groups = [
-        judged_group(issue, (0.9, number % 2 == 0), number=number)
+        make_judged_group(issue, (0.9, number % 2 == 0), number=number)
         for issue in ("same", "like it")
         for number in range(10)
     ]
@@ -56,7 +56,9 @@ def test_issues_that_are_alike_have_no_spread():
 
 
 def test_groups_of_one_issue_are_drawn_together_and_give_no_interval():
-    groups = [judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)]
+    groups = [
+        make_judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)
+    ]
     assert interval(groups) == Estimate(0.5, None, None)
     rows = next(index_issues(groups).draws(0))
     assert [list(one) for one in rows] == [list(range(10))] * 2
@@ -70,12 +72,12 @@ def test_the_same_seed_draws_the_same_issues_and_another_others():
 
 
 def test_what_is_not_defined_has_no_interval():
-    judged = [judged_group("a", (0.5, True))]
+    judged = [make_judged_group("a", (0.5, True))]
     assert interval(judged, METRICS["auroc"]) == Estimate(None, None, None)
 
 
 def test_draws_in_which_a_metric_is_not_defined_are_left_out():
-    judged = [judged_group("a", (0.9, True)), judged_group("b", (0.1, False))]
+    judged = [make_judged_group("a", (0.9, True)), make_judged_group("b", (0.1, False))]
     assert interval(judged, METRICS["auroc"]) == Estimate(1.0, 1.0, 1.0)
 
 
@@ -90,7 +92,9 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
 def test_a_pair_is_compared_on_the_same_issues():
     weak = coins(200, 0.6)
     better = [
-        judged_group(group.instance_id, (0.9 if at % 10 == 0 else group.patches[0].score, True))
+        make_judged_group(
+            group.instance_id, (0.9 if at % 10 == 0 else group.patches[0].score, True)
+        )
         for at, group in enumerate(weak)
     ]
     gain = estimate_differences(better, weak, {"accuracy": compute_accuracy})["accuracy"]
@@ -101,8 +105,8 @@ def test_a_pair_is_compared_on_the_same_issues():
 
 
 def test_only_groups_that_both_judged_are_compared():
-    left = [judged_group("a", (0.9, True)), judged_group("b", (0.9, True))]
-    right = [judged_group("b", (0.1, True)), judged_group("c", (0.9, True))]
+    left = [make_judged_group("a", (0.9, True)), make_judged_group("b", (0.9, True))]
+    right = [make_judged_group("b", (0.1, True)), make_judged_group("c", (0.9, True))]
     assert (
         estimate_differences(left, right, {"accuracy": compute_accuracy})["accuracy"].value == 1.0
     )
@@ -124,19 +128,19 @@ def test_issues_of_which_little_is_counted_are_less_than_one():
 
 
 def test_nothing_in_a_few_issues_does_not_prove_never():
-    right = [judged_group(str(at), (0.9, True)) for at in range(20)]
+    right = [make_judged_group(str(at), (0.9, True)) for at in range(20)]
     assert interval(right) == Estimate(1.0, pytest.approx(compute_wilson_interval(20, 20)[0]), 1.0)
-    wrong = [judged_group(str(at), (0.1, True)) for at in range(20)]
+    wrong = [make_judged_group(str(at), (0.1, True)) for at in range(20)]
     assert interval(wrong) == Estimate(0.0, 0.0, pytest.approx(0.161, abs=1e-3))
     # precision is of the issues with a claim of `correct` alone
-    few = [*right[:3], *(judged_group(f"other {at}", (0.1, False)) for at in range(17))]
+    few = [*right[:3], *(make_judged_group(f"other {at}", (0.1, False)) for at in range(17))]
     assert interval(few, METRICS["precision"]).low == pytest.approx(
         compute_wilson_interval(3, 3)[0]
     )
 
 
 def test_what_is_no_share_keeps_the_interval_of_its_draws():
-    right = [judged_group(str(at), (1.0, True)) for at in range(20)]
+    right = [make_judged_group(str(at), (1.0, True)) for at in range(20)]
     assert interval(right, METRICS["brier"]) == Estimate(0.0, 0.0, 0.0)
     same = estimate_differences(right, right, {"accuracy": compute_accuracy})["accuracy"]
     assert same == Estimate(0.0, 0.0, 0.0)

@@ -8,18 +8,18 @@ import pytest
 
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.metrics import METRICS
-from tests.model.evaluation.builders import cast, judged_group, with_edits
+from tests.model.evaluation.builders import cast_vote, make_judged_group, set_edits
 
 SCHEMA = json.loads((files("model.evaluation") / "evaluate.schema.json").read_text())
 
 
 def some(count=12):
     return [
-        judged_group(
+        make_judged_group(
             f"issue-{at}",
             (0.9, at % 3 > 0),
             (0.2, at % 4 == 0),
-            votes=[cast([])],
+            votes=[cast_vote([])],
             asked=2,
             seconds=at + 1,
         )
@@ -27,7 +27,7 @@ def some(count=12):
     ]
 
 
-@pytest.mark.parametrize("judged", [some(), some(1), [judged_group("a", (None, True))]])
+@pytest.mark.parametrize("judged", [some(), some(1), [make_judged_group("a", (None, True))]])
 def test_it_is_valid_and_plain_json(judged):
     made = build_document(judged)
     jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
@@ -69,7 +69,7 @@ def test_the_reliability_diagram_holds_every_patch_once():
 
 
 def test_who_has_no_opinion_stands_in_no_bin_and_is_counted():
-    silent = judged_group("silent", (None, True), (None, False), (0.2, False))
+    silent = make_judged_group("silent", (None, True), (None, False), (0.2, False))
     made = build_document([*some(), silent])
     jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made)))
     assert made["without_belief"] == 2
@@ -79,7 +79,7 @@ def test_who_has_no_opinion_stands_in_no_bin_and_is_counted():
 
 def test_the_majority_stands_beside_where_edits_are_told():
     assert build_document(some())["majority"] is None
-    made = build_document([with_edits(one, "aa") for one in some()])
+    made = build_document([set_edits(one, "aa") for one in some()])
     jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made)))
     found = made["majority"]["best_of_group"]
     assert found["value"] == made["random"]["value"]  # both patches make the one edit

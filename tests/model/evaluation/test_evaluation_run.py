@@ -9,10 +9,10 @@ from model.errors import EngineDown
 from model.evaluation import run_file
 from model.evaluation.evaluation_run import judge_groups
 from model.evaluation.labelled_group import read_groups
-from tests.model.evaluation.builders import judged_group, lines, row
+from tests.model.evaluation.builders import build_row, format_lines, make_judged_group
 
 NAMES = [f"octo__app-{at}" for at in range(8)]
-KEY = judged_group("any", (1, True)).key
+KEY = make_judged_group("any", (1, True)).key
 
 
 class Uneven:
@@ -38,13 +38,13 @@ class Uneven:
             self.done[at + 1].wait(30)
         self.running -= 1
         self.done[at].set()
-        return replace(judged_group(group.instance_id, (1, True)), key=self.key(group))
+        return replace(make_judged_group(group.instance_id, (1, True)), key=self.key(group))
 
 
 @pytest.fixture
 def groups(tmp_path):
     path = tmp_path / "groups.jsonl"
-    path.write_text(lines(*(row(at, True) for at in range(8))))
+    path.write_text(format_lines(*(build_row(at, True) for at in range(8))))
     return list(read_groups(path))
 
 

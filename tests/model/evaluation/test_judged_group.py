@@ -18,7 +18,7 @@ from model.domain import (
 from model.evaluation.judged_group import JudgementKey, build_judged_group, dump_line, parse_line
 from model.evaluation.labelled_group import LabelledGroup, LabelledPatch
 from tests.model.builders import build_diff, build_patch
-from tests.model.evaluation.builders import cast, judged_group
+from tests.model.evaluation.builders import cast_vote, make_judged_group
 
 ENGINE = EngineInfo("scripted", "script", "f")
 GROUP = LabelledGroup(
@@ -39,7 +39,7 @@ def said(name, verdict, score):
 
 
 def verdict_on(*patches):
-    return GroupVerdict(patches, ENGINE, (cast([]),), 2, (), Tokens(9, 4, 2), 1.5, 2.0)
+    return GroupVerdict(patches, ENGINE, (cast_vote([]),), 2, (), Tokens(9, 4, 2), 1.5, 2.0)
 
 
 KEY = JudgementKey(GROUP.id, "r4p", ENGINE, 2)
@@ -116,6 +116,6 @@ def test_a_line_is_read_again_and_another_refused():
 
 
 def test_forced_votes_are_counted_among_the_readable_ones():
-    votes = [cast([], forced=True), cast(None, forced=True), cast([])]
-    group = judged_group("a", (0.5, True), votes=votes, asked=4)
+    votes = [cast_vote([], forced=True), cast_vote(None, forced=True), cast_vote([])]
+    group = make_judged_group("a", (0.5, True), votes=votes, asked=4)
     assert (group.asked, group.valid, group.forced) == (4, 2, 1)

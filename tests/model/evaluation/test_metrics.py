@@ -21,14 +21,14 @@ from model.evaluation.metrics import (
     has_edits,
     split_into_bins,
 )
-from tests.model.evaluation.builders import cast, judged_group, with_edits
+from tests.model.evaluation.builders import cast_vote, make_judged_group, set_edits
 
 # Accepted 0.9, 0.7, 0.8; rejected 0.2, 0.1, 0.3; tossed 0.5 and no opinion.
 # Hits 0.9, 0.8 and half of 0.5: 2.5. False alarms 0.7 and half of "no opinion": 1.5.
 # Misses 0.3 and half of 0.5: 1.5. Rejections 0.2, 0.1 and half of "no opinion": 2.5.
 GROUPS = [
-    judged_group("a", (0.9, True), (0.7, False), (0.2, False), (0.5, True)),
-    judged_group("b", (0.8, True), (0.3, True), (0.1, False), (None, False)),
+    make_judged_group("a", (0.9, True), (0.7, False), (0.2, False), (0.5, True)),
+    make_judged_group("b", (0.8, True), (0.3, True), (0.1, False), (None, False)),
 ]
 
 
@@ -58,28 +58,28 @@ def test_a_metric_is_what_it_is_by_hand(name, value):
 
 
 def test_a_group_is_matched_when_every_patch_is_and_by_the_chance_of_its_tosses():
-    both = judged_group("a", (0.9, True), (0.1, False))
-    one_toss = judged_group("b", (0.9, True), (None, False))
+    both = make_judged_group("a", (0.9, True), (0.1, False))
+    one_toss = make_judged_group("b", (0.9, True), (None, False))
     assert METRICS["exact_match"](build_columns([both, one_toss])) == 0.75
 
 
 def test_ties_for_the_best_are_averaged():
-    tied = judged_group("a", (0.9, True), (0.9, False), (0.9, False), (0.1, True))
+    tied = make_judged_group("a", (0.9, True), (0.9, False), (0.9, False), (0.1, True))
     assert METRICS["best_of_group"](build_columns([tied])) == pytest.approx(1 / 3)
 
 
 def test_ece_is_the_gap_of_bins_of_equal_mass():
     # two levels of five patches: 0.8 of which 3 are correct, 0.1 of which none is
-    sure = judged_group("a", *[(0.8, True)] * 3, *[(0.8, False)] * 2)
-    no = judged_group("b", *[(0.1, False)] * 5)
+    sure = make_judged_group("a", *[(0.8, True)] * 3, *[(0.8, False)] * 2)
+    no = make_judged_group("b", *[(0.1, False)] * 5)
     assert compute_ece(build_columns([sure, no])) == pytest.approx((0.2 + 0.1) / 2)
     beliefs = build_columns([sure, no]).belief
     assert sorted(set(assign_bins(beliefs))) == [2, 7]  # equal beliefs share a bin
 
 
 def test_no_opinion_is_no_belief_of_a_half():
-    sure = judged_group("a", *[(0.8, True)] * 4, (0.8, False))
-    silent = judged_group("b", *[(None, True)] * 5)
+    sure = make_judged_group("a", *[(0.8, True)] * 4, (0.8, False))
+    silent = make_judged_group("b", *[(None, True)] * 5)
     of = build_columns([sure, silent])
     assert compute_ece(of) == pytest.approx(0)
     assert [list(one) for one in bin_reliability(of)] == [[0, 1, 2, 3, 4]]
@@ -94,14 +94,14 @@ def test_a_diagram_has_every_patch_in_one_bin_and_no_empty_bin():
 
 
 def test_the_share_of_readable_and_of_forced_votes_is_counted_over_all():
-    votes = [cast([]), cast(["candidate-1"], forced=True), cast(None, forced=True)]
-    group = judged_group("a", (0.5, True), votes=votes, asked=4)
+    votes = [cast_vote([]), cast_vote(["candidate-1"], forced=True), cast_vote(None, forced=True)]
+    group = make_judged_group("a", (0.5, True), votes=votes, asked=4)
     assert METRICS["format_valid"](build_columns([group])) == 0.5
     assert METRICS["forced"](build_columns([group])) == 0.25
 
 
 def test_where_there_is_nothing_to_count_there_is_no_number():
-    unsure = build_columns([judged_group("a", (0.5, True))])
+    unsure = build_columns([make_judged_group("a", (0.5, True))])
     undefined = {name for name, metric in METRICS.items() if math.isnan(metric(unsure))}
     assert undefined == {
         "auroc",
@@ -122,7 +122,7 @@ def test_where_there_is_nothing_to_count_there_is_no_number():
     [(1.0, 0.25, 0.4, 0.0), (0.0, 0.75, 0.0, 0.0), (0.5, 0.5, 1 / 3, 1 / 16)],
 )
 def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1, exact):
-    same = build_constant_columns([judged_group("a", (0, True), *[(1, False)] * 3)], belief)
+    same = build_constant_columns([make_judged_group("a", (0, True), *[(1, False)] * 3)], belief)
     assert METRICS["accuracy"](same) == accuracy
     assert METRICS["f1"](same) == pytest.approx(f1)
     assert METRICS["exact_match"](same) == exact
@@ -130,7 +130,7 @@ def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1,
 
 
 def test_a_probability_counts_before_the_score():
-    group = judged_group("a", (0.9, False))
+    group = make_judged_group("a", (0.9, False))
     calm = replace(group, patches=(replace(group.patches[0], probability=0.2),))
     assert METRICS["accuracy"](build_columns([group])) == 0.0
     assert METRICS["accuracy"](build_columns([calm])) == 1.0
@@ -138,7 +138,7 @@ def test_a_probability_counts_before_the_score():
 
 def test_best_of_k_is_the_mean_over_every_draw():
     # of the 3 pairs of .9 (wrong), .5 (right), .1 (right): wrong, wrong, right
-    group = judged_group("a", (0.9, False), (0.5, True), (0.1, True))
+    group = make_judged_group("a", (0.9, False), (0.5, True), (0.1, True))
     assert [average_best_at_k([group], k) for k in (1, 2, 3)] == pytest.approx([2 / 3, 1 / 3, 0])
     assert math.isnan(average_best_at_k([group], 4))
 
@@ -146,7 +146,7 @@ def test_best_of_k_is_the_mean_over_every_draw():
 beliefs = st.none() | st.floats(0, 1, allow_nan=False)
 some_groups = st.lists(
     st.lists(st.tuples(beliefs, st.booleans()), min_size=1, max_size=5), min_size=1, max_size=6
-).map(lambda rows: [judged_group(str(at), *pairs) for at, pairs in enumerate(rows)])
+).map(lambda rows: [make_judged_group(str(at), *pairs) for at, pairs in enumerate(rows)])
 
 
 @given(some_groups, st.randoms(use_true_random=False))
@@ -184,7 +184,7 @@ def test_scikit_learn_agrees():
     rows = [
         [(drawn.choice((0.2, 0.4, 0.7, drawn.random())), drawn.random() < 0.4)] for _ in range(300)
     ]
-    of = build_columns([judged_group(str(at), *row) for at, row in enumerate(rows)])
+    of = build_columns([make_judged_group(str(at), *row) for at, row in enumerate(rows)])
     said = of.belief > 0.5
     for name, value in {
         "accuracy": oracle.accuracy_score(of.label, said),
@@ -198,13 +198,13 @@ def test_scikit_learn_agrees():
 
 
 def test_the_majority_takes_the_most_frequent_edit_of_those_drawn():
-    group = with_edits(judged_group("a", *[(0.1, True)] * 2, *[(0.9, False)] * 2), "aabc")
+    group = set_edits(make_judged_group("a", *[(0.1, True)] * 2, *[(0.9, False)] * 2), "aabc")
     assert compute_best_by_majority(group, 4) == 1
     assert compute_best_by_majority(group, 1) == 0.5
     # of the six pairs, the two of one edit are correct, four are mixed ties, one has none
     assert compute_best_by_majority(group, 2) == pytest.approx((1 + 4 * 0.5 + 0) / 6)
     assert (
-        average_best_at_k([group, judged_group("b", (0.5, True))], 3, compute_best_by_majority)
+        average_best_at_k([group, make_judged_group("b", (0.5, True))], 3, compute_best_by_majority)
         == compute_best_by_majority(group, 3)
         == 0.5 * (1 + 1 / 3)
     )
@@ -212,17 +212,21 @@ def test_the_majority_takes_the_most_frequent_edit_of_those_drawn():
 
 def test_among_unreadable_patches_the_majority_picks_at_random():
     assert (
-        compute_best_by_majority(with_edits(judged_group("a", (0.9, True), (0.1, False)), "  "), 2)
+        compute_best_by_majority(
+            set_edits(make_judged_group("a", (0.9, True), (0.1, False)), "  "), 2
+        )
         == 0.5
     )
     assert (
-        compute_best_by_majority(with_edits(judged_group("a", (0.9, True), (0.1, False)), " a"), 2)
+        compute_best_by_majority(
+            set_edits(make_judged_group("a", (0.9, True), (0.1, False)), " a"), 2
+        )
         == 0
     )
 
 
 def test_a_file_of_an_older_version_does_not_tell_edits():
-    old = judged_group("a", (0.9, True), (0.1, False))
+    old = make_judged_group("a", (0.9, True), (0.1, False))
     assert not has_edits([old])
-    assert has_edits([with_edits(old, "a ")])
-    assert not has_edits([with_edits(old, "ab"), old])
+    assert has_edits([set_edits(old, "a ")])
+    assert not has_edits([set_edits(old, "ab"), old])

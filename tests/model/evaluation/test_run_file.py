@@ -9,12 +9,12 @@ from model.domain import Verdict
 from model.errors import BadRun
 from model.evaluation import run_file
 from model.evaluation.run_file import read_run_file
-from tests.model.evaluation.builders import cast, judged_group
+from tests.model.evaluation.builders import cast_vote, make_judged_group
 
-ONE = judged_group(
-    "a", (0.9, True), (None, False), votes=[cast(["candidate-1"]), cast(None)], asked=2
+ONE = make_judged_group(
+    "a", (0.9, True), (None, False), votes=[cast_vote(["candidate-1"]), cast_vote(None)], asked=2
 )
-TWO = replace(judged_group("b", (0.1, True)), similarity=0.25, language="java")
+TWO = replace(make_judged_group("b", (0.1, True)), similarity=0.25, language="java")
 
 
 @pytest.fixture

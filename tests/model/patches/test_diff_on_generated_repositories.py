@@ -30,17 +30,10 @@ LINES = st.sampled_from(
 )
 NAMES = st.sampled_from(
     [
-        "a.py",
-        "b/deep er/c.js",
-        "Main.java",
-        "no_extension",
-        "b b/x y.ts",
-        "naïve.rs",
-        'qu"ote\\.go',
-        "tab\there.c",
-        "a -> b.rb",
+        "a.py", "b/deep er/c.js", "Main.java", "no_extension", "b b/x y.ts", "naïve.rs",
+        'qu"ote\\.go', "tab\there.c", "a -> b.rb",
     ]
-)
+)  # fmt: skip
 
 
 @st.composite

@@ -4,13 +4,12 @@ import pytest
 
 from model.errors import GitFailed
 from model.patches import git
-from tests.model.codegraph.builders import committed, written
-from tests.model.codegraph.builders import git as by_hand
+from tests.model.codegraph.builders import commit_all, run_git, write_files
 
 
 @pytest.fixture
 def repository(tmp_path):
-    committed(written(tmp_path, {f"{n}.txt": "text\n" for n in range(20)}))
+    commit_all(write_files(tmp_path, {f"{n}.txt": "text\n" for n in range(20)}))
     return tmp_path / ".git"
 
 
@@ -46,7 +45,7 @@ def test_missing_git_is_reported(repository, monkeypatch):
 def test_foreign_settings_are_ignored(repository, monkeypatch, tmp_path):
     (tmp_path / "theirs").write_text("[core]\n\tquotePath = true\n[user]\n\tname = Somebody\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "theirs"))
-    assert by_hand(tmp_path, "config", "--global", "user.name") == "Somebody"
+    assert run_git(tmp_path, "config", "--global", "user.name") == "Somebody"
     seen = git.run(repository, "config", "--list", seconds=20).decode().splitlines()
     assert "user.name=Somebody" not in seen
     assert "core.quotepath=false" in seen

@@ -51,17 +51,12 @@ def test_injection_becomes_a_visible_escape(text, safe, trick):
 @pytest.mark.parametrize(
     "text",
     [
-        "if a < patch and b > issue:",
-        "List<Issue> issues = <issues>",
-        "❤️ ☎️",
-        "\ttabs\r\nand dos line ends",
-        "naïve ⟦x⟧ Ω",
-        "\u0442\u0435\u0441\u0442 x",
-        "\u0440\u0430\u0437_x, \u03bcs, \u0394x, \u03c1_max",
-        "「＜x＞」 a \u2216 b",
+        "if a < patch and b > issue:", "List<Issue> issues = <issues>", "❤️ ☎️",
+        "\ttabs\r\nand dos line ends", "naïve ⟦x⟧ Ω", "\u0442\u0435\u0441\u0442 x",
+        "\u0440\u0430\u0437_x, \u03bcs, \u0394x, \u03c1_max", "「＜x＞」 a \u2216 b",
         "array[INSTANCE]",
     ],
-)
+)  # fmt: skip
 def test_honest_text_is_left_alone(text):
     assert escape_patch(text) == SafeText(text)
 

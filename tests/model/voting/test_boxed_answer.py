@@ -42,29 +42,13 @@ def test_a_clear_box_is_read(reply, seats):
 @pytest.mark.parametrize(
     "reply",
     [
-        "",
-        "patch 2 is right",
-        r"\boxed{1",
-        r"\boxed{1} or rather \boxed{2, 3",
-        r"\boxed{12}",
-        r"\boxed{0}",
-        r"\boxed{5}",
-        r"\boxed{-1}",
-        r"\boxed{01}",
-        r"\boxed{1-3}",
-        r"\boxed{1.5}",
-        r"\boxed{1, 1}",
-        r"\boxed{all}",
-        r"\boxed{none}",
-        r"\boxed{the first}",
-        r"\boxed{not 2}",
-        r"\boxed{\frac{1}{2}}",
-        r"\boxed{\{1\}}",
-        r"\boxed{١}",
-        r"\boxed{²}",
+        "", "patch 2 is right", r"\boxed{1", r"\boxed{1} or rather \boxed{2, 3", r"\boxed{12}",
+        r"\boxed{0}", r"\boxed{5}", r"\boxed{-1}", r"\boxed{01}", r"\boxed{1-3}", r"\boxed{1.5}",
+        r"\boxed{1, 1}", r"\boxed{all}", r"\boxed{none}", r"\boxed{the first}", r"\boxed{not 2}",
+        r"\boxed{\frac{1}{2}}", r"\boxed{\{1\}}", r"\boxed{١}", r"\boxed{²}",
         r"\boxed{99999999999999999999}",
     ],
-)
+)  # fmt: skip
 def test_refuses_any_other_box(reply):
     with pytest.raises(UnreadableAnswer):
         read_box(reply, ALL)

@@ -32,17 +32,10 @@ LINES = st.sampled_from(
 )
 NAMES = st.sampled_from(
     [
-        "a.py",
-        "b/deep er/c.js",
-        "b b/x y.ts",
-        "naïve.rs",
-        'qu"ote.go',
-        "a -> b.rb",
-        "-rf",
-        ":(top)x",
-        "*",
+        "a.py", "b/deep er/c.js", "b b/x y.ts", "naïve.rs", 'qu"ote.go', "a -> b.rb", "-rf",
+        ":(top)x", "*",
     ]
-)
+)  # fmt: skip
 
 
 @st.composite

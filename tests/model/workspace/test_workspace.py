@@ -116,16 +116,10 @@ def test_closing_twice_does_no_harm_and_a_closed_one_reads_nothing(root):
 @pytest.mark.parametrize(
     "path",
     [
-        ".github/workflows/test.yml",
-        ".github/r4p.yml",
-        ".GitHub./actions/mine/action.yml",
-        "CODEOWNERS",
-        "docs/CODEOWNERS",
-        ".gitmodules",
-        ".gitlab-ci.yml",
-        "Jenkinsfile",
+        ".github/workflows/test.yml", ".github/r4p.yml", ".GitHub./actions/mine/action.yml",
+        "CODEOWNERS", "docs/CODEOWNERS", ".gitmodules", ".gitlab-ci.yml", "Jenkinsfile",
     ],
-)
+)  # fmt: skip
 def test_what_runs_with_secrets_is_read_and_not_written(workspace, root, path):
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -14,65 +14,22 @@ from model.workspace import Workspace
 from tests.model.workspace.conftest import SECRET
 
 OUT_BY_NAME = [
-    "..",
-    "../outside/secret",
-    "package/../../outside/secret",
-    "package/..",
-    "package/./module.py",
-    "./../outside/secret",
-    "././package/module.py",
-    "",
-    ".",
-    "./",
-    "package//module.py",
-    "package/",
-    "/",
-    "/etc/passwd",
-    "//etc/passwd",
-    "/proc/self/environ",
-    "C:/Windows/win.ini",
-    "c:secret",
-    "..\\outside\\secret",
-    "package\\module.py",
-    "\\\\server\\share",
-    ".. /outside/secret",
-    "../ ../outside/secret",
-    ".../secret",
-    ". ./secret",
-    " /secret",
-]
+    "..", "../outside/secret", "package/../../outside/secret", "package/..", "package/./module.py",
+    "./../outside/secret", "././package/module.py", "", ".", "./", "package//module.py",
+    "package/", "/", "/etc/passwd", "//etc/passwd", "/proc/self/environ", "C:/Windows/win.ini",
+    "c:secret", "..\\outside\\secret", "package\\module.py", "\\\\server\\share",
+    ".. /outside/secret", "../ ../outside/secret", ".../secret", ". ./secret", " /secret",
+]  # fmt: skip
 GIT_BY_NAME = [
-    ".git",
-    ".git/config",
-    ".git/hooks/pre-commit",
-    "sub/.git/config",
-    ".GIT/config",
-    ".Git/config",
-    ".gIt/hooks/post-checkout",
-    ".git./config",
-    ".git /config",
-    ".git. . /config",
-    " .git/config",
-    ".git:x/config",
-    ".git::$INDEX_ALLOCATION/config",
-    ".git./::$INDEX_ALLOCATION/config",
-    "GIT~1/config",
-    "git~1",
-    "sub/Git~2/config",
-    "git~1./config",
-    ".g\u200cit/config",
-    ".git\u200d/config",
-    "\ufeff.git/config",
-    ".gi\u2060t/config",
-    ".\u206agit/config",
-    ".git\u034f/config",
-    "\uff0egit/config",
-    ".\uff47\uff49\uff54/config",
-    ".\U0001d420\U0001d422\U0001d42d/config",
-    ".\u24b6\u24bet/../.git/config",
-    ".g\u0131t/config",
-    ".G\u0130T/config",
-]
+    ".git", ".git/config", ".git/hooks/pre-commit", "sub/.git/config", ".GIT/config",
+    ".Git/config", ".gIt/hooks/post-checkout", ".git./config", ".git /config", ".git. . /config",
+    " .git/config", ".git:x/config", ".git::$INDEX_ALLOCATION/config",
+    ".git./::$INDEX_ALLOCATION/config", "GIT~1/config", "git~1", "sub/Git~2/config",
+    "git~1./config", ".g\u200cit/config", ".git\u200d/config", "\ufeff.git/config",
+    ".gi\u2060t/config", ".\u206agit/config", ".git\u034f/config", "\uff0egit/config",
+    ".\uff47\uff49\uff54/config", ".\U0001d420\U0001d422\U0001d42d/config",
+    ".\u24b6\u24bet/../.git/config", ".g\u0131t/config", ".G\u0130T/config",
+]  # fmt: skip
 NO_TEXT = [
     "package/module.py\0.txt",
     "\0",
@@ -92,29 +49,13 @@ NO_TEXT = [
     "d/" * 600 + "x",
 ]
 BY_LINK = [
-    "to_file",
-    "to_file_relative",
-    "to_folder",
-    "to_folder/secret",
-    "to_folder_relative/secret",
-    "to_folder/new",
-    "to_above/outside/secret",
-    "to_above/outside/new",
-    "to_root/etc/passwd",
-    "to_nothing",
-    "to_inside",
-    "to_folder_inside/module.py",
-    "to_folder_inside/new.py",
-    "to_git/config",
-    "to_itself",
-    "to_itself/x",
-    "to_environment",
-    "to_handle",
-    "to_process_root/etc/passwd",
-    "package/up/secret",
-    "package/chain/secret",
+    "to_file", "to_file_relative", "to_folder", "to_folder/secret", "to_folder_relative/secret",
+    "to_folder/new", "to_above/outside/secret", "to_above/outside/new", "to_root/etc/passwd",
+    "to_nothing", "to_inside", "to_folder_inside/module.py", "to_folder_inside/new.py",
+    "to_git/config", "to_itself", "to_itself/x", "to_environment", "to_handle",
+    "to_process_root/etc/passwd", "package/up/secret", "package/chain/secret",
     "package/chain/folder/new",
-]
+]  # fmt: skip
 NOT_PLAIN = ["package", "pipe", "socket", "package/module.py/x", "pipe/x"]
 REFUSED = [*OUT_BY_NAME, *GIT_BY_NAME, *NO_TEXT, *BY_LINK, *NOT_PLAIN]
 
@@ -145,20 +86,10 @@ def test_there_are_as_many_probes_as_we_say():
 @pytest.mark.parametrize(
     "path",
     [
-        "%2e%2e/outside/secret",
-        "~/secret",
-        "$HOME/secret",
-        "..a/secret",
-        ".gitignore",
-        ".githooks/workflows/x.yml",
-        ".gitx/config",
-        "git/config",
-        "ab:c",
-        "digit~1",
-        "*",
-        "-rf",
+        "%2e%2e/outside/secret", "~/secret", "$HOME/secret", "..a/secret", ".gitignore",
+        ".githooks/workflows/x.yml", ".gitx/config", "git/config", "ab:c", "digit~1", "*", "-rf",
     ],
-)
+)  # fmt: skip
 def test_what_only_looks_like_a_way_out_is_a_name_inside(workspace, trapped, path):
     before = trapped.world()
     with pytest.raises(NoSuchFile):
@@ -227,27 +158,10 @@ def test_the_tree_stays_the_one_that_was_opened(workspace, trapped):
 
 PARTS = st.sampled_from(
     [
-        "..",
-        ".",
-        "package",
-        "module.py",
-        "to_folder",
-        "to_above",
-        "to_root",
-        "up",
-        "outside",
-        "secret",
-        "new",
-        "proc",
-        "self",
-        "environ",
-        ".git",
-        ".GIT",
-        "config",
-        "\x00",
-        "//",
+        "..", ".", "package", "module.py", "to_folder", "to_above", "to_root", "up", "outside",
+        "secret", "new", "proc", "self", "environ", ".git", ".GIT", "config", "\x00", "//",
     ]
-)
+)  # fmt: skip
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)

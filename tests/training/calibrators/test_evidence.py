@@ -7,7 +7,7 @@ import pytest
 from model.calibration.calibration import Evidence
 from model.domain import Verdict, VoteCount
 from model.voting.thresholds import Thresholds
-from tests.model.evaluation.builders import cast, judged_group
+from tests.model.evaluation.builders import cast_vote, make_judged_group
 from training.calibrators.evidence import (
     apply_probabilities,
     collect_evidence,
@@ -16,18 +16,18 @@ from training.calibrators.evidence import (
     list_rows,
 )
 
-VOTES = [cast([]), cast([], forced=True), cast(None)]
+VOTES = [cast_vote([]), cast_vote([], forced=True), cast_vote(None)]
 
 
 def voted():
     """Two patches: two of three votes read about the first, none about the second."""
-    group = judged_group("a", (0.5, True), (None, False), votes=VOTES, asked=3)
+    group = make_judged_group("a", (0.5, True), (None, False), votes=VOTES, asked=3)
     counts = VoteCount(1, 1, 1), VoteCount()
     patches = [replace(one, votes=count) for one, count in zip(group.patches, counts, strict=True)]
     return replace(group, patches=tuple(patches))
 
 
-CONSENSUS = judged_group("a", (0.7, True), (0.2, False), verifier="consensus")
+CONSENSUS = make_judged_group("a", (0.7, True), (0.2, False), verifier="consensus")
 
 
 def test_votes_and_consensus_stand_side_by_side():
@@ -59,8 +59,10 @@ def test_a_probability_takes_the_place_of_the_score_and_decides():
 
 
 def test_consensus_that_judges_no_short_patch_is_consensus():
-    short = judged_group("a", (0.7, True), (None, False), verifier="consensus-min-lines-3")
-    strict = judged_group("a", (0.1, True), (0.1, False), verifier="consensus-min-lines-3-strict")
+    short = make_judged_group("a", (0.7, True), (None, False), verifier="consensus-min-lines-3")
+    strict = make_judged_group(
+        "a", (0.1, True), (0.1, False), verifier="consensus-min-lines-3-strict"
+    )
     (case,) = collect_evidence([voted(), short, strict])
     assert [one.consensus for one in case.evidence] == [0.7, None]
     assert [one.score for one in case.evidence] == [0.5, None]

@@ -13,7 +13,7 @@ from model.evaluation import judge_catalog, run_file
 from model.evaluation.judgement_columns import build_columns
 from model.evaluation.labelled_group import read_groups
 from model.evaluation.metrics import METRICS
-from tests.model.evaluation.builders import judged_group
+from tests.model.evaluation.builders import make_judged_group
 from training.calibrate import main
 from training.calibrators.evidence import collect_evidence, list_rows
 from training.calibrators.fitting import (
@@ -34,9 +34,11 @@ def two_runs(folder, count=150, seed=3):
     for issue in range(count):
         hints = [(randomness.random(), randomness.random()) for _ in range(4)]
         labels = [randomness.random() < (one + two) / 2 for one, two in hints]
-        voted.append(judged_group(str(issue), *zip((one for one, _ in hints), labels, strict=True)))
+        voted.append(
+            make_judged_group(str(issue), *zip((one for one, _ in hints), labels, strict=True))
+        )
         beliefs = zip((two for _, two in hints), labels, strict=True)
-        consensus.append(judged_group(str(issue), *beliefs, verifier="consensus"))
+        consensus.append(make_judged_group(str(issue), *beliefs, verifier="consensus"))
     paths = folder / "r4p.jsonl", folder / "consensus.jsonl"
     for path, groups in zip(paths, (voted, consensus), strict=True):
         with run_file.open_run_file(path) as file:
@@ -94,11 +96,17 @@ def test_one_run_file_is_enough_and_a_short_one_says_so(tmp_path):
 def test_files_that_do_not_go_together_are_one_line(tmp_path):
     for groups, said in [
         (
-            [judged_group("a", (1, True)), judged_group("b", (1, True), verifier="yes-no")],
+            [
+                make_judged_group("a", (1, True)),
+                make_judged_group("b", (1, True), verifier="yes-no"),
+            ],
             "not: r4p",
         ),
         (
-            [judged_group("a", (1, True)), judged_group("b", (1, True), verifier="consensus")],
+            [
+                make_judged_group("a", (1, True)),
+                make_judged_group("b", (1, True), verifier="consensus"),
+            ],
             "share",
         ),
         ([], "share no group"),

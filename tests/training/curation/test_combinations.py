@@ -63,17 +63,12 @@ def test_free_seats_are_padded_with_what_is_not_known():
     [
         (pool(targets=(None,) * 6), GroupShape(), 0, ["nothing is known of its patches"]),
         (pool(targets=()), GroupShape(min_patches=1), 0, ["nothing is known of its patches"]),
-        (
-            pool(targets=(None,) * 5 + (1.0,)),
-            GroupShape(),
-            10,
-            ["nothing is known of its patches"] * 5,
-        ),
+        (pool(targets=(None,) * 5 + (1.0,)), GroupShape(), 10, ["nothing is known of its patches"] * 5),
         (SIX, GroupShape(max_characters=100), 0, ["more than 100 characters"] * 15),
         (SIX, GroupShape(max_characters=10_000), 15, []),
         (pool(targets=(1.0,)), GroupShape(), 0, ["fewer than 2 patches"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_group_is_counted(found, shape, formed, said):
     made, reasons = form_groups(found, shape, 1)
     assert (len(made), reasons) == (formed, said)

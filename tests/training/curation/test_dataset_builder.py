@@ -72,18 +72,12 @@ def test_nothing_is_learnt_of_what_is_measured_on():
     ("given", "said"),
     [
         ([], "there is no judged issue to learn from"),
-        (
-            pools(3, ((None, None),)),
-            r"of 3 issues; dropped mostly: .*nothing is known of its patches \(3\)",
-        ),
-        (
-            pools(1, ((1.0,),)),
-            r"of 1 issues; dropped mostly: combinations: train: fewer than 2 patches \(1\)",
-        ),
+        (pools(3, ((None, None),)), r"of 3 issues; dropped mostly: .*nothing is known of its patches \(3\)"),
+        (pools(1, ((1.0,),)), r"of 1 issues; dropped mostly: combinations: train: fewer than 2 patches \(1\)"),
         (pools(1, ((1.0, None),)), r"balance: train: none with as many incorrect ones \(1\)"),
         (pools(2, ((1.0, 1.0),)), r"balance: train: none with as many incorrect ones \(2\)"),
     ],
-)
+)  # fmt: skip
 def test_where_there_is_nothing_to_learn_it_says_why(given, said):
     with pytest.raises(NothingToLearn, match=said):
         build_dataset(given, DatasetRecipe(split=SplitPlan(validation=0, test=0)))

@@ -33,31 +33,11 @@ def test_nothing_stands_against_what_is_left_out(trainer):
         ("sft", {"rollout": {"url": "a"}}, "rollout.url = a", 'trainer = "grpo"'),
         ("sft", {"prompt": {"max_tokens": 9}}, "prompt.max_tokens = 9", 'trainer = "grpo"'),
         ("sft", {"pairs": {"beta": 0.2}}, "pairs.beta = 0.2", 'trainer = "dpo"'),
-        (
-            "sft",
-            {"pairs": {"max_tokens": 9}},
-            "pairs.max_tokens = 9",
-            'trainer = "dpo" or "reward-model"',
-        ),
+        ("sft", {"pairs": {"max_tokens": 9}}, "pairs.max_tokens = 9", 'trainer = "dpo" or "reward-model"'),
         ("dpo", {"pairs": {"margin": True}}, "pairs.margin = True", 'trainer = "reward-model"'),
-        (
-            "dpo",
-            {"scale": {"rollout_tensor_parallel": 2}},
-            "scale.rollout_tensor_parallel = 2",
-            'trainer = "grpo"',
-        ),
-        (
-            "reward-model",
-            {"pairs": {"flip_rate": 0.1}},
-            "pairs.flip_rate = 0.1",
-            'trainer = "dpo"',
-        ),
-        (
-            "grpo",
-            {"supervised": {"max_tokens": 9}},
-            "supervised.max_tokens = 9",
-            'trainer = "sft"',
-        ),
+        ("dpo", {"scale": {"rollout_tensor_parallel": 2}}, "scale.rollout_tensor_parallel = 2", 'trainer = "grpo"'),
+        ("reward-model", {"pairs": {"flip_rate": 0.1}}, "pairs.flip_rate = 0.1", 'trainer = "dpo"'),
+        ("grpo", {"supervised": {"max_tokens": 9}}, "supervised.max_tokens = 9", 'trainer = "sft"'),
         ("grpo", {"rollout": {"url": "a"}}, "rollout.url = a", 'rollout.engine = "server"'),
         (
             "grpo",
@@ -65,18 +45,8 @@ def test_nothing_stands_against_what_is_left_out(trainer):
             "scale.rollout_tensor_parallel = 16",
             'rollout.engine = "colocated"',
         ),
-        (
-            "grpo",
-            {"rollout": {"gpu_memory": 0.3}},
-            "rollout.gpu_memory = 0.3",
-            'rollout.engine = "colocated"',
-        ),
-        (
-            "grpo",
-            {"rollout": {"max_turns": 3}},
-            "rollout.max_turns = 3",
-            'rollout.task = "repair"',
-        ),
+        ("grpo", {"rollout": {"gpu_memory": 0.3}}, "rollout.gpu_memory = 0.3", 'rollout.engine = "colocated"'),
+        ("grpo", {"rollout": {"max_turns": 3}}, "rollout.max_turns = 3", 'rollout.task = "repair"'),
         ("grpo", {"reward": {"votes": 3}}, "reward.votes = 3", 'rollout.task = "repair"'),
         (
             "grpo",
@@ -85,7 +55,7 @@ def test_nothing_stands_against_what_is_left_out(trainer):
             "another policy.importance than off",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_setting_that_would_change_nothing_is_named_with_what_reads_it(trainer, tables, key, by):
     assert said(trainer, **tables) == [f"{key} has an effect only with {by}; remove it"]
 
@@ -97,18 +67,12 @@ def test_a_setting_that_would_change_nothing_is_named_with_what_reads_it(trainer
         ("dpo", {"pairs": {"beta": 0.2, "flip_rate": 0.1, "max_tokens": 9}}),
         ("reward-model", {"pairs": {"margin": True, "max_tokens": 9}}),
         ("grpo", {"rollout": {"engine": "server", "url": "a", "api_key_file": "b"}}),
-        (
-            "grpo",
-            {
-                "rollout": {"engine": "colocated"},
-                "scale": {"rollout_tensor_parallel": 2, "processes": 2},
-            },
-        ),
+        ("grpo", {"rollout": {"engine": "colocated"}, "scale": {"rollout_tensor_parallel": 2, "processes": 2}}),
         ("grpo", {"policy": {"importance": "token-mask", "importance_ceiling": 2.0}}),
         ("grpo", {"rollout": {**REPAIR["rollout"], "max_turns": 3}, "prompt": REPAIR["prompt"]}),
         ("grpo", {**REPAIR, "reward": {"votes": 3}}),
     ],
-)
+)  # fmt: skip
 def test_what_is_read_may_be_set(trainer, tables):
     assert said(trainer, **tables) == []
 

@@ -12,7 +12,7 @@ from model.prompts import prompt_template
 from model.verifiers.vote_schemes import R4PVerifier
 from tests.builders import guided_attempts, tiny_model
 from tests.model.agents.builders import ISSUE
-from tests.model.chat_server import MODELS, completion, serve_chat
+from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.training.trl.programs import tiny_agent
 from training.datasets import agent_tasks, dataset
 from training.datasets.agent_tasks import AgentTask
@@ -198,7 +198,7 @@ def test_a_run_from_the_command_line_asks_the_verifiers_server(base, task, tmp_p
     (tmp_path / "tasks.jsonl").write_text(json.dumps(line) + "\n")
     about = Manifest(seed=0, as_of=None, rules={})
     dataset.write_dataset(tmp_path / "data", {"train": tiny_model.groups(2), "test": []}, about)
-    with serve_chat(models=[MODELS], chat=[completion("It divides. \\boxed{1}")]) as server:
+    with serve_chat(models=[MODELS], chat=[build_completion("It divides. \\boxed{1}")]) as server:
         small = plan(
             base,
             reward={"url": server.url, "votes": 1},

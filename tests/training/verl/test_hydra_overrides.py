@@ -151,21 +151,12 @@ def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
     [
         (replace(PAPER, trainer=TrainingMethod.DPO), "trainer = dpo: verl is given"),
         (changed(rollout={"task": RolloutTask.REPAIR}), "rollout.task = repair"),
-        (
-            changed(rollout={"engine": RolloutEngine.SERVER}),
-            'rollout.engine = server: give "colocated"',
-        ),
+        (changed(rollout={"engine": RolloutEngine.SERVER}), 'rollout.engine = server: give "colocated"'),
         (changed(policy={"overlong": OverlongHandling.MASK}), "policy.overlong = mask"),
         (changed(policy={"ratio_ceiling": None}), "policy.ratio_ceiling = None"),
         (changed(policy={"ratio_ceiling": 1.28}), "policy.ratio_ceiling = 1.28"),
-        (
-            changed(policy={"entropy_bonus": 0.1, "loss": LossAggregation.SEQUENCE_MEAN}),
-            "policy.entropy_bonus = 0.1",
-        ),
-        (
-            changed(policy={"importance": ImportanceCorrection.TOKEN_MASK}),
-            "policy.importance_ceiling = None",
-        ),
+        (changed(policy={"entropy_bonus": 0.1, "loss": LossAggregation.SEQUENCE_MEAN}), "policy.entropy_bonus = 0.1"),
+        (changed(policy={"importance": ImportanceCorrection.TOKEN_MASK}), "policy.importance_ceiling = None"),
         (replace(PAPER, adapter=LoraSettings(dropout=0.1)), "adapter.dropout = 0.1"),
         (changed(optimiser={"schedule": "linear"}), "optimiser.schedule = linear"),
         (changed(optimiser={"batch": 24}), "optimiser.batch = 24: give a divisor"),
@@ -178,7 +169,7 @@ def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
         (changed(model={"adapter": "runs/a/adapter"}), "model.adapter = runs/a/adapter: leave it"),
         (changed(scale={"rollout_tensor_parallel": 3}), "scale.rollout_tensor_parallel = 3"),
     ],
-)
+)  # fmt: skip
 def test_what_verl_cannot_honour_is_an_error(plan, said):
     with pytest.raises(BadPlan, match="plan r4p-paper can't be exported to verl: ") as caught:
         check_supported(plan)

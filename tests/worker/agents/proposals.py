@@ -14,11 +14,11 @@ from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
 from model.engines.scripted import ScriptedEngine
 from tests.builders import stored_verdict
-from tests.model.agents.builders import make_attempt, make_step
+from tests.model.agents.builders import build_attempt, build_step
 from worker.agents.propose import AgentSetup, ProposePatchesHandler
 
 ISSUE = Issue("Crash", "On empty")
-STEP = make_step(tokens=Tokens(100, 40, 10), seconds=1.5)
+STEP = build_step(tokens=Tokens(100, 40, 10), seconds=1.5)
 
 
 def patch(result):
@@ -73,7 +73,7 @@ def writing(*patches):
             on_step(at, STEP)
             ledger.tokens += 70
         ledger.finished = tuple(
-            make_attempt(
+            build_attempt(
                 issue=issue,
                 seed=seed,
                 steps=(STEP,),

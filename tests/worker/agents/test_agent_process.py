@@ -21,7 +21,16 @@ from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import Cancelled, NoTools, UnknownAgent
 from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents import agentless_replies
-from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling, desk_on, written
+from tests.model.agents.builders import (
+    ISSUE,
+    LOOK,
+    MEND,
+    SUBMIT,
+    TREE,
+    open_tool_context,
+    script_call,
+)
+from tests.model.codegraph.builders import write_files
 from tests.model.fake_engines import RecordingEngine
 from tests.services import wait_for
 from worker.agents import agent_process
@@ -45,7 +54,7 @@ def timeless(trajectory):
 @pytest.mark.parametrize("guidance", [None, HINT])
 def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
     files, lines = FULL[agent]
-    written(tmp_path / "tree", files)
+    write_files(tmp_path / "tree", files)
     told = []
     there, here = RecordingEngine(*lines), RecordingEngine(*lines)
     (done,) = run_agent(
@@ -60,21 +69,23 @@ def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
     assert done.stop is StopReason.SUBMITTED
     assert "+    return n / 2" in done.patch
     assert told == [(0, step) for step in done.trajectory.steps]
-    with desk_on(tmp_path / "again", files) as desk:
+    with open_tool_context(tmp_path / "again", files) as desk:
         own = agent_catalog.build_agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
         assert dump_trajectory(timeless(done.trajectory)) == dump_trajectory(
             timeless(own.trajectory)
         )
         assert there.batches == here.batches
-    with desk_on(tmp_path / "once more", files) as desk:
+    with open_tool_context(tmp_path / "once more", files) as desk:
         assert dump_trajectory(replay_attempt(done.trajectory, desk)) == dump_trajectory(
             done.trajectory
         )
 
 
 def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):
-    written(tree, {f"more/part_{n}.py": f"def part_{n}():\n    return {n}\n" for n in range(80)})
-    look = calling("search_tool", construct="function", entity="part_79")
+    write_files(
+        tree, {f"more/part_{n}.py": f"def part_{n}():\n    return {n}\n" for n in range(80)}
+    )
+    look = script_call("search_tool", construct="function", entity="part_79")
     (done,) = ask(look, MEND, SUBMIT)
     assert "more/part_79.py" in done.trajectory.steps[0].answers[0].content
     assert done.stop is StopReason.SUBMITTED

@@ -16,7 +16,7 @@ from app.settings.repo_config import WITHOUT_FILE
 from model.agents.trajectories.trajectory import StopReason
 from model.errors import Cancelled
 from tests.builders.job_attempts import carry_out, waiting
-from tests.model.agents.builders import make_attempt
+from tests.model.agents.builders import build_attempt
 from tests.worker.agents.proposals import (
     STEP,
     agents,
@@ -164,7 +164,7 @@ def test_an_agent_does_not_say_itself_that_its_budget_is_used_up(database, trees
         ledger.is_exhausted = len(seeds) == 1
         said = "the 5 tokens that this work may cost are used up"
         return tuple(
-            make_attempt(issue=issue, seed=seed, stop=StopReason.ENGINE, failure=said)
+            build_attempt(issue=issue, seed=seed, stop=StopReason.ENGINE, failure=said)
             for seed in seeds
         )
 

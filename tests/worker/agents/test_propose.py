@@ -19,7 +19,7 @@ from model.agents.trajectories.trajectory_json import load_trajectory
 from model.errors import EngineDown
 from tests.builders import stored_verdict
 from tests.builders.job_attempts import carry_out, waiting
-from tests.model.agents.builders import make_attempt
+from tests.model.agents.builders import build_attempt
 from tests.worker.agents.proposals import (
     STEP,
     agents,
@@ -82,7 +82,7 @@ def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(databa
         on_step(0, STEP)
         on_step(1, STEP)
         on_step(1, STEP)
-        over = make_attempt(
+        over = build_attempt(
             issue=issue,
             seed=seeds[0],
             steps=(STEP,),
@@ -162,7 +162,7 @@ def test_a_patch_that_repeats_its_hint_is_kept_and_not_judged(database, trees, j
 
     def run(_tree, issue, *, seeds, **_more):
         return tuple(
-            make_attempt(
+            build_attempt(
                 issue=issue, seed=seed, patch=patch(code), guidance=hint, stop=StopReason.SUBMITTED
             )
             for seed, code in zip(seeds, ["w * h", f"0  # {hint.feedback}", "h * w"], strict=True)

@@ -20,17 +20,18 @@ from tests.model.agents.agentless_replies import (
     REPAIR,
     ROUND,
     TREE,
-    located,
-    outcomes,
-    repaired,
+    locate_reply,
+    read_outcomes,
+    repair_reply,
 )
-from tests.model.agents.builders import ISSUE, desk_on, written
+from tests.model.agents.builders import ISSUE, open_tool_context
+from tests.model.codegraph.builders import write_files
 from tests.model.fake_engines import HangingEngine
 
 
 def test_from_several_places_to_the_most_frequent_patch(pipeline):
     done, engine = pipeline(
-        located("pie/maths.py"), located("pie/pie.py", "pie/maths.py"), ROUND, MEND, MEND
+        locate_reply("pie/maths.py"), locate_reply("pie/pie.py", "pie/maths.py"), ROUND, MEND, MEND
     )
     assert done.stop is StopReason.SUBMITTED
     assert done.patch.startswith("diff --git a/pie/maths.py b/pie/maths.py\n")
@@ -40,7 +41,7 @@ def test_from_several_places_to_the_most_frequent_patch(pipeline):
     assert [len(batch) for batch in engine.batches] == [2, 3]
     assert {request.temperature for request in engine.requests} == {1.0}
     assert len({request.seed for request in engine.requests}) == 5
-    one, two, three = outcomes(done)
+    one, two, three = read_outcomes(done)
     assert one["files"] == three["files"] == ["pie/maths.py"]
     assert two["files"] == ["pie/pie.py", "pie/maths.py"]
     assert two["diff"] == three["diff"] == done.patch
@@ -55,16 +56,16 @@ def test_from_several_places_to_the_most_frequent_patch(pipeline):
 
 def test_places_are_tried_in_turns_the_most_located_first(pipeline):
     done, _ = pipeline(
-        located("pie/pie.py"),
-        located("pie/maths.py"),
-        located("pie/maths.py"),
-        repaired("    return n / 2", repeat=True),
+        locate_reply("pie/pie.py"),
+        locate_reply("pie/maths.py"),
+        locate_reply("pie/maths.py"),
+        repair_reply("    return n / 2", repeat=True),
         plan=SamplingPlan(3, 5),
     )
-    assert [one["files"][0][4:-3] for one in outcomes(done)] == [
+    assert [one["files"][0][4:-3] for one in read_outcomes(done)] == [
         "maths", "pie", "maths", "pie", "maths",
     ]  # fmt: skip
-    assert [one.get("dropped") for one in outcomes(done)] == [
+    assert [one.get("dropped") for one in read_outcomes(done)] == [
         None, "unknown_file", None, "unknown_file", None,
     ]  # fmt: skip
 
@@ -72,41 +73,41 @@ def test_places_are_tried_in_turns_the_most_located_first(pipeline):
 @pytest.mark.parametrize(("first", "second"), [(ROUND, MEND), (MEND, ROUND)])
 def test_of_equally_frequent_patches_the_first_sampled_wins(pipeline, first, second):
     done, _ = pipeline(MATHS, first, second, second, first, plan=SamplingPlan(2, 4))
-    assert done.patch == outcomes(done)[0]["diff"]
-    assert len({one["diff"] for one in outcomes(done)}) == 2
+    assert done.patch == read_outcomes(done)[0]["diff"]
+    assert len({one["diff"] for one in read_outcomes(done)}) == 2
 
 
 def test_patches_that_make_the_same_edit_count_together_however_they_were_written(pipeline):
-    wide = repaired("def half(n):\n    return n / 2", "def half(n):", reply="")
+    wide = repair_reply("def half(n):\n    return n / 2", "def half(n):", reply="")
     whole = "### pie/maths.py\n<<<<<<< SEARCH\ndef half(n):\n    return n // 2\n=======\ndef half(n):\n    return n / 2\n>>>>>>> REPLACE"
     done, _ = pipeline(MATHS, ROUND, MEND, ScriptLine(when=wide.when, reply=whole))
-    assert fingerprint(done.patch) == fingerprint(outcomes(done)[1]["diff"])
+    assert fingerprint(done.patch) == fingerprint(read_outcomes(done)[1]["diff"])
     assert "return n / 2" in done.patch
 
 
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        (repaired("", reply="It can't be mended."), "no_edit"),
-        (repaired("", reply="<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"), "no_path"),
-        (repaired("", reply="### pie/maths.py\n<<<<<<< SEARCH\nx"), "unfinished"),
-        (repaired("", reply=">>>>>>> REPLACE"), "stray_marker"),
-        (repaired("x", path="README.md"), "unknown_file"),
-        (repaired("x", path="../../etc/passwd"), "unknown_file"),
-        (repaired("x", "gone"), "not_found"),
-        (repaired("x", ""), "ambiguous"),
-        (repaired("    return n // 2"), "no_change"),
-        (repaired("    return (n / 2"), "syntax"),
-        (repaired("    n = n / 2\n  return n"), "syntax"),
-        (repaired("    return n / 2  # half\rimport os"), "line_end"),
-        (repaired("", fail="too busy"), "engine"),
+        (repair_reply("", reply="It can't be mended."), "no_edit"),
+        (repair_reply("", reply="<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"), "no_path"),
+        (repair_reply("", reply="### pie/maths.py\n<<<<<<< SEARCH\nx"), "unfinished"),
+        (repair_reply("", reply=">>>>>>> REPLACE"), "stray_marker"),
+        (repair_reply("x", path="README.md"), "unknown_file"),
+        (repair_reply("x", path="../../etc/passwd"), "unknown_file"),
+        (repair_reply("x", "gone"), "not_found"),
+        (repair_reply("x", ""), "ambiguous"),
+        (repair_reply("    return n // 2"), "no_change"),
+        (repair_reply("    return (n / 2"), "syntax"),
+        (repair_reply("    n = n / 2\n  return n"), "syntax"),
+        (repair_reply("    return n / 2  # half\rimport os"), "line_end"),
+        (repair_reply("", fail="too busy"), "engine"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, kind):
     done, _ = pipeline(MATHS, line, MEND, plan=SamplingPlan(1, 2))
     assert done.stop is StopReason.SUBMITTED
-    bad, good = outcomes(done)
+    bad, good = read_outcomes(done)
     assert bad["dropped"] == kind
     assert bad["why"]
     assert "dropped" not in good
@@ -114,8 +115,8 @@ def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, 
 
 
 def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeline):
-    done, _ = pipeline(MATHS, repaired("    return 0  # CUT"), MEND, plan=SamplingPlan(1, 2))
-    assert outcomes(done)[0] == {
+    done, _ = pipeline(MATHS, repair_reply("    return 0  # CUT"), MEND, plan=SamplingPlan(1, 2))
+    assert read_outcomes(done)[0] == {
         "dropped": "unfinished",
         "why": "the reply was cut at its limit of tokens",
     }
@@ -123,34 +124,38 @@ def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeli
 
 
 def test_a_file_that_may_not_grow_so_far_is_dropped(pipeline):
-    done, _ = pipeline(MATHS, repaired("# " + "x" * 5_000_001), MEND, plan=SamplingPlan(1, 2))
-    assert outcomes(done)[0]["dropped"] == "workspace"
+    done, _ = pipeline(MATHS, repair_reply("# " + "x" * 5_000_001), MEND, plan=SamplingPlan(1, 2))
+    assert read_outcomes(done)[0]["dropped"] == "workspace"
 
 
 def test_what_runs_with_secrets_is_not_mended(pipeline):
     tree = TREE | {".github/run.py": "x = 1\n"}
-    both = located(".github/run.py", "pie/maths.py")
+    both = locate_reply(".github/run.py", "pie/maths.py")
     done, _ = pipeline(
-        both, repaired("x = 2", "x = 1", ".github/run.py"), MEND, tree=tree, plan=SamplingPlan(1, 2)
+        both,
+        repair_reply("x = 2", "x = 1", ".github/run.py"),
+        MEND,
+        tree=tree,
+        plan=SamplingPlan(1, 2),
     )
-    bad, _ = outcomes(done)
+    bad, _ = read_outcomes(done)
     assert bad["dropped"] == "workspace"
     assert "controls automation, secrets or reviewers" in bad["why"]
     assert "github" not in done.patch
 
 
 def test_nothing_usable_is_a_typed_stop_and_no_patch(pipeline):
-    done, _ = pipeline(MATHS, repaired("x", "gone", repeat=True))
+    done, _ = pipeline(MATHS, repair_reply("x", "gone", repeat=True))
     assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
     assert done.rounds == 5
 
 
 def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
-    done, engine = pipeline(located("pie/math.py", "maths.py", repeat=True))
+    done, engine = pipeline(locate_reply("pie/math.py", "maths.py", repeat=True))
     assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
     assert len(engine.requests) == 2
     assert (
-        outcomes(done, "locate")
+        read_outcomes(done, "locate")
         == [
             {
                 "paths": [],
@@ -196,23 +201,23 @@ def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
     done, _ = pipeline(
         MATHS,
         MEND,
-        repaired("    return n / 2", stall_seconds=30),
+        repair_reply("    return n / 2", stall_seconds=30),
         plan=SamplingPlan(1, 3, batch=1),
         limits=AttemptLimits(seconds=1.5),
     )
     assert done.stop is StopReason.SUBMITTED
-    good, late = outcomes(done)
+    good, late = read_outcomes(done)
     assert (late["dropped"], "dropped" in good) == ("late", False)
     assert done.seconds < 10
 
 
 def test_a_batch_that_never_comes_back_is_a_timeout(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
-    with desk_on(tmp_path / "tree", TREE) as context:
+    with open_tool_context(tmp_path / "tree", TREE) as context:
         agent = AgentlessMini(HangingEngine(), limits=AttemptLimits(seconds=0.2))
         done = agent.propose(ISSUE, context, seed=0)
     assert (done.stop, done.patch) == (StopReason.TIMEOUT, None)
-    assert {one["dropped"] for one in outcomes(done, "locate")} == {"late"}
+    assert {one["dropped"] for one in read_outcomes(done, "locate")} == {"late"}
     assert done.seconds < 5
     assert replay_attempt(done.trajectory, context) == done.trajectory
 
@@ -224,7 +229,7 @@ def test_a_filter_stands_before_the_vote(pipeline):
         seen.extend(candidates)
         return [one for one in reversed(candidates) if "round" not in one.diff]
 
-    script = [MATHS, ROUND, MEND, ROUND, repaired("    return n * 0.5")]
+    script = [MATHS, ROUND, MEND, ROUND, repair_reply("    return n * 0.5")]
     done, _ = pipeline(*script, plan=SamplingPlan(1, 4), keep=keep)
     assert "return n / 2" in done.patch
     assert json.loads(done.trajectory.setting)["kept"] == ["sample-2", "sample-4"]
@@ -235,7 +240,7 @@ def test_a_filter_stands_before_the_vote(pipeline):
 
 def test_the_command_prints_its_patch_and_tells_its_stages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    written(tmp_path / "tree", TREE)
+    write_files(tmp_path / "tree", TREE)
     (tmp_path / "issue.md").write_text("# Halving is off\n")
     lines = [{"when": one.when, "reply": one.reply, "repeat": True} for one in (MATHS, MEND)]
     (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))

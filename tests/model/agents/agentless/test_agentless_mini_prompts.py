@@ -14,20 +14,20 @@ from tests.model.agents.agentless_replies import (
     MEND,
     REPAIR,
     TREE,
-    located,
-    outcomes,
-    repaired,
-    user,
+    locate_reply,
+    read_outcomes,
+    read_user_prompt,
+    repair_reply,
 )
 
 
 def test_the_prompts_show_tree_and_whole_files(pipeline):
     done, engine = pipeline(MATHS, MEND, MEND, MEND)
     first, *_, last = engine.requests
-    assert "<patch-tree>\npie/: maths.py pie.py\n</patch-tree>" in user(first)
+    assert "<patch-tree>\npie/: maths.py pie.py\n</patch-tree>" in read_user_prompt(first)
     assert "from one to 4 of them" in first.messages[0].content
-    assert f"### pie/maths.py\n<patch-source-1>\n{CODE}</patch-source-1>" in user(last)
-    assert "Too long" not in user(last)
+    assert f"### pie/maths.py\n<patch-source-1>\n{CODE}</patch-source-1>" in read_user_prompt(last)
+    assert "Too long" not in read_user_prompt(last)
     assert [step.prompt for step in done.trajectory.steps] == [
         request.messages for request in engine.requests
     ]
@@ -40,18 +40,20 @@ def test_a_file_that_does_not_fit_is_left_out_and_said(pipeline):
     tree = TREE | {"pie/large.py": LARGE, "pie/data.py": "a\0b"}
     named = ["pie/large.py", "pie/data.py", "pie/maths.py"]
     done, engine = pipeline(
-        located(*named, repeat=True), MEND, MEND, MEND, tree=tree, context=8_000
+        locate_reply(*named, repeat=True), MEND, MEND, MEND, tree=tree, context=8_000
     )
     assert done.stop is StopReason.SUBMITTED
-    assert "so not to be edited: pie/large.py, pie/data.py\n" in user(engine.requests[-1])
-    left_out = outcomes(done)[0]["left_out"]
+    assert "so not to be edited: pie/large.py, pie/data.py\n" in read_user_prompt(
+        engine.requests[-1]
+    )
+    left_out = read_outcomes(done)[0]["left_out"]
     assert left_out["pie/data.py"] == "it is not text"
     assert left_out["pie/large.py"].startswith("it needs about 15,0")
 
 
 def test_where_no_located_file_fits_there_is_no_repair(pipeline):
     tree = TREE | {"pie/large.py": LARGE}
-    done, _ = pipeline(located("pie/large.py", repeat=True), tree=tree, context=8_000)
+    done, _ = pipeline(locate_reply("pie/large.py", repeat=True), tree=tree, context=8_000)
     assert (done.stop, done.patch) == (StopReason.TOKENS, None)
     assert "no located file can be shown: pie/large.py: it needs about" in done.trajectory.failure
 
@@ -69,7 +71,7 @@ def test_a_hint_is_shown_in_both_stages_and_can_be_taken_out(pipeline):
     )
     script = [MATHS, MEND, MEND, MEND]
     done, engine = pipeline(*script, guidance=hint)
-    assert all(render_hint(hint) in user(request) for request in engine.requests)
+    assert all(render_hint(hint) in read_user_prompt(request) for request in engine.requests)
     plain, _ = pipeline(*script)
     without = done.trajectory.remove_guidance()
     assert without.guidance is None
@@ -90,17 +92,21 @@ def test_strangers_text_stays_material(pipeline):
     copied = "x = '⟦U+003C⟧/patch-source-1>'"
     edit = f"### a.py\n<<<<<<< SEARCH\n{copied}\n=======\n{copied} + 'z'\n>>>>>>> REPLACE"
     done, engine = pipeline(
-        located("a.py", repeat=True), ScriptLine(when=REPAIR, reply=edit, repeat=True), tree=tree
+        locate_reply("a.py", repeat=True),
+        ScriptLine(when=REPAIR, reply=edit, repeat=True),
+        tree=tree,
     )
-    assert user(engine.requests[-1]).count("</patch-source-1>") == 1
-    assert "<|" not in user(engine.requests[-1])
+    assert read_user_prompt(engine.requests[-1]).count("</patch-source-1>") == 1
+    assert "<|" not in read_user_prompt(engine.requests[-1])
     assert "+x = '</patch-source-1>' + 'z'\n" in done.patch
 
 
 def test_files_keep_their_bytes(pipeline):
     tree = {"a.py": "# é\r\nx = 1\r\ny = 2"}
     done, _ = pipeline(
-        located("a.py", repeat=True), repaired("x = 3", "x = 1", "a.py", repeat=True), tree=tree
+        locate_reply("a.py", repeat=True),
+        repair_reply("x = 3", "x = 1", "a.py", repeat=True),
+        tree=tree,
     )
     assert "-x = 1\r\n+x = 3\r\n" in done.patch
     assert "+y" not in done.patch
@@ -109,9 +115,9 @@ def test_files_keep_their_bytes(pipeline):
 def test_other_words_for_the_same_bytes_change_nothing(pipeline):
     tree = {"a.py": "# é\n"}
     edit = "### a.py\n<<<<<<< SEARCH\n# é\n=======\n# ⟦U+DCC3⟧⟦U+DCA9⟧\n>>>>>>> REPLACE"
-    script = [located("a.py", repeat=True), ScriptLine(when=REPAIR, reply=edit, repeat=True)]
+    script = [locate_reply("a.py", repeat=True), ScriptLine(when=REPAIR, reply=edit, repeat=True)]
     done, _ = pipeline(*script, tree=tree)
-    assert outcomes(done)[0]["dropped"] == "no_change"
+    assert read_outcomes(done)[0]["dropped"] == "no_change"
 
 
 @pytest.mark.parametrize("name", ["agentless_locate", "agentless_repair"])

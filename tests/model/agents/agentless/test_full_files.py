@@ -2,7 +2,7 @@
 
 from model.agents.agentless.full_files import load_fitting_files
 from model.workspace import TreeLimits, Workspace
-from tests.model.agents.builders import written
+from tests.model.codegraph.builders import write_files
 
 
 def in_characters(text):
@@ -11,7 +11,7 @@ def in_characters(text):
 
 def test_each_file_takes_what_those_before_it_left(tmp_path):
     files = {"a.py": "a" * 100, "b.py": "b" * 200, "c.py": "c" * 50, "d.py": "d" * 9_000}
-    written(tmp_path, files)
+    write_files(tmp_path, files)
     with Workspace.open(tmp_path) as workspace:
         shown = load_fitting_files(workspace, ["a.py", "b.py", "c.py", "d.py"], 250, in_characters)
         assert shown.texts == {"a.py": "a" * 100, "c.py": "c" * 50}
@@ -24,7 +24,7 @@ def test_each_file_takes_what_those_before_it_left(tmp_path):
 
 
 def test_what_can_not_be_read_says_why(tmp_path):
-    written(tmp_path, {"data.py": "a\0b", "large.py": "x" * 101, "fine.py": "x = 1\r\n"})
+    write_files(tmp_path, {"data.py": "a\0b", "large.py": "x" * 101, "fine.py": "x = 1\r\n"})
     (tmp_path / "latin.py").write_bytes(b"# caf\xe9\n")
     (tmp_path / "link.py").symlink_to("fine.py")
     asked = ["data.py", "large.py", "gone.py", "link.py", "../x.py", "latin.py", "fine.py"]
@@ -37,7 +37,7 @@ def test_what_can_not_be_read_says_why(tmp_path):
 
 
 def test_edits_so_far_are_shown(tmp_path):
-    written(tmp_path, {"a.py": "x = 1\n"})
+    write_files(tmp_path, {"a.py": "x = 1\n"})
     with Workspace.open(tmp_path) as workspace:
         workspace.write("a.py", b"x = 2\n")
         assert load_fitting_files(workspace, ["a.py"], 99, in_characters).texts == {

@@ -62,22 +62,14 @@ def test_one_path_stands_for_all_blocks_below_it():
         (">>>>>>> REPLACE\n", "stray_marker", "closes no block"),
         (block("", "y\n"), "empty_search", "repeat one that stands beside"),
         (block("def a():\n", "def a():\n"), "no_change", "by themselves"),
-        (
-            block("x\n", "y\n", path="b.py"),
-            "unknown_file",
-            "'b.py' was not shown; edit one of a.py",
-        ),
+        (block("x\n", "y\n", path="b.py"), "unknown_file", "'b.py' was not shown; edit one of a.py"),
         (block("x\n", "y\n"), "not_found", "from 'x' on"),
         (block("return 1\n", "y\n"), "not_found", "exactly those"),
         (block("    return\n", "y\n"), "not_found", "exactly those"),
         (block("    return 1\n", "y\n"), "ambiguous", "2 places of 'a.py', at lines 2 and 6"),
-        (
-            block("def a():\n    return 1\n", "x\n") + block("    return 1\n\n", "y\n"),
-            "overlap",
-            "change line 2",
-        ),
+        (block("def a():\n    return 1\n", "x\n") + block("    return 1\n\n", "y\n"), "overlap", "change line 2"),
     ],
-)
+)  # fmt: skip
 def test_a_reply_that_makes_no_patch_says_why(reply, kind, message):
     with pytest.raises(MalformedEdit, match=message) as caught:
         edited(reply)

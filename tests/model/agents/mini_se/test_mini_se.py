@@ -22,8 +22,8 @@ from tests.model.agents.builders import (
     MEND,
     SUBMIT,
     TREE,
-    calling,
-    desk_on,
+    open_tool_context,
+    script_call,
 )
 
 
@@ -156,7 +156,7 @@ def test_an_issue_that_leaves_no_room_is_not_asked_about(attempt):
 
 
 def test_edits_that_break_the_syntax_are_discarded(attempt):
-    broken = calling("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="(n / 2")
+    broken = script_call("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="(n / 2")
     done, _ = attempt(broken, SUBMIT, MEND, SUBMIT)
     said, refused, *_ = told(done)
     assert "breaks the syntax" in said
@@ -166,8 +166,8 @@ def test_edits_that_break_the_syntax_are_discarded(attempt):
 
 
 def test_an_empty_patch_is_refused_and_the_work_goes_on(attempt):
-    there = calling("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n >> 1")
-    back = calling("edit_tool", path="pie/maths.py", old_str="n >> 1", new_str="n // 2")
+    there = script_call("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n >> 1")
+    back = script_call("edit_tool", path="pie/maths.py", old_str="n >> 1", new_str="n // 2")
     done, _ = attempt(SUBMIT, there, back, SUBMIT, MEND, SUBMIT)
     assert [at for at, text in enumerate(told(done)) if "Nothing was handed in" in text] == [0, 3]
     assert done.stop is StopReason.SUBMITTED
@@ -233,7 +233,7 @@ def test_whatever_an_engine_raises_reaches_who_asked(tmp_path):
         def complete(self, requests):
             raise ZeroDivisionError(len(requests))
 
-    with desk_on(tmp_path / "tree", TREE) as context, pytest.raises(ZeroDivisionError):
+    with open_tool_context(tmp_path / "tree", TREE) as context, pytest.raises(ZeroDivisionError):
         MiniSE(Broken([])).propose(ISSUE, context, seed=0)
 
 
@@ -253,7 +253,7 @@ def test_a_reply_that_was_cut_off_is_told_so(tmp_path):
         def complete(self, requests):
             return [Completion("Let me think", False, 10, 0, 4) for _ in requests]
 
-    with desk_on(tmp_path / "tree", TREE) as context:
+    with open_tool_context(tmp_path / "tree", TREE) as context:
         done = MiniSE(Cut([]), limits=AttemptLimits(rounds=1)).propose(ISSUE, context, seed=0)
     assert "cut off" in told(done)[0]
     assert not done.trajectory.steps[0].finished
@@ -264,7 +264,7 @@ def test_token_ids_are_kept(tmp_path):
         def complete(self, requests):
             return [replace(one, token_ids=(1, 2)) for one in super().complete(requests)]
 
-    with desk_on(tmp_path / "tree", TREE) as context:
+    with open_tool_context(tmp_path / "tree", TREE) as context:
         done = MiniSE(Telling([MEND, SUBMIT])).propose(ISSUE, context, seed=0)
     assert [step.token_ids for step in done.trajectory.steps] == [(1, 2), (1, 2)]
 

@@ -12,14 +12,14 @@ from tests.model.agents.builders import (
     MEND,
     SUBMIT,
     TREE,
-    desk_on,
+    open_tool_context,
 )
 from tests.model.fake_engines import HangingEngine
 
 
 def test_time_runs_out_between_rounds(tmp_path):
     readings = iter([0.0, 40.0, 80.0, 120.0])
-    with desk_on(tmp_path / "tree", TREE) as context:
+    with open_tool_context(tmp_path / "tree", TREE) as context:
         agent = MiniSE(
             ScriptedEngine([replace(LOOK, repeat=True)]),
             limits=AttemptLimits(seconds=70),
@@ -48,7 +48,7 @@ def test_a_reply_that_is_late_ends_it(attempt):
 
 def test_an_engine_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
-    with desk_on(tmp_path / "tree", TREE) as context:
+    with open_tool_context(tmp_path / "tree", TREE) as context:
         done = MiniSE(HangingEngine(), limits=AttemptLimits(seconds=0.2)).propose(
             ISSUE, context, seed=0
         )

@@ -9,7 +9,7 @@ from model.engines.openai_compatible import connect
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Message, Request, Tool, ToolCall
-from tests.model.chat_server import MODELS, completion, serve_chat
+from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.model.engines.test_openai_compatible_tools import NOT_SERVED, WIRE_CALL, called
 from tests.model.fake_engines import RecordingEngine
 
@@ -34,7 +34,7 @@ def test_calls_of_a_server_with_tools_are_taken_as_they_are():
 
 
 def test_a_server_without_tools_is_asked_in_words_from_then_on():
-    replies = [NOT_SERVED, completion(FENCED)]
+    replies = [NOT_SERVED, build_completion(FENCED)]
     with serve_chat(models=[MODELS], chat=replies) as server:
         with closing(ToolEngine(connect(server.url, None))) as engine:
             answers = [engine.complete([REQUEST])[0] for _ in range(2)]

@@ -5,7 +5,7 @@ import pytest
 from model.agents.tools.edit_checks import check_indentation
 from model.agents.tools.edit_tool import edit
 from model.codegraph import syntax_check
-from tests.model.agents.builders import desk_on
+from tests.model.agents.builders import open_tool_context
 
 CODE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
 
@@ -46,7 +46,7 @@ def test_of_everything_else_nothing_is_said(path, before, after):
 
 
 def test_an_edit_that_breaks_the_indentation_is_discarded(tmp_path):
-    with desk_on(tmp_path / "tree", {"a.py": CODE.decode()}) as context:
+    with open_tool_context(tmp_path / "tree", {"a.py": CODE.decode()}) as context:
         answer = edit(context, "a.py", "    return 2", "  return 2")
         assert answer.text.startswith(
             "The edit was discarded, because it breaks the syntax: a.py, line 4: unindent does not"

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from model.agents.tools.edit_tool import edit
 from model.agents.tools.tool_context import ToolContext
 from model.workspace import TreeLimits, Workspace
-from tests.model.agents.builders import desk_on, written
+from tests.model.agents.builders import open_tool_context
+from tests.model.codegraph.builders import write_files
 
 CODE = """import os
 
@@ -32,13 +33,13 @@ TREE = {
 
 @pytest.fixture
 def context(tmp_path):
-    with desk_on(tmp_path / "tree", TREE) as own:
+    with open_tool_context(tmp_path / "tree", TREE) as own:
         yield own
 
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory):
-    with desk_on(tmp_path_factory.mktemp("shared") / "tree", TREE) as own:
+    with open_tool_context(tmp_path_factory.mktemp("shared") / "tree", TREE) as own:
         yield own.snapshot
 
 
@@ -247,7 +248,7 @@ def test_an_edit_is_made_exactly_when_its_passage_is_there_once(
     tmp_path_factory, snapshot, text, old, new
 ):
     root = tmp_path_factory.getbasetemp() / "unique"
-    written(root, {"a.txt": text})
+    write_files(root, {"a.txt": text})
     with Workspace.open(root) as workspace:
         answer = edit(ToolContext(workspace, snapshot, ""), "a.txt", old, new)
         now = workspace.read("a.txt").decode()
@@ -268,7 +269,7 @@ def test_in_a_dos_file_it_is_as_if_its_lines_ended_in_line_feeds(
     old = text[start : data.draw(st.integers(start + 1, len(text)))]
     new = data.draw(SMALL)
     root = tmp_path_factory.getbasetemp() / "dos"
-    written(root, {"unix.txt": text, "dos.txt": text.replace("\n", "\r\n")})
+    write_files(root, {"unix.txt": text, "dos.txt": text.replace("\n", "\r\n")})
     with Workspace.open(root) as workspace:
         context = ToolContext(workspace, snapshot, "")
         assert edit(context, "dos.txt", old, new).ok is edit(context, "unix.txt", old, new).ok

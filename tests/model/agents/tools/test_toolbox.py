@@ -11,7 +11,7 @@ from model.agents.tools.toolbox import TOOLS, Observation, Submission, run_tool
 from model.patches import diff
 from model.protocols import ToolCall
 from model.workspace import TreeLimits, Workspace
-from tests.model.agents.builders import desk_on
+from tests.model.agents.builders import open_tool_context
 
 PIE = '''"""Pies."""
 
@@ -35,13 +35,13 @@ TREE = {"pie/maths.py": PIE, "cake.py": CAKE, "README.md": "# Pie\n\nHalf a pie.
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    with desk_on(tmp_path_factory.mktemp("shared") / "tree", TREE) as context:
+    with open_tool_context(tmp_path_factory.mktemp("shared") / "tree", TREE) as context:
         yield context
 
 
 @pytest.fixture
 def context(tmp_path):
-    with desk_on(tmp_path / "tree", TREE) as own:
+    with open_tool_context(tmp_path / "tree", TREE) as own:
         yield own
 
 
@@ -121,7 +121,7 @@ def test_who_asks_for_more_than_a_name_is_told_to_ask_for_one(context, entity):
 
 def test_a_long_answer_is_paged_and_says_how_to_go_on(tmp_path):
     body = "".join(f"    n = {number}\n" for number in range(2_000))
-    with desk_on(tmp_path / "tree", {"long.py": f"def long(n):\n{body}"}) as context:
+    with open_tool_context(tmp_path / "tree", {"long.py": f"def long(n):\n{body}"}) as context:
         seen, page = [], 1
         while True:
             answer = call(context, "search_tool", construct="function", entity="long", page=page)
@@ -148,7 +148,9 @@ def test_a_source_that_cannot_be_read_is_said_beside_the_others(context, tmp_pat
 
 
 def test_a_carriage_return_alone_is_shown_and_found_when_copied(tmp_path):
-    with desk_on(tmp_path / "tree", {"a.py": 'def f():\n    return """a\rb"""\n'}) as context:
+    with open_tool_context(
+        tmp_path / "tree", {"a.py": 'def f():\n    return """a\rb"""\n'}
+    ) as context:
         answer = call(context, "search_tool", construct="function", entity="f")
         assert "a⟦U+000D⟧b" in answer.text
         assert call(context, "edit_tool", path="a.py", old_str="a⟦U+000D⟧b", new_str="c").ok
@@ -157,7 +159,7 @@ def test_a_carriage_return_alone_is_shown_and_found_when_copied(tmp_path):
 
 def test_what_strangers_wrote_is_shown_escaped_and_found_when_copied(tmp_path):
     tree = {"a.py": 'def sign():\n    return "<|im_end|>\u202e"\n'}
-    with desk_on(tmp_path / "tree", tree) as context:
+    with open_tool_context(tmp_path / "tree", tree) as context:
         answer = call(context, "search_tool", construct="function", entity="sign")
         assert "<|im_end|>" not in answer.text
         assert "\u202e" not in answer.text
@@ -177,11 +179,11 @@ def test_what_strangers_wrote_is_shown_escaped_and_found_when_copied(tmp_path):
 
 
 def test_bytes_that_are_no_text_are_shown_and_found_when_copied(tmp_path):
-    with desk_on(tmp_path / "tree", {"a.py": "# coding: latin-1\n"}):
+    with open_tool_context(tmp_path / "tree", {"a.py": "# coding: latin-1\n"}):
         (tmp_path / "tree" / "a.py").write_bytes(
             b'# coding: latin-1\ndef name():\n    return "caf\xe9"\n'
         )
-    with desk_on(tmp_path / "tree", {}) as context:
+    with open_tool_context(tmp_path / "tree", {}) as context:
         answer = call(context, "search_tool", construct="function", entity="name")
         line = answer.text.split("\n")[-1]
         assert line == '    return "caf⟦U+DCE9⟧"'

@@ -123,19 +123,9 @@ def test_only_a_plan_is_shown_where_only_a_plan_was_given():
 
 
 PIECES = [
-    "\r",
-    "</patch-hint>",
-    "\n\n<patch-hint>\n",
-    "<|im_start|>system",
-    "- ",
-    "1. ",
-    "\n",
-    "<!--",
-    "-->",
-    "\u202e",
-    "\x1b[1m",
-    "a/b.py",
-]
+    "\r", "</patch-hint>", "\n\n<patch-hint>\n", "<|im_start|>system", "- ", "1. ", "\n", "<!--",
+    "-->", "\u202e", "\x1b[1m", "a/b.py",
+]  # fmt: skip
 hostile = st.lists(st.sampled_from(PIECES) | st.text(max_size=4)).map("".join)
 
 

@@ -9,7 +9,7 @@ from model.agents.trajectories.guidance_leak import drop_public_runs, find_word_
 from model.agents.trajectories.trajectory_json import compute_identity
 from model.domain import Issue
 from model.protocols import Message, ToolCall
-from tests.model.agents.builders import make_step, make_trajectory
+from tests.model.agents.builders import build_step, build_trajectory
 
 HINT = Guidance(
     "Rounding has to wait until the very last step, see shop/tax/rates.py",
@@ -21,11 +21,11 @@ QUOTE = "so rounding has to\nWAIT until: the end"
 
 def said(reply="Let's see.", arguments='{"entity": "half"}', answer="def half(n): ...", **values):
     call = ToolCall("a", "edit_tool", arguments)
-    step = make_step(
+    step = build_step(
         reply=Message("assistant", reply, (call,)),
         answers=(Message("tool", answer, tool_call_id="a"),),
     )
-    return make_trajectory(**{"guidance": HINT, "steps": (step,)} | values)
+    return build_trajectory(**{"guidance": HINT, "steps": (step,)} | values)
 
 
 def test_runs_are_five_words_or_a_whole_line():
@@ -78,13 +78,13 @@ def test_what_a_patch_adds_is_told_from_what_was_only_said():
 
 
 def test_what_a_prompt_shows_beside_the_hint_is_no_quote():
-    asked = make_step(
+    asked = build_step(
         prompt=(Message("user", f"In the file: {QUOTE}"),), reply=Message("assistant", QUOTE)
     )
-    assert not make_trajectory(guidance=HINT, steps=(asked,)).quotes_hint
+    assert not build_trajectory(guidance=HINT, steps=(asked,)).quotes_hint
 
 
 def test_an_attempt_is_named_by_what_was_recorded():
-    assert len(compute_identity(make_trajectory())) == 64
-    assert compute_identity(make_trajectory()) == compute_identity(make_trajectory())
-    assert compute_identity(make_trajectory(seed=8)) != compute_identity(make_trajectory())
+    assert len(compute_identity(build_trajectory())) == 64
+    assert compute_identity(build_trajectory()) == compute_identity(build_trajectory())
+    assert compute_identity(build_trajectory(seed=8)) != compute_identity(build_trajectory())

@@ -12,7 +12,7 @@ from model.agents.trajectories.trajectory_json import dump_trajectory, load_traj
 from model.domain import Tokens
 from model.errors import BadTrajectory
 from model.protocols import Message, ToolCall
-from tests.model.agents.builders import make_attempt, make_step, make_trajectory
+from tests.model.agents.builders import build_attempt, build_step, build_trajectory
 
 BYTES = st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF, exclude_categories=())
 TEXTS = st.text(st.characters() | BYTES)
@@ -20,7 +20,7 @@ TEXTS = st.text(st.characters() | BYTES)
 CALLS = st.builds(ToolCall, TEXTS, TEXTS, TEXTS)
 MESSAGES = st.builds(Message, TEXTS, TEXTS, st.lists(CALLS).map(tuple), st.none() | TEXTS)
 STEPS = st.builds(
-    make_step,
+    build_step,
     reply=MESSAGES,
     answers=st.lists(MESSAGES).map(tuple),
     seconds=st.floats(0, 1e6),
@@ -33,7 +33,7 @@ HINTS = st.builds(
     Guidance, TEXTS, TEXTS, st.lists(TEXTS).map(tuple), st.sampled_from(HintSource), TEXTS
 )
 TRAJECTORIES = st.builds(
-    make_trajectory,
+    build_trajectory,
     steps=st.lists(STEPS, max_size=3).map(tuple),
     stop=st.sampled_from(StopReason),
     patch=st.none() | TEXTS,
@@ -72,20 +72,20 @@ def test_what_is_no_trajectory_is_refused(raw, why):
     ("field", "value"), [("stop", "bored"), ("more", 1), ("steps", [{}]), ("limits", {"bad": 1})]
 )
 def test_a_trajectory_with_something_else_in_it_is_refused(field, value):
-    document = json.loads(dump_trajectory(make_trajectory())) | {field: value}
+    document = json.loads(dump_trajectory(build_trajectory())) | {field: value}
     with pytest.raises(BadTrajectory):
         load_trajectory(json.dumps(document).encode())
 
 
 def test_a_conversation_is_its_opening_and_its_steps():
-    trajectory = make_trajectory(steps=(make_step(), make_step()))
+    trajectory = build_trajectory(steps=(build_step(), build_step()))
     roles = [one.role for one in build_conversation(trajectory.opening, trajectory.steps)]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
 
 
 def test_an_attempt_adds_up_what_its_steps_cost():
-    attempt = make_attempt(
-        steps=(make_step(), make_step()), patch="diff", stop=StopReason.SUBMITTED
+    attempt = build_attempt(
+        steps=(build_step(), build_step()), patch="diff", stop=StopReason.SUBMITTED
     )
     assert attempt.tokens == Tokens(200, 128, 14)
     assert (attempt.rounds, attempt.patch, attempt.stop) == (2, "diff", StopReason.SUBMITTED)

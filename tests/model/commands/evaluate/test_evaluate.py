@@ -16,8 +16,8 @@ from model.catalog import VotingChoice
 from model.evaluation import judge_catalog, run_file
 from model.evaluation.evaluation_run import sample_groups
 from model.evaluation.labelled_group import read_groups
-from tests.model.chat_server import MODELS, completion, serve_chat
-from tests.model.evaluation.builders import RIGHT, lines, row
+from tests.model.chat_server import MODELS, build_completion, serve_chat
+from tests.model.evaluation.builders import RIGHT, build_row, format_lines
 from tests.services import wait_for
 
 ROOT = Path(__file__).parents[4]
@@ -58,7 +58,7 @@ def test_the_packaged_example_is_judged_by_what_its_hidden_tests_said(run, real_
 
 def test_a_limit_takes_a_part_of_what_a_larger_one_takes(tmp_path):
     path = tmp_path / "groups.jsonl"
-    path.write_text(lines(*[row(number, True) for number in range(30)]))
+    path.write_text(format_lines(*[build_row(number, True) for number in range(30)]))
     few, more = sample_groups(read_groups(path), 10), sample_groups(read_groups(path), 20)
     assert more[:10] == few
     assert len(sample_groups(read_groups(path))) == 30
@@ -66,7 +66,7 @@ def test_a_limit_takes_a_part_of_what_a_larger_one_takes(tmp_path):
 
 
 def test_a_group_that_stands_in_the_file_twice_is_judged_once(run, tmp_path):
-    (tmp_path / "groups.jsonl").write_text(lines(row(1, True), row(1, True)))
+    (tmp_path / "groups.jsonl").write_text(format_lines(build_row(1, True), build_row(1, True)))
     assert document(run("--json"))["groups"] == 1
 
 
@@ -75,7 +75,7 @@ def test_what_is_kept_is_not_judged_again(run, tmp_path):
     kept = tmp_path / "runs" / "groups.r4p.jsonl"
     assert len(kept.read_text().splitlines()) == 4
     assert json.loads((tmp_path / "runs" / "groups.r4p.json").read_text()) == first
-    (tmp_path / "two.jsonl").write_text(lines(*[RIGHT | {"repeat": False}] * 2))
+    (tmp_path / "two.jsonl").write_text(format_lines(*[RIGHT | {"repeat": False}] * 2))
     every = document(run("--json", "--votes", "1", "--out", "runs", script="two.jsonl"))
     assert every["groups"] == 6
     assert len(kept.read_text().splitlines()) == 6
@@ -126,7 +126,7 @@ def test_in_process_vllm_can_be_chosen_for_a_batch(run):
 
 def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
     (tmp_path / "key").write_text("s3cret\n")
-    with serve_chat(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+    with serve_chat(models=[MODELS], chat=[build_completion("\\boxed{}")]) as server:
         given = ("--engine-url", server.url, "--api-key-file", "key", "--votes", "1")
         document(run(*given, "--json", script=None))
         sent = {headers["Authorization"] for _path, headers, _body in server.seen}
@@ -176,7 +176,7 @@ def _judged(kept):
 
 
 def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
-    (tmp_path / "slow.jsonl").write_text(lines(RIGHT | {"stall_seconds": 0.4}))
+    (tmp_path / "slow.jsonl").write_text(format_lines(RIGHT | {"stall_seconds": 0.4}))
     kept = tmp_path / "run.jsonl"
     command = [sys.executable, "-m", "app.cli", "evaluate", "--verifier", "r4p", "--votes", "1"]
     command += ["--groups", tmp_path / "groups.jsonl", "--script", tmp_path / "slow.jsonl"]
@@ -191,7 +191,7 @@ def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
     done = before.count(b"\n")
     assert 2 <= done < 6
     kept.write_bytes(before + b'{"key":{"group":"ha')
-    (tmp_path / "rest.jsonl").write_text(lines(*[RIGHT | {"repeat": False}] * (6 - done)))
+    (tmp_path / "rest.jsonl").write_text(format_lines(*[RIGHT | {"repeat": False}] * (6 - done)))
     result = run("--votes", "1", "--out", "run.jsonl", "--json", script="rest.jsonl")
     assert document(result)["accuracy"]["value"] == 1.0
     after = kept.read_bytes()
@@ -201,10 +201,12 @@ def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
 
 def test_one_slow_group_holds_back_none_of_the_others(tmp_path):
     """Six groups, four at a time; the first is not answered, and the run is killed."""
-    (tmp_path / "groups.jsonl").write_text(lines(*[row(number, True) for number in range(6)]))
+    (tmp_path / "groups.jsonl").write_text(
+        format_lines(*[build_row(number, True) for number in range(6)])
+    )
     kept, over = tmp_path / "run.jsonl", threading.Event()
-    held = replace(completion("\\boxed{}"), wait_for=over)
-    with serve_chat(models=[MODELS], chat=[held, completion("\\boxed{}")]) as server:
+    held = replace(build_completion("\\boxed{}"), wait_for=over)
+    with serve_chat(models=[MODELS], chat=[held, build_completion("\\boxed{}")]) as server:
         command = [sys.executable, "-m", "app.cli", "evaluate", "--verifier", "r4p", "--votes", "1"]
         command += ["--groups", tmp_path / "groups.jsonl", "--engine-url", server.url]
         process = subprocess.Popen([*command, "--together", "4", "--out", kept], cwd=ROOT)
@@ -252,7 +254,7 @@ def test_a_file_that_is_no_run_is_a_usage_error(run, tmp_path):
 
 def test_a_dead_engine_is_one_line_and_keeps_what_was_judged(run, tmp_path):
     script = [RIGHT | {"repeat": False}] * 2 + [{"down": "gone"}]
-    (tmp_path / "script.jsonl").write_text(lines(*script))
+    (tmp_path / "script.jsonl").write_text(format_lines(*script))
     result = run("--votes", "1", "--out", "run.jsonl")
     assert (result.exit_code, result.stdout) == (5, "")
     assert "gone; what was judged is in run.jsonl: run again to go on" in result.stderr
@@ -268,17 +270,19 @@ def test_a_dead_url_is_one_line_and_no_backend(run):
 
 
 def test_a_server_is_asked_by_url(run):
-    with serve_chat(models=[MODELS], chat=[completion("It works.\n\\boxed{1, 2, 3}")]) as server:
+    with serve_chat(
+        models=[MODELS], chat=[build_completion("It works.\n\\boxed{1, 2, 3}")]
+    ) as server:
         made = document(run("--engine-url", server.url, "--votes", "1", "--json", script=None))
     assert made["engine"]["model"] == "r4p"
     assert made["f1"] == made["constant_baselines"]["all_correct"]["f1"]
 
 
 def test_nothing_of_the_labels_reaches_the_engine(run, tmp_path):
-    with serve_chat(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
-        secret = row(1, True, False)
+    with serve_chat(models=[MODELS], chat=[build_completion("\\boxed{}")]) as server:
+        secret = build_row(1, True, False)
         secret["patches"][0] |= {"source": "secret-system/run", "also_from": ["secret-other/1"]}
-        (tmp_path / "groups.jsonl").write_text(lines(secret))
+        (tmp_path / "groups.jsonl").write_text(format_lines(secret))
         run("--engine-url", server.url, "--votes", "1", "--json", script=None)
         (body,) = server.sent_to("/v1/chat/completions")
     said = json.dumps(body)

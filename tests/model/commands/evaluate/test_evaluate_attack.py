@@ -7,7 +7,7 @@ import jsonschema_rs
 from typer.testing import CliRunner
 
 from tests.model.commands.evaluate.conftest import app
-from tests.model.evaluation.builders import lines, row
+from tests.model.evaluation.builders import build_row, format_lines
 
 ATTACKS = json.loads((files("model.evaluation.attacks") / "attack.schema.json").read_text())
 
@@ -39,7 +39,7 @@ def test_attacks_on_consensus_count_copies_as_one_opinion(run, real_group):
 
 
 def test_what_cannot_be_attacked_is_a_usage_error(run, tmp_path):
-    (tmp_path / "groups.jsonl").write_text(lines(row(2, True, True)))
+    (tmp_path / "groups.jsonl").write_text(format_lines(build_row(2, True, True)))
     result = run("--attack")
     assert result.exit_code == 2
     assert "has no group that can be attacked" in result.stderr

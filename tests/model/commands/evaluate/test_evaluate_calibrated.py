@@ -11,7 +11,7 @@ from model.evaluation import judge_catalog, run_file
 from model.evaluation.labelled_group import read_groups
 from model.evaluation.report.input_folder import read_report_input as read_folder
 from tests.model.commands.evaluate.test_evaluate import document
-from tests.model.evaluation.builders import lines, row
+from tests.model.evaluation.builders import build_row, format_lines
 from training.calibrate import main
 from training.calibrators.evidence import collect_evidence, list_rows
 
@@ -22,7 +22,9 @@ train.command()(main)
 @pytest.fixture
 def learn(tmp_path):
     """Forty groups with two of each sort, and `learn(runs…)`: the calibrator fitted on run files, and its path."""
-    (tmp_path / "many.jsonl").write_text(lines(*[row(n, True, False) for n in range(40)]))
+    (tmp_path / "many.jsonl").write_text(
+        format_lines(*[build_row(n, True, False) for n in range(40)])
+    )
 
     def learnt(*runs):
         fitted = CliRunner().invoke(train, [*runs, "--out", "c.json"])
@@ -66,8 +68,8 @@ def test_runs_with_and_without_are_other_work_in_one_file(run, learn, tmp_path):
 
 
 def test_consensus_is_weighed_by_what_its_held_out_run_taught(run, learn, tmp_path):
-    groups = [row(n, True, True, False, n % 2 == 0) for n in range(40)]
-    (tmp_path / "many.jsonl").write_text(lines(*groups))
+    groups = [build_row(n, True, True, False, n % 2 == 0) for n in range(40)]
+    (tmp_path / "many.jsonl").write_text(format_lines(*groups))
     ask = ("--out", "runs", "--json")
     document(run(*ask, verifier="consensus", groups="many.jsonl", script=None))
     kept = learn("runs/many.consensus.jsonl")

@@ -9,7 +9,7 @@ from model.evaluation import judge_catalog, labelled_group
 from model.evaluation.attacks.attack_cases import build_cases
 from model.evaluation.attacks.attack_plays import Place
 from model.evaluation.evaluation_run import judge_groups as run_all
-from tests.model.evaluation.builders import lines, row
+from tests.model.evaluation.builders import build_row, format_lines
 from tests.model.fake_engines import LogprobEngine, build_token
 
 NAME = "yes-no-trajectory"
@@ -18,9 +18,9 @@ NAME = "yes-no-trajectory"
 @pytest.fixture
 def told(tmp_path):
     """A file with a group of which one patch has a trajectory."""
-    one = row(1, True, False)
+    one = build_row(1, True, False)
     one["patches"][0]["trajectory"] = "I ran the tests twice."
-    (tmp_path / "told.jsonl").write_text(lines(one, row(2, True, False)))
+    (tmp_path / "told.jsonl").write_text(format_lines(one, build_row(2, True, False)))
     return tmp_path / "told.jsonl"
 
 

@@ -16,7 +16,7 @@ from model.evaluation.attacks.attack_document import (
     pair_trials,
 )
 from model.evaluation.attacks.attack_plays import AttackKind, Goal
-from tests.model.evaluation.builders import cast, judged_group
+from tests.model.evaluation.builders import cast_vote, make_judged_group
 
 SCHEMA = json.loads((files("model.evaluation.attacks") / "attack.schema.json").read_text())
 ATTACKER, RIVAL = PatchId("candidate-1"), PatchId("candidate-2")
@@ -41,7 +41,7 @@ def a_case(goal):
 def trial(case, twin, again, attacked, issue="a"):
     """Beliefs in the wrong attacker and the correct rival, in the three groups."""
     judged = [
-        judged_group(issue, (wrong, False), (right, True), number=number)
+        make_judged_group(issue, (wrong, False), (right, True), number=number)
         for number, (wrong, right) in enumerate((twin, again, attacked))
     ]
     return AttackTrial(case, *judged)
@@ -83,8 +83,8 @@ def test_who_has_what_he_wants_can_win_nothing(raising):
 
 def test_what_the_words_do_without_their_structure_is_told_apart(raising):
     won = trial(raising, (0.2, 0.9), (0.2, 0.9), (0.8, 0.9))
-    words = judged_group("a", (0.7, False), (0.9, True), number=3)
-    lost = judged_group("a", (0.3, False), (0.9, True), number=3)
+    words = make_judged_group("a", (0.7, False), (0.9, True), number=3)
+    lost = make_judged_group("a", (0.3, False), (0.9, True), number=3)
     told = [replace(won, words_only=one) for one in (words, lost, None)]
     assert [count_changes([one]).by_words for one in told] == [1, 0, 0]
     assert count_changes([replace(won, attacked=won.twin, words_only=words)]).by_words == 0
@@ -95,9 +95,9 @@ def test_what_the_words_do_without_their_structure_is_told_apart(raising):
 
 
 def test_further_candidates_are_no_flip_and_who_is_not_judged_any_more_is_told(raising):
-    twin = judged_group("a", (0.2, False), (0.9, True))
-    grown = judged_group("a", (0.2, False), (0.9, True), (0.9, False), number=1)
-    lost = judged_group("a", (0.2, False), (None, True), number=2)
+    twin = make_judged_group("a", (0.2, False), (0.9, True))
+    grown = make_judged_group("a", (0.2, False), (0.9, True), (0.9, False), number=1)
+    lost = make_judged_group("a", (0.2, False), (None, True), number=2)
     assert count_changes([AttackTrial(raising, twin, twin, grown)]).changed == 0
     counts = count_changes([AttackTrial(raising, twin, twin, lost)])
     assert (counts.changed, counts.unjudged, counts.favour) == (1, 1, 0)
@@ -105,8 +105,8 @@ def test_further_candidates_are_no_flip_and_who_is_not_judged_any_more_is_told(r
 
 
 def test_votes_that_cannot_be_read_are_counted_on_both_sides(raising):
-    twin = judged_group("a", (0.2, False), votes=[cast("a")], asked=2)
-    attacked = judged_group("a", (0.2, False), votes=[cast(None)], asked=2, number=1)
+    twin = make_judged_group("a", (0.2, False), votes=[cast_vote("a")], asked=2)
+    attacked = make_judged_group("a", (0.2, False), votes=[cast_vote(None)], asked=2, number=1)
     rates = build_attack_document([AttackTrial(raising, twin, twin, attacked)])["kinds"]["all"]
     assert rates["unreadable"]["value"] == 1.0
     assert rates["unreadable_in_twin"]["value"] == 0.5
@@ -138,7 +138,7 @@ def test_the_document_has_rates_with_intervals_by_issue(raising, sinking):
 
 def test_trials_find_what_was_judged_by_the_groups_ids(raising):
     judged = {
-        group.id: judged_group("a", (0.2, False), (0.9, True), number=number)
+        group.id: make_judged_group("a", (0.2, False), (0.9, True), number=number)
         for number, group in enumerate(raising.groups)
     }
     (found,) = pair_trials([raising], judged)

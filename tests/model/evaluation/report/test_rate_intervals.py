@@ -7,11 +7,11 @@ from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.judgement_columns import build_columns, score_decisions, to_array
 from model.evaluation.report.rate_intervals import estimate_means, estimate_rates, number_names
-from tests.model.evaluation.report.builders import run
+from tests.model.evaluation.report.builders import build_run
 
 
 def test_the_accuracy_of_one_bin_is_that_of_the_document_with_its_interval():
-    judged = run()
+    judged = build_run()
     of = build_columns(judged)
     issue = number_names([group.instance_id for group in judged for _ in group.patches])
     bins = np.zeros(len(of.label), dtype=np.intp)

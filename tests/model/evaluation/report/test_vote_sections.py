@@ -5,11 +5,18 @@ from dataclasses import replace
 from model.domain import VoteCount
 from model.evaluation.report.content import format_number
 from model.evaluation.report.sections import repeatability, seat_bias
-from tests.model.evaluation.report.builders import NAMES, group, of, rows, run, seated
+from tests.model.evaluation.report.builders import (
+    NAMES,
+    build_group,
+    build_run,
+    build_set,
+    list_rows,
+    seat_vote,
+)
 
 
 def voted(issue, *counts):
-    made = group(issue, votes=3)
+    made = build_group(issue, votes=3)
     patches = [
         replace(one, votes=VoteCount(*count))
         for one, count in zip(made.patches, counts, strict=True)
@@ -22,8 +29,8 @@ def test_deviating_votes_are_the_fewer_of_a_patch():
         voted("a", (3, 0, 0), (2, 1, 0), (0, 3, 0), (2, 0, 1)),
         voted("b", (3, 0, 0), (1, 2, 0), (0, 3, 0), (3, 2, 0)),
     ]
-    section = repeatability.build_deviation_section(of(judged))
-    assert [row[:4] for row in rows(section)] == [
+    section = repeatability.build_deviation_section(build_set(judged))
+    assert [row[:4] for row in list_rows(section)] == [
         ("r4p", "7", "0", format_number(4 / 7)),
         ("r4p", "7", "1", format_number(2 / 7)),
         ("r4p", "7", "2", format_number(1 / 7)),
@@ -33,7 +40,9 @@ def test_deviating_votes_are_the_fewer_of_a_patch():
 
 
 def test_who_votes_too_little_has_no_deviation_and_is_told_why():
-    section = repeatability.build_deviation_section(of(run("consensus"), run(votes=1)))
+    section = repeatability.build_deviation_section(
+        build_set(build_run("consensus"), build_run(votes=1))
+    )
     assert section.figures == section.tables == ()
     assert section.missing == (
         "consensus on s: no votes are cast, so nothing can deviate from their majority.",
@@ -42,7 +51,7 @@ def test_who_votes_too_little_has_no_deviation_and_is_told_why():
 
 
 def cast(issue, *votes):
-    return replace(group(issue), votes=tuple(votes), asked=len(votes))
+    return replace(build_group(issue), votes=tuple(votes), asked=len(votes))
 
 
 def test_a_verifier_that_always_takes_seat_one_is_seen():
@@ -50,26 +59,28 @@ def test_a_verifier_that_always_takes_seat_one_is_seen():
     judged = [
         cast(
             issue,
-            seated([a], (a, b, c, d)),
-            seated([b], (b, a, d, c)),
-            seated(None, (c, d, a, b)),
-            seated([c], (c, None, b, a)),
+            seat_vote([a], (a, b, c, d)),
+            seat_vote([b], (b, a, d, c)),
+            seat_vote(None, (c, d, a, b)),
+            seat_vote([c], (c, None, b, a)),
         )
         for issue in ("x", "y")
     ]
-    section = seat_bias.build_seats_section(of(judged))
-    assert [row[1:4] for row in rows(section)] == [
+    section = seat_bias.build_seats_section(build_set(judged))
+    assert [row[1:4] for row in list_rows(section)] == [
         ("1", "6", "1.000"), ("2", "4", "0.000"), ("3", "6", "0.000"), ("4", "6", "0.000"),
     ]  # fmt: skip
-    assert rows(section)[0][5] == format_number(1 - 1 / 3)  # each of the three once in three votes
+    assert list_rows(section)[0][5] == format_number(
+        1 - 1 / 3
+    )  # each of the three once in three votes
     assert "Mixed: r4p 6 of 8 patches" in section.tables[0].caption
     assert "2 issues, 8 patches, 22 votes on them" in section.figures[0].caption
 
 
 def test_one_seat_or_one_vote_tells_nothing_of_order():
     a, *_ = NAMES
-    alone = [cast("x", seated([a], (a,)), seated([], (a,)))]
-    section = seat_bias.build_seats_section(of(alone, run("consensus")))
+    alone = [cast("x", seat_vote([a], (a,)), seat_vote([], (a,)))]
+    section = seat_bias.build_seats_section(build_set(alone, build_run("consensus")))
     assert section.figures == ()
     assert section.missing == (
         "consensus on s: no votes are cast, so no seat can sway them.",

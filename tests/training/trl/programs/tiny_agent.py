@@ -13,7 +13,8 @@ from model.agents.tools.toolbox import TOOLS
 from model.prompts.prompt_template import load
 from model.prompts.untrusted import escape_issue
 from tests.builders import guided_attempts, tiny_model
-from tests.model.agents.builders import CODE, ISSUE, written
+from tests.model.agents.builders import CODE, ISSUE
+from tests.model.codegraph.builders import write_files
 from training.rollouts import chat_encoding
 
 RIGHT, WRONG = "n / 2", "n * 0"
@@ -21,7 +22,7 @@ _STEPS, _ROWS = 60, 4
 
 
 def tree(root: Path) -> Path:
-    written(root, {"pie/maths.py": CODE})
+    write_files(root, {"pie/maths.py": CODE})
     return root
 
 
