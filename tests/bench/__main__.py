@@ -1,15 +1,13 @@
 """`python -m tests.bench`: measure, show, write down."""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from tests import services
@@ -54,24 +52,19 @@ def main(
         Path | None, typer.Option(help="Folder with labelled groups.", envvar="R4P_DATA")
     ] = None,
 ) -> None:
-    """Speed beside floors and peers."""
+    """Measure speed beside floors and peers."""
     console = Console(stderr=True)
-    chosen = _chosen(only)
+    chosen = _choose(only)
     sections = []
-    with _telling(console, len(chosen)) as tell, services.running() as running:
+    with services.running() as running:
         facts = machine.describe(running.embedded.database_url)
         for subject in chosen:
             with tempfile.TemporaryDirectory(prefix="r4p-bench-") as scratch:
-                bench = Bench(
-                    running,
-                    QUICK if quick else FULL,
-                    Path(scratch),
-                    peers,
-                    tell(subject.name),
-                    data,
-                )
+                scale = QUICK if quick else FULL
+                say = partial(console.print, f"{subject.name}:", highlight=False)
+                bench = Bench(running, scale, Path(scratch), peers, say, data)
                 try:
-                    sections.append(_section(subject, bench, facts))
+                    sections.append(_measure(subject, bench, facts))
                 except NotMeasured as missing:
                     console.print(f"{subject.name} is not measured: {missing}")
     _show(console, sections)
@@ -80,42 +73,18 @@ def main(
         console.print(f"written to {DOCS}")
 
 
-def _section(subject: Subject, bench: Bench, facts: Machine) -> Section:
+def _measure(subject: Subject, bench: Bench, facts: Machine) -> Section:
     before = machine.load()
     figures = [replace(one, load=before) for one in subject.measure(bench)]
     load = before, machine.load()
     return Section(subject.name, subject.about, results.today(), load, facts, tuple(figures))
 
 
-def _chosen(only: str) -> list[Subject]:
+def _choose(only: str) -> list[Subject]:
     names = [name for name in only.split(",") if name] or list(SUBJECTS)
     if unknown := set(names) - set(SUBJECTS):
         raise typer.BadParameter(f"no subject is called {min(unknown)!r}; there are {NAMES}")
     return [SUBJECTS[name] for name in names]
-
-
-@contextmanager
-def _telling(console: Console, subjects: int) -> Iterator:
-    """A bar over the subjects; yields what makes a subject's way of saying what it does."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        whole = progress.add_task("starting services", total=subjects)
-        begun = 0
-
-        def tell(name: str):
-            nonlocal begun
-            progress.update(whole, completed=begun)
-            begun += 1
-            return lambda what: progress.update(whole, description=f"{name}: {what}")
-
-        yield tell
-        progress.update(whole, completed=subjects, description="measured")
 
 
 def _show(console: Console, sections: list[Section]) -> None:

@@ -52,17 +52,17 @@ class _Field:
         """A second of load each, not counted."""
         self.bench.step("warming up")
         for server in all_servers:
-            load.closed(server.post, 1)
+            load.send_as_fast_as_answered(server.post, 1)
 
     def closed(self, server: Server) -> load.Answered:
         self._empty()
-        answered = load.closed(server.post, self.bench.scale.seconds)
+        answered = load.send_as_fast_as_answered(server.post, self.bench.scale.seconds)
         self._check(server, answered)
         return answered
 
     def steady(self, server: Server) -> load.Answered:
         self._empty()
-        answered = load.steady(server.post, RATE, self.bench.scale.seconds)
+        answered = load.send_steadily(server.post, RATE, self.bench.scale.seconds)
         self._check(server, answered)
         return answered
 
@@ -95,8 +95,8 @@ def _saturated(field: _Field, ours: Server, floor: Server) -> Figure:
     for number in range(field.bench.scale.rounds):
         field.bench.step(f"16 connections, pair {number + 1}")
         runs.add(field.closed(ours).rate, field.closed(floor).rate)
-    told = f"load from {load.generator()}"
-    return Figure("W1", SATURATED, "req/s", *_runs(runs, FLOOR), at_least(0.60), note=told)
+    note = "load from wrk"
+    return Figure("W1", SATURATED, "req/s", *_runs(runs, FLOOR), at_least(0.60), note=note)
 
 
 def _steady(field: _Field, ours: Server, floor: Server) -> list[Figure]:

@@ -1,21 +1,17 @@
-"""Deliveries sent to a server: as fast as they are answered (closed loop), or at a steady rate (open loop).
-
-The closed loop is wrk where it is installed; without it our own client is used, for all alike.
-"""
+"""Send deliveries to a server as fast as it answers (closed loop, by wrk) or at a steady rate (open loop)."""
 
 import asyncio
 import itertools
 import json
-import shutil
 import subprocess
-import sys
 import time
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvloop
 
+from tests.bench.bench import NotMeasured
 from tests.bench.support.measurements import percentile
 
 CONNECTIONS = 16
@@ -48,32 +44,27 @@ class Failed(Exception):
     """Requests that were not answered with a 2xx: the run measured something else."""
 
 
-def generator() -> str:
-    """What makes the closed loop's load on this machine."""
-    return "wrk" if shutil.which("wrk") else "our own asyncio client (wrk is not installed)"
+def send_as_fast_as_answered(post: Post, seconds: float) -> Answered:
+    """Load the server through 16 keep-alive connections, each sending as soon as it was answered."""
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "-s"]
+    command += [str(_SCRIPT), f"http://127.0.0.1:{post.port}", "--"]
+    command += [post.path, post.event, post.signature, str(post.body), f"{uuid.uuid4()}-"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    except FileNotFoundError as error:
+        raise NotMeasured("wrk is not installed; install it") from error
+    counted = json.loads(done.stdout.strip().splitlines()[-1])
+    if counted["failed"]:
+        raise Failed(f"{counted['failed']} of {counted['answered']} requests to {post.path} failed")
+    rate = counted["answered"] / counted["seconds"]
+    return Answered(counted["answered"], rate, counted["p50_ms"], counted["p99_ms"])
 
 
-def closed(post: Post, seconds: float) -> Answered:
-    """16 keep-alive connections, each sending as soon as it was answered."""
-    if shutil.which("wrk"):
-        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "-s"]
-        command += [str(_SCRIPT), f"http://127.0.0.1:{post.port}", "--"]
-        command += [post.path, post.event, post.signature, str(post.body), f"{uuid.uuid4()}-"]
-    else:
-        values = json.dumps(asdict(post) | {"body": str(post.body)})
-        command = [sys.executable, "-m", "tests.bench.support.load", values, str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    found = json.loads(done.stdout.strip().splitlines()[-1])
-    if found["failed"]:
-        raise Failed(f"{found['failed']} of {found['answered']} requests to {post.path} failed")
-    rate = found["answered"] / found["seconds"]
-    return Answered(found["answered"], rate, found["p50_ms"], found["p99_ms"])
-
-
-def steady(post: Post, rate: float, seconds: float) -> Answered:
-    """An open loop: latency counts from the moment a request was due, sent or not."""
+def send_steadily(post: Post, rate: float, seconds: float) -> Answered:
+    """Send at a steady rate; latency counts from the moment a request was due, sent or not."""
     latencies = uvloop.run(_steady(_Requests.of(post), post.port, rate, seconds))
-    return Answered(len(latencies), len(latencies) / seconds, *_percentiles(latencies))
+    p50, p99 = (1e3 * percentile(latencies, share) for share in (0.5, 0.99))
+    return Answered(len(latencies), len(latencies) / seconds, p50, p99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,34 +129,3 @@ async def _steady(requests: _Requests, port: int, rate: float, seconds: float) -
         await asyncio.sleep(due - time.perf_counter())
         tasks.append(asyncio.create_task(one(due)))
     return list(await asyncio.gather(*tasks))
-
-
-async def _closed(requests: _Requests, port: int, seconds: float) -> list[float]:
-    until = time.perf_counter() + seconds
-
-    async def loop() -> list[float]:
-        connection = await _Connection.to(port)
-        latencies = []
-        while (sent := time.perf_counter()) < until:
-            await connection.send(requests.next())
-            latencies.append(time.perf_counter() - sent)
-        return latencies
-
-    found = await asyncio.gather(*(loop() for _ in range(CONNECTIONS)))
-    return [latency for latencies in found for latency in latencies]
-
-
-def _percentiles(latencies: list[float]) -> tuple[float, float]:
-    return percentile(latencies, 0.5) * 1e3, percentile(latencies, 0.99) * 1e3
-
-
-def _main(values: str, seconds: float) -> None:
-    post = Post(**json.loads(values) | {"body": Path(json.loads(values)["body"])})
-    latencies = uvloop.run(_closed(_Requests.of(post), post.port, seconds))
-    p50, p99 = _percentiles(latencies)
-    found = {"answered": len(latencies), "seconds": seconds, "failed": 0}
-    print(json.dumps(found | {"p50_ms": p50, "p99_ms": p99}))
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1], float(sys.argv[2]))
