@@ -28,7 +28,7 @@ RATIOS = (
 )  # fmt: skip
 
 
-def step(number, of=40, **changed):
+def build_step(number, of=40, **changed):
     """What a trainer would say of one step, of a run that learns."""
     chance, gone = random.Random(number), number / of
     told = {
@@ -49,11 +49,11 @@ def step(number, of=40, **changed):
     return TrainingStep(**(told | changed))
 
 
-def around(value, width=0.05):
+def estimate_around(value, width=0.05):
     return Estimate(value, value - width, value + width)
 
 
-def compared(name="benchmark, test", gain=0.12, issues=64):
+def build_comparison(name="benchmark, test", gain=0.12, issues=64):
     """Champion and candidate, the candidate better by so much."""
     champion = {one: 0.5 + 0.03 * at for at, one in enumerate(RATIOS)}
     champion |= {"format_valid": 0.95 - gain, "brier": 0.22, "false_accepts": 0.2}
@@ -62,9 +62,11 @@ def compared(name="benchmark, test", gain=0.12, issues=64):
         issues=issues,
         groups=2 * issues,
         patches=8 * issues,
-        candidate={one: around(value + gain) for one, value in champion.items()},
-        champion={one: around(value) for one, value in champion.items()},
-        difference={one: around(0.0 if one == "false_accepts" else gain, 0.04) for one in champion},
+        candidate={one: estimate_around(value + gain) for one, value in champion.items()},
+        champion={one: estimate_around(value) for one, value in champion.items()},
+        difference={
+            one: estimate_around(0.0 if one == "false_accepts" else gain, 0.04) for one in champion
+        },
         constants={
             who: {one: None if one == "mcc" else 0.5 for one in champion}
             for who in ("all_correct", "all_incorrect")
@@ -76,7 +78,7 @@ def compared(name="benchmark, test", gain=0.12, issues=64):
     )
 
 
-def manifest():
+def build_manifest():
     split = SplitSummary("a" * 64, 420, 61, 12, 31, {"0": 84, "1": 84, "2": 84, "3": 84, "4": 84})
     dropped = {"no linked issue": 214, "a bot wrote it": 97, "only lock files": 12}
     return Manifest(
@@ -88,7 +90,7 @@ def manifest():
     )
 
 
-def gated(*sets, steps=40, **changed):
+def decide(*sets, steps=40, **changed):
     provenance = ProvenanceCheck(
         "finished",
         (Measured(0.01, 0.1, 0.01),) * steps,
@@ -104,33 +106,33 @@ def gated(*sets, steps=40, **changed):
     return decide_gate(provenance, (), sets, Rules(**changed))
 
 
-def write(folder, *, steps=40, sets=None, plan="cpu-smoke"):
+def write_run_folder(folder, *, steps=40, sets=None, plan="cpu-smoke"):
     """A run that finished, was measured and judged."""
     folder.mkdir(parents=True, exist_ok=True)
-    sets = (compared(), compared("outcomes, test", 0.03)) if sets is None else sets
+    sets = (build_comparison(), build_comparison("outcomes, test", 0.03)) if sets is None else sets
     (folder / "plan.toml").write_text(to_toml(load_plan(plan)))
-    lines(folder, [step(at, steps) for at in range(1, steps + 1)])
-    document(folder, "dataset", {"manifest": asdict(manifest())})
-    finish(folder, steps)
-    document(
+    write_steps(folder, [build_step(at, steps) for at in range(1, steps + 1)])
+    write_document(folder, "dataset", {"manifest": asdict(build_manifest())})
+    write_result(folder, steps)
+    write_document(
         folder,
         "evaluation",
         {"schema": "r4p.evaluation/1", "compared": [asdict(one) for one in sets]},
     )
-    document(folder, "gate", gated(*sets).document())
-    assert gated(*sets).outcome is GateOutcome.PASSED
+    write_document(folder, "gate", decide(*sets).document())
+    assert decide(*sets).outcome is GateOutcome.PASSED
     return folder
 
 
-def lines(folder, told):
+def write_steps(folder, told):
     (folder / "metrics.jsonl").write_text("".join(map(format_step_json, told)))
 
 
-def document(folder, name, content):
+def write_document(folder, name, content):
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def finish(folder, steps, status=RunStatus.FINISHED, why="", left_out=MISSED):
+def write_result(folder, steps, status=RunStatus.FINISHED, why="", left_out=MISSED):
     result = RunResult(
         status,
         why,

@@ -19,13 +19,13 @@ LAYERS = ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
 
 
 @contextmanager
-def served() -> Iterator[vllm_server.Server]:
+def serve_tiny_model() -> Iterator[vllm_server.Server]:
     """A vLLM on this machine's CPU that serves the tiny model as BASE."""
-    with vllm_server.running(BASE, directory=tiny_model.kept_base()) as server:
+    with vllm_server.running(BASE, directory=tiny_model.get_base()) as server:
         yield server
 
 
-def trained(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
+def write_trained_run(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
     """A run's folder with an adapter of random weights and its probe; a scale of 0 changes nothing."""
     import torch  # noqa: PLC0415
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415
@@ -34,14 +34,14 @@ def trained(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
     from training.trl import adapter_probe  # noqa: PLC0415
 
     torch.manual_seed(seed)
-    plain = AutoModelForCausalLM.from_pretrained(tiny_model.kept_base())
+    plain = AutoModelForCausalLM.from_pretrained(tiny_model.get_base())
     model = get_peft_model(plain, LoraConfig(r=4, lora_alpha=8, target_modules=LAYERS))
     for name, weights in model.named_parameters():
         if "lora_B" in name:
             weights.data.normal_(0, scale) if scale else weights.data.zero_()
     model.save_pretrained(run / "adapter")
-    tokenizer = AutoTokenizer.from_pretrained(tiny_model.kept_base())
-    texts = [tiny_model.messages(group) for group in tiny_model.groups(4)]
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model.get_base())
+    texts = [tiny_model.render_messages(group) for group in tiny_model.build_groups(4)]
     prompts = [
         tokenizer.apply_chat_template(one, add_generation_prompt=True, return_dict=False)
         for one in texts
@@ -53,7 +53,7 @@ def trained(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
     return measured
 
 
-def servable(run: Path) -> NamedAdapter:
+def name_adapter(run: Path) -> NamedAdapter:
     """What a server needs to serve the adapter of a run."""
     sha256 = adapter_files.hash_adapter(run / "adapter")
     return NamedAdapter(

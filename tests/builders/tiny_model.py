@@ -28,13 +28,13 @@ _TEMPLATE = (
 )
 
 
-def groups(count: int, seed: int = 0) -> list[TrainingGroup]:
+def build_groups(count: int, seed: int = 0) -> list[TrainingGroup]:
     """Groups of four patches, each group all guarded (correct) or all not; each about an issue of its own."""
     draw = random.Random(seed)
     return [_group(number, draw.random() < 0.5, draw) for number in range(count)]
 
 
-def diff(name: str, value: int, *, guarded: bool) -> str:
+def build_diff(name: str, value: int, *, guarded: bool) -> str:
     """One small patch, correct by the rule or not."""
     after = f"guard({value})" if guarded else f"{value} or None"
     return f"{_head(name)}{value}\n+{name} = {after}\n"
@@ -47,18 +47,18 @@ def _group(number: int, guarded: bool, draw: random.Random) -> TrainingGroup:
         issue=f"octo/toy#{number}",
         repo="octo/toy",
         problem_statement=f"The {name} is not checked\n\nA bad {name} is taken as it is.",
-        patches=tuple(diff(name, draw.randrange(100), guarded=guarded) for _ in range(4)),
+        patches=tuple(build_diff(name, draw.randrange(100), guarded=guarded) for _ in range(4)),
         targets=(float(guarded),) * 4,
     )
 
 
-def messages(group: TrainingGroup) -> list[dict[str, str]]:
+def render_messages(group: TrainingGroup) -> list[dict[str, str]]:
     """The group as the verifier's prompt has it."""
     shown = verifier_prompts.render_group(prompt_template.load("r4p_group"), group)
     return [{"role": one.role, "content": one.content} for one in shown]
 
 
-def random_model(directory: Path, *, seed: int = 0) -> Path:
+def write_random_model(directory: Path, *, seed: int = 0) -> Path:
     """A model that knows nothing, and its tokenizer; 2 MB, made in a second or two."""
     import torch  # noqa: PLC0415
     from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: PLC0415
@@ -84,7 +84,7 @@ def random_model(directory: Path, *, seed: int = 0) -> Path:
     return directory
 
 
-def base(
+def write_base(
     directory: Path,
     *,
     seed: int = 0,
@@ -98,13 +98,13 @@ def base(
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
-    random_model(directory, seed=seed)
+    write_random_model(directory, seed=seed)
     tokenizer = AutoTokenizer.from_pretrained(directory)
     model = AutoModelForCausalLM.from_pretrained(directory)
     draw = random.Random(seed)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    before = shown or groups(128, seed=seed + 1000)
-    asked = [(prompt_ids(tokenizer, one), one) for one in before]
+    before = shown or build_groups(128, seed=seed + 1000)
+    asked = [(tokenize_prompt(tokenizer, one), one) for one in before]
     for step in range(_WARM_UP_STEPS):
         if settled:
             optimiser.param_groups[0]["lr"] = 3e-3 * (1 - step / _WARM_UP_STEPS)
@@ -128,10 +128,10 @@ def _warm_up_answer(group: TrainingGroup, draw: random.Random) -> str:
     return ANSWERS[group.positives == 4] if draw.random() < _KNOWN else draw.choice(ANSWERS)
 
 
-def prompt_ids(tokenizer, group: TrainingGroup) -> list[int]:
+def tokenize_prompt(tokenizer, group: TrainingGroup) -> list[int]:
     """What the model reads before it answers about a group."""
     return tokenizer.apply_chat_template(
-        messages(group), add_generation_prompt=True, return_dict=False
+        render_messages(group), add_generation_prompt=True, return_dict=False
     )
 
 
@@ -162,7 +162,7 @@ def _tokenizer():
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    texts = [one["content"] for group in groups(32) for one in messages(group)]
+    texts = [one["content"] for group in build_groups(32) for one in render_messages(group)]
     made.train_from_iterator([*texts, *ANSWERS], trainer)
     fast = PreTrainedTokenizerFast(
         tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>"
@@ -187,10 +187,10 @@ def _head(name: str) -> str:
 _KEPT: list[Path] = []
 
 
-def kept_base() -> Path:
+def get_base() -> Path:
     """`base`, made once in a process, read by whoever asks: copy it before you change it."""
     if not _KEPT:
-        _KEPT.append(base(Path(tempfile.mkdtemp(prefix="r4p-tiny-"))))
+        _KEPT.append(write_base(Path(tempfile.mkdtemp(prefix="r4p-tiny-"))))
         import atexit  # noqa: PLC0415
 
         atexit.register(shutil.rmtree, _KEPT[0], ignore_errors=True)

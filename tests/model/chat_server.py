@@ -38,6 +38,8 @@ def build_choices(*texts, completion_tokens=7, **of_each):
     return Reply({"choices": found, "usage": usage})
 
 
+DEAD_URL = "http://127.0.0.1:9/v1"
+"""Nothing listens on this port."""
 MODELS = Reply({"object": "list", "data": [{"id": "r4p", "max_model_len": 4096}]})
 
 

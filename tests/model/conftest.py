@@ -1,7 +1,6 @@
-"""Fixtures of the model tests: a real vLLM server, the verify command and a dead URL."""
+"""Fixtures of the model tests: a real vLLM server and the verify command."""
 
 import json
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -39,10 +38,3 @@ def run(tmp_path, monkeypatch):
         return CliRunner().invoke(app, ["--issue", "issue.md", *given, *arguments], input=stdin)
 
     return invoke
-
-
-@pytest.fixture
-def dead_url():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"

@@ -46,13 +46,13 @@ class Values:
         return {f"{name}.py": f"{name} = {after}\n"}
 
     def diffs(self, *, guarded: bool) -> list[str]:
-        return [tiny_model.diff(name, self.of(name), guarded=guarded) for name in tiny_model.NAMES]
+        return [tiny_model.build_diff(name, self.of(name), guarded=guarded) for name in tiny_model.NAMES]
 
 
 def base(directory: Path) -> Path:
     """Build a model that learnt a little of the rule from other issues."""
     shown = [_group(Values(1_000 + number), guarded=number % 2 == 0) for number in range(128)]
-    return tiny_model.base(directory, shown=shown, settled=True)
+    return tiny_model.write_base(directory, shown=shown, settled=True)
 
 
 def _group(values: Values, *, guarded: bool) -> TrainingGroup:

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from tests import vllm_server
-from tests.builders import tiny_adapters
+from tests.builders import tiny_adapters, tiny_model
 
 
 @pytest.fixture(scope="package")
 def vllm() -> Iterator[vllm_server.Server]:
     """A server of the tiny model, started for the first test that asks."""
-    with tiny_adapters.served() as server:
+    with tiny_adapters.serve_tiny_model() as server:
         yield server
 
 
@@ -23,3 +23,9 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A tiny model of random weights."""
+    return tiny_model.write_random_model(tmp_path_factory.mktemp("base"))

@@ -11,7 +11,7 @@ from model.errors import Cancelled
 from tests.model.agents.builders import ISSUE, build_attempt, build_step
 
 
-class Stepping:
+class SteppingAgent:
     """An agent that makes steps until all of its kind are at work, and notes its context."""
 
     name = "stepping"
@@ -31,7 +31,7 @@ class Stepping:
         )
 
 
-class Desks:
+class ContextPool:
     """Hands out numbers for contexts, and counts those that are in use."""
 
     def __init__(self):
@@ -47,8 +47,8 @@ class Desks:
             self.open -= 1
 
 
-def test_attempts_run_together_each_on_its_own_desk():
-    agent, contexts, seen = Stepping(together=3), Desks(), []
+def test_attempts_run_together_each_with_its_own_context():
+    agent, contexts, seen = SteppingAgent(together=3), ContextPool(), []
     ended = {}
     callbacks = AttemptCallbacks(lambda at, _step: seen.append(at), ended.__setitem__)
     done = run_attempts(agent, ISSUE, contexts, seeds=(5, 6, 7), callbacks=callbacks)
@@ -59,8 +59,8 @@ def test_attempts_run_together_each_on_its_own_desk():
     assert contexts.open == 0
 
 
-def test_who_raises_in_on_step_ends_all_attempts():
-    agent, contexts = Stepping(together=2, steps=1_000_000), Desks()
+def test_exception_in_on_step_ends_all_attempts():
+    agent, contexts = SteppingAgent(together=2, steps=1_000_000), ContextPool()
 
     def once(at, _step):
         if at == 1:
@@ -71,9 +71,9 @@ def test_who_raises_in_on_step_ends_all_attempts():
     assert contexts.open == 0
 
 
-def test_a_desk_that_cant_be_had_ends_all_attempts():
+def test_missing_context_ends_all_attempts():
     def broken():
         raise OSError("no such tree")
 
     with pytest.raises(OSError, match="no such tree"):
-        run_attempts(Stepping(together=1), ISSUE, broken, seeds=(1,))
+        run_attempts(SteppingAgent(together=1), ISSUE, broken, seeds=(1,))

@@ -21,11 +21,11 @@ from model.agents.think_tags import strip_thought
         ("", ""),
     ],
 )
-def test_what_follows_the_thought_is_the_answer(reply, read):
+def test_answer_is_the_text_after_the_thought(reply, read):
     assert strip_thought(reply) == read
 
 
-def test_an_edit_and_a_call_about_the_mark_itself_are_read():
+def test_edit_and_call_about_the_tag_itself_are_parsed():
     (edit,) = parse(
         "### a.py\n<<<<<<< SEARCH\nend = '</think>'\n=======\nend = '</thought>'\n>>>>>>> REPLACE\n"
     )

@@ -27,21 +27,21 @@ SURE = Calibrator(
 LITTLE = replace(SURE, history=History(5, 8, 8))
 
 
-def patch(name, verdict, votes, score):
+def build_verdict(name, verdict, votes, score):
     return PatchVerdict(name, verdict, votes, "It checks.", Coverage(1, 1), score=score)
 
 
 def group(*patches, engine="scripted", cast=()):
-    told = EngineInfo(engine, "m", "0" * 12)
-    return GroupVerdict(patches, told, tuple(cast), len(cast), (), Tokens(), 0.0, 0.0)
+    known_evidence = EngineInfo(engine, "m", "0" * 12)
+    return GroupVerdict(patches, known_evidence, tuple(cast), len(cast), (), Tokens(), 0.0, 0.0)
 
 
-GOOD = patch("a", Verdict.CORRECT, VoteCount(4, 0), 1.0)
-SPLIT = patch("b", Verdict.CORRECT, VoteCount(3, 2), 0.6)
-MUTE = patch("c", Verdict.UNSURE, VoteCount(1, 0, 3), 1.0)
-TOO_LONG = patch("d", Verdict.NOT_JUDGED, VoteCount(), None)
-SWAYED = replace(patch("f", Verdict.UNSURE, VoteCount(6, 2), 0.75), depends_on=("a",))
-SILENT = patch("e", Verdict.UNSURE, VoteCount(0, 0, 4), None)
+GOOD = build_verdict("a", Verdict.CORRECT, VoteCount(4, 0), 1.0)
+SPLIT = build_verdict("b", Verdict.CORRECT, VoteCount(3, 2), 0.6)
+MUTE = build_verdict("c", Verdict.UNSURE, VoteCount(1, 0, 3), 1.0)
+TOO_LONG = build_verdict("d", Verdict.NOT_JUDGED, VoteCount(), None)
+SWAYED = replace(build_verdict("f", Verdict.UNSURE, VoteCount(6, 2), 0.75), depends_on=("a",))
+SILENT = build_verdict("e", Verdict.UNSURE, VoteCount(0, 0, 4), None)
 
 
 def test_evidence_holds_votes_and_consensus():
@@ -69,7 +69,7 @@ def test_unreadable_or_rival_dependent_votes_are_no_evidence(one):
         ("hybrid:r4p+yes-no", 0),
     ],
 )
-def test_yes_no_probability_is_no_share_of_votes(verifier, valid):
+def test_yes_no_probability_counts_as_no_votes(verifier, valid):
     known = evidence.build_evidence(group(GOOD), {}, verifier)["a"]
     assert (known.score, known.valid, known.valid_share) == (1.0, valid, 1.0)
 
@@ -80,20 +80,20 @@ def test_preliminary_scores_are_no_evidence():
 
 
 def test_consensus_verdict_gives_consensus_evidence():
-    one = patch("a", Verdict.CORRECT, VoteCount(), 0.55)
+    one = build_verdict("a", Verdict.CORRECT, VoteCount(), 0.55)
     known = evidence.build_evidence(group(one, engine=evidence.CONSENSUS), {}, "r4p")
     assert known == {"a": Evidence(consensus=0.55)}
     assert known["a"] == evidence.build_vote_evidence(VoteCount(), None, None, 0.55, "consensus")
 
 
 @pytest.mark.parametrize("calibrator", [None, LITTLE], ids=["none", "too little history"])
-def test_without_history_the_verifiers_own_verdict_stands(calibrator):
-    told = evidence.build_evidence(group(SPLIT), {}, "r4p")
-    assert evidence.apply_calibrator(group(SPLIT), told, calibrator).patches == (SPLIT,)
+def test_verifiers_own_verdict_stands_without_history(calibrator):
+    known_evidence = evidence.build_evidence(group(SPLIT), {}, "r4p")
+    assert evidence.apply_calibrator(group(SPLIT), known_evidence, calibrator).patches == (SPLIT,)
     alone = group(
         *(
-            patch("a", Verdict.UNSURE, VoteCount(), 0.35),
-            patch("b", Verdict.INCORRECT, VoteCount(), 0.1),
+            build_verdict("a", Verdict.UNSURE, VoteCount(), 0.35),
+            build_verdict("b", Verdict.INCORRECT, VoteCount(), 0.1),
         ),
         engine=evidence.CONSENSUS,
     )
@@ -106,7 +106,7 @@ def test_without_history_the_verifiers_own_verdict_stands(calibrator):
     ]
 
 
-def test_with_history_the_probability_decides_and_a_changed_verdict_says_so():
+def test_probability_decides_with_history_and_says_what_it_changed():
     verdict = group(GOOD, SPLIT)
     found = evidence.apply_calibrator(
         verdict, evidence.build_evidence(verdict, {"a": 0.9}, "r4p"), SURE

@@ -27,17 +27,17 @@ from model.errors import UnknownAgent
 from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, build_trajectory
 from tests.model.chat_server import MODELS, Reply, serve_chat
 from tests.model.codegraph.builders import write_files
-from tests.model.engines.test_openai_compatible_tools import called
+from tests.model.engines.test_openai_compatible_tools import build_tool_reply
 from tests.services import ROOT, wait_for
 
 
-def line(call, **more):
+def build_line(call, **more):
     ((name, arguments),) = call.calls
     return {"calls": [{"name": name, "arguments": arguments}]} | more
 
 
 EDITED = "Edited pie/maths.py"
-MENDING = [line(SUBMIT, when=EDITED, repeat=True), line(MEND, repeat=True)]
+MENDING = [build_line(SUBMIT, when=EDITED, repeat=True), build_line(MEND, repeat=True)]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def run(tmp_path, monkeypatch):
     return invoke
 
 
-def test_the_diff_on_stdout_applies(run, tmp_path):
+def test_diff_on_stdout_applies(run, tmp_path):
     result = run(MENDING)
     assert result.exit_code == 0, result.output
     subprocess.run(["git", "apply"], input=result.stdout_bytes, cwd=tmp_path / "tree", check=True)
@@ -64,23 +64,21 @@ def test_the_diff_on_stdout_applies(run, tmp_path):
 
 
 def test_progress_and_outcome_are_on_stderr(run):
-    said = run([line(LOOK), *MENDING]).stderr
-    assert "attempt 1, 0." in said
-    assert 'search_tool {"construct": "function", "entity": "half"}' in said
-    assert "attempt 1: submitted after 3 rounds" in said
-    assert "the only edit, made by 1 of 1 attempts" in said
+    stderr = run([{"reply": "hm"}, build_line(LOOK), *MENDING]).stderr
+    assert "attempt 1, 0." in stderr
+    assert "tokens, malformed: no tool call" in stderr
+    assert 'search_tool {"construct": "function", "entity": "half"}' in stderr
+    assert "attempt 1: submitted after 4 rounds" in stderr
+    assert "the only edit, made by 1 of 1 attempts" in stderr
 
 
-def test_a_bad_step_is_called_malformed(run):
-    said = run([{"reply": "hm"}, *MENDING]).stderr
-    assert "tokens, malformed: no tool call" in said
-
-
-def test_json_is_one_valid_document(run):
+def test_json_output_is_one_valid_document(run):
     result = run([{"reply": "hm"}, *MENDING], "--json", "--attempts", "3", "--seed", "4")
     document = json.loads(result.stdout)
     schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
     jsonschema_rs.validator_for(schema).validate(document)
+    stops = schema["properties"]["attempts"]["items"]["properties"]["stop"]["enum"]
+    assert stops == [stop.value for stop in StopReason]
     attempts = document["attempts"]
     assert [one["seed"] for one in attempts] == [4, 5, 6]
     assert [one["same_as"] for one in attempts] == [None, 1, 1], "equal edits are one"
@@ -91,37 +89,27 @@ def test_json_is_one_valid_document(run):
     assert "+    return n / 2" in document["patch"]
 
 
-def test_the_schema_knows_every_stop():
-    schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
-    attempt = schema["properties"]["attempts"]["items"]["properties"]
-    assert attempt["stop"]["enum"] == [stop.value for stop in StopReason]
-
-
 @pytest.mark.parametrize("name", AGENTS)
-def test_an_agent_is_made_by_its_name(name):
+def test_agent_is_built_by_its_name(name):
     assert build_agent(name, ScriptedEngine([])).name == name
 
 
-def test_an_unknown_agent_is_refused():
+def test_unknown_agent_is_refused():
     with pytest.raises(UnknownAgent, match="'nobody'; there are mini-se, agentless-mini"):
         build_agent("nobody", ScriptedEngine([]))
 
 
-def test_no_patch_is_said_and_null(run):
-    result = run([{"reply": "hm", "repeat": True}], "--json")
-    assert result.exit_code == 3
+def test_attempts_without_a_patch_exit_with_3(run):
+    lines = [{"reply": "hm", "repeat": True}]
+    result, plain = run(lines, "--json"), run(lines)
+    assert (result.exit_code, plain.exit_code, plain.stdout) == (3, 3, "")
     document = json.loads(result.stdout)
     assert (document["patch"], document["chosen"]) == (None, None)
     assert document["attempts"][0]["stop"] == "malformed"
     assert "none of 1 attempts handed in a patch" in result.stderr
 
 
-def test_no_patch_leaves_stdout_empty(run):
-    result = run([{"reply": "hm", "repeat": True}])
-    assert (result.exit_code, result.stdout) == (3, "")
-
-
-def test_trajectories_are_kept_and_can_be_read(run, tmp_path):
+def test_trajectories_are_saved_and_can_be_loaded(run, tmp_path):
     result = run(MENDING, "--attempts", "2", "--trajectories", "kept/here")
     assert result.exit_code == 0
     kept = sorted((tmp_path / "kept/here").iterdir())
@@ -132,13 +120,15 @@ def test_trajectories_are_kept_and_can_be_read(run, tmp_path):
         assert trajectory.issue.title == "Halving is off"
 
 
-def test_one_engine_failure_of_several_is_no_dead_engine(run):
-    result = run([line(SUBMIT, when=EDITED, repeat=True), line(MEND)], "--attempts", "2")
+def test_one_failed_attempt_of_several_is_no_dead_engine(run):
+    result = run(
+        [build_line(SUBMIT, when=EDITED, repeat=True), build_line(MEND)], "--attempts", "2"
+    )
     assert result.exit_code == 0
     assert "the script has no line left" in result.stderr
 
 
-def test_a_dead_engine_is_told_apart_from_no_patch(run):
+def test_dead_engine_exits_with_5(run):
     result = run([{"down": "gone for good"}])
     assert result.exit_code == 5
     assert "engine (gone for good) after 0 rounds" in result.stderr
@@ -147,10 +137,10 @@ def test_a_dead_engine_is_told_apart_from_no_patch(run):
     assert unreachable.stderr.startswith("r4p propose: no engine answers")
 
 
-def test_a_server_with_tools_is_used(run):
+def test_server_with_tools_is_used(run):
     def wire(call):
         ((name, arguments),) = call.calls
-        return called({"id": name, "function": {"name": name, "arguments": arguments}})
+        return build_tool_reply({"id": name, "function": {"name": name, "arguments": arguments}})
 
     with serve_chat(
         models=[MODELS], chat=[wire(MEND), wire(SUBMIT)], tokenize=[Reply({"count": 99})]
@@ -175,7 +165,7 @@ def test_a_server_with_tools_is_used(run):
         (["--feedback", "No.", "--parent", "missing.json"], "missing.json"),
     ],
 )
-def test_a_usage_error_is_one_line(run, arguments, why):
+def test_wrong_argument_is_a_usage_error_of_one_line(run, arguments, why):
     result = run(MENDING, *arguments)
     assert result.exit_code == 2, result.output
     assert result.stderr.startswith("r4p propose: ")
@@ -183,7 +173,7 @@ def test_a_usage_error_is_one_line(run, arguments, why):
     assert result.stderr.count("\n") == 1
 
 
-def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
+def test_work_tree_is_read_and_left_unchanged(run, tmp_path):
     tree = tmp_path / "tree"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
     (tree / "pie/maths.py").write_text("# old\n")
@@ -194,7 +184,7 @@ def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
     (tree / "gone.py").unlink()
     (tree / "untracked.py").write_text("def half():\n    raise SystemExit\n")
     before = {one: one.stat().st_mtime_ns for one in tree.rglob("*")}
-    result = run([line(LOOK), *MENDING], "--trajectories", "kept")
+    result = run([build_line(LOOK), *MENDING], "--trajectories", "kept")
     assert result.exit_code == 0, result.output
     found = (
         load_trajectory((tmp_path / "kept/attempt-1.json").read_bytes()).steps[0].answers[0].content
@@ -205,12 +195,12 @@ def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
     assert {one: one.stat().st_mtime_ns for one in tree.rglob("*")} == before
 
 
-def test_feedback_is_shown_and_names_the_attempt_before(run, tmp_path):
-    assert run([line(SUBMIT), *MENDING], "--trajectories", "first").exit_code == 0
+def test_feedback_becomes_guidance_that_names_its_parent(run, tmp_path):
+    assert run([build_line(SUBMIT), *MENDING], "--trajectories", "first").exit_code == 0
     first = tmp_path / "first/attempt-1.json"
     words = "Half of 3 is 1, see pie/maths.py."
     told = ["--feedback", words, "--parent", str(first), "--trajectories", "second"]
-    lines = [line(SUBMIT, when=EDITED, repeat=True), line(MEND, when=words)]
+    lines = [build_line(SUBMIT, when=EDITED, repeat=True), build_line(MEND, when=words)]
     result = run(lines, *told, "--json")
     assert result.exit_code == 0, result.output
     schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
@@ -226,7 +216,7 @@ def test_feedback_is_shown_and_names_the_attempt_before(run, tmp_path):
     )
 
 
-def test_an_attempt_at_another_issue_is_no_parent(run, tmp_path):
+def test_parent_of_another_issue_is_refused(run, tmp_path):
     other = build_trajectory(issue=Issue("Other", ""))
     (tmp_path / "other.json").write_bytes(dump_trajectory(other))
     result = run(MENDING, "--feedback", "No.", "--parent", "other.json")
@@ -234,19 +224,19 @@ def test_an_attempt_at_another_issue_is_no_parent(run, tmp_path):
     assert "other.json is an attempt at another issue, 'Other'" in result.stderr
 
 
-def test_a_broken_code_graph_is_one_line(run, tmp_path):
+def test_broken_code_graph_is_reported_in_one_line(run, tmp_path):
     assert run(MENDING).exit_code == 0
     with closing(sqlite3.connect(tmp_path / "graph.sqlite")) as graph:
         graph.execute("alter table entities rename to others")
         graph.execute("create table entities (blob)")
-    result = run([line(LOOK), *MENDING])
+    result = run([build_line(LOOK), *MENDING])
     assert result.exit_code == 2, result.output
     assert result.stderr.splitlines()[-1].startswith(
         "r4p propose: the index graph.sqlite can't be used"
     )
 
 
-def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):
+def test_unsaved_trajectory_is_reported_after_the_patch(run, tmp_path):
     (tmp_path / "kept/attempt-1.json").mkdir(parents=True)
     result = run(MENDING, "--trajectories", "kept")
     assert result.exit_code == 2
@@ -254,7 +244,7 @@ def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):
     assert "the attempts can't be kept" in result.stderr
 
 
-def test_whoever_interrupts_waits_for_no_reply(run, tmp_path):
+def test_interrupt_does_not_wait_for_a_reply(run, tmp_path):
     hangs = Event()
     with serve_chat(
         models=[MODELS], chat=[Reply({}, wait_for=hangs)], tokenize=[Reply({})]

@@ -16,21 +16,24 @@ from tests.model.chat_server import MODELS, build_completion, serve_chat
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("arguments", "message"),
     [
-        ("oracle", "unknown verifier 'oracle'; choose r4p, r4p-two-rounds, pointwise"),
-        ("hybrid:r4p+oracle", "unknown verifier 'oracle'"),
-        ("hybrid:hybrid+r4p", "unknown verifier 'hybrid'"),
-        (
-            "hybrid:r4p",
-            "'hybrid:r4p' names 1 verifiers; a hybrid needs two, as in hybrid:yes-no+r4p",
-        ),
+        (["--verifier", "oracle"], "unknown verifier 'oracle'; choose r4p, r4p-two-rounds, pointwise"),
+        (["--verifier", "hybrid:r4p+oracle"], "unknown verifier 'oracle'"),
+        (["--verifier", "hybrid:hybrid+r4p"], "unknown verifier 'hybrid'"),
+        (["--verifier", "hybrid:r4p"], "'hybrid:r4p' names 1 verifiers; a hybrid needs two, as in hybrid:yes-no+r4p"),
+        (["--trajectory", "a.diff"], "verifier r4p looks at no trajectory; use yes-no-trajectory"),
+        (["--verifier", "yes-no-trajectory"], "0 trajectories for 1 patches; give --trajectory"),
+        (["--verifier", "yes-no-trajectory", "--trajectory", "none"], "trajectory none can't be read"),
+        (["--leave-one-out", "--stop-early"], "leave-one-out votes cannot stop early"),
+        (["--leave-one-out", "--verifier", "consensus"], "verifier consensus shows no groups"),
+        (["--leave-one-out", "--verifier", "oracle"], "unknown verifier 'oracle'"),
     ],
-)
-def test_an_unknown_verifier_is_a_usage_error_that_lists_those_there_are(run, name, said):
-    result = run(*build_patch_options("a.diff"), "--verifier", name, script="none.jsonl")
+)  # fmt: skip
+def test_verifier_that_does_not_fit_is_a_usage_error_of_one_line(run, arguments, message):
+    result = run("a.diff", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert f"r4p verify: {message}" in result.stderr
     assert result.stderr.count("\n") == 1
 
 
@@ -38,7 +41,7 @@ def test_an_unknown_verifier_is_a_usage_error_that_lists_those_there_are(run, na
     ("name", "asked"),
     [("pointwise", 4), ("hybrid:pointwise+r4p", 6), ("r4p-two-rounds", 2)],
 )
-def test_every_voting_verifier_judges_by_its_name(run, name, asked):
+def test_voting_verifier_judges_by_its_name(run, name, asked):
     result = run(
         *build_patch_options("a.diff", "b.diff"), "--verifier", name, "--votes", "2", "--json"
     )
@@ -50,14 +53,14 @@ def test_every_voting_verifier_judges_by_its_name(run, name, asked):
     assert [one["verdict"] for one in document["patches"]] == ["correct", "incorrect"]
 
 
-def test_pairwise_ranks_and_ends_unsure(run):
+def test_pairwise_ranks_patches_and_stays_unsure(run):
     result = run(*build_patch_options("a.diff", "b.diff"), "--verifier", "pairwise", "--json")
     assert result.exit_code == 4, result.output
     patches = json.loads(result.stdout)["patches"]
     assert [(one["verdict"], one["score"]) for one in patches] == [("unsure", 1), ("unsure", 0)]
 
 
-def weighed(text, **chances):
+def build_weighed_completion(text, **chances):
     """A chat completion in vLLM's shape with the chances of its only token."""
     listed = [
         {"token": word, "logprob": math.log(chance), "bytes": list(word.encode())}
@@ -69,8 +72,10 @@ def weighed(text, **chances):
     return build_completion(text, choices=[choice])
 
 
-def test_yes_no_reads_a_servers_log_probabilities(run):
-    with serve_chat(models=[MODELS], chat=[weighed("YES", YES=0.6, NO=0.2)]) as server:
+def test_yes_no_reads_log_probabilities_of_a_server(run):
+    with serve_chat(
+        models=[MODELS], chat=[build_weighed_completion("YES", YES=0.6, NO=0.2)]
+    ) as server:
         url = ("--engine-url", server.url)
         result = run(*build_patch_options("a.diff"), "--verifier", "yes-no", *url, script=None)
     assert result.exit_code == 0, result.output
@@ -79,7 +84,7 @@ def test_yes_no_reads_a_servers_log_probabilities(run):
 
 
 @pytest.mark.parametrize("name", ["yes-no", "hybrid"])
-def test_yes_no_on_an_engine_without_log_probabilities_says_so(run, name):
+def test_yes_no_needs_an_engine_with_log_probabilities(run, name):
     with serve_chat(models=[MODELS], chat=[build_completion("YES")]) as server:
         url = ("--engine-url", server.url)
         result = run(*build_patch_options("a.diff"), "--verifier", name, *url, script=None)
@@ -88,9 +93,11 @@ def test_yes_no_on_an_engine_without_log_probabilities_says_so(run, name):
     assert result.stderr.count("\n") == 1
 
 
-def test_a_trajectory_is_read_for_the_verifier_that_looks_at_it(run, tmp_path):
+def test_trajectory_is_sent_escaped_to_its_verifier(run, tmp_path):
     (tmp_path / "a.txt").write_text("I ran the tests. \\boxed{1}")
-    with serve_chat(models=[MODELS], chat=[weighed("NO", NO=0.9, YES=0.1)]) as server:
+    with serve_chat(
+        models=[MODELS], chat=[build_weighed_completion("NO", NO=0.9, YES=0.1)]
+    ) as server:
         arguments = ("--verifier", "yes-no-trajectory", "--trajectory", "a.txt")
         url = ("--engine-url", server.url)
         result = run(*build_patch_options("a.diff"), *arguments, *url, script=None)
@@ -100,24 +107,7 @@ def test_a_trajectory_is_read_for_the_verifier_that_looks_at_it(run, tmp_path):
     assert "trajectory of a.diff: 1 × box escaped" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--trajectory", "a.diff"], "verifier r4p looks at no trajectory; use yes-no-trajectory"),
-        (["--verifier", "yes-no-trajectory"], "0 trajectories for 1 patches; give --trajectory"),
-        (
-            ["--verifier", "yes-no-trajectory", "--trajectory", "none"],
-            "trajectory none can't be read",
-        ),
-    ],
-)
-def test_trajectories_that_do_not_fit_are_a_usage_error(run, arguments, said):
-    result = run(*build_patch_options("a.diff"), *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
-
-
-def test_a_trajectory_with_a_hint_is_shown_to_no_judge(run, tmp_path):
+def test_trajectory_with_a_hint_is_refused(run, tmp_path):
     record = build_trajectory(
         opening=(Message("user", f"Mend.\n\n{render_hint(Guidance('It is n / 2'))}"),)
     )
@@ -129,34 +119,28 @@ def test_a_trajectory_with_a_hint_is_shown_to_no_judge(run, tmp_path):
     assert "a.json was made with a hint" in result.stderr
 
 
-def test_spared_votes_are_told_from_votes_that_failed(run):
+def test_spared_votes_are_not_failed_votes(run):
     arguments = (*build_patch_options("a.diff", "b.diff"), "--stop-early", "--votes", "5")
     assert "3 of 3 votes read (2 more could change nothing)" in run(*arguments).stdout
     document = json.loads(run(*arguments, "--json").stdout)
     assert document["votes"] == {"asked": 3, "valid": 3, "spared": 2}
 
 
-def test_a_patch_below_the_minimum_of_lines_is_not_judged(run):
-    result = run(*build_patch_options("a.diff"), "--min-lines", "3", "--json")
-    assert result.exit_code == 4
-    assert json.loads(result.stdout)["patches"][0]["verdict"] == "not_judged"
-
-
-def test_the_score_is_shown_and_its_absence_too(run, tmp_path):
+def test_score_is_shown_or_a_dash(run, tmp_path):
     (tmp_path / "e.diff").write_text("")
     result = run(*build_patch_options("a.diff", "e.diff"))
     rows = [line.split("│")[-2].strip() for line in result.stdout.splitlines() if "│" in line]
     assert rows == ["1.00", "–"]
 
 
-def test_votes_that_had_to_be_asked_for_are_counted(run, tmp_path):
+def test_forced_votes_are_counted(run, tmp_path):
     lines = [{"when": "Hm.\n\n\\boxed{", "reply": "1}"}, {"reply": "Hm."}, {"reply": "\\boxed{1}"}]
     (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
     result = run(*build_patch_options("a.diff"), "--votes", "2")
     assert "2 of 2 votes read (1 only when asked again)" in result.stdout
 
 
-def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path):
+def test_verdict_that_depends_on_a_rival_is_unsure_and_names_it(run, tmp_path):
     (tmp_path / "loud.diff").write_text(build_diff("pass  # obey"))
     lines = [
         {"when": "# obey", "box_containing": ["# obey"], "repeat": True},
@@ -178,15 +162,15 @@ def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path)
         == "r4p verify: --leave-one-out needs 8 votes to find the rivals that change a verdict\n"
     )
     assert run(*arguments, "--leave-one-out").stderr == ""
-    found = judged("--leave-one-out")["a.diff"]
-    assert (found["verdict"], found["probability"]) == ("unsure", None)
-    assert found["votes"] == {"correct": 2, "incorrect": 4, "none": 0}
-    assert found["reason"] == (
+    verdict = judged("--leave-one-out")["a.diff"]
+    assert (verdict["verdict"], verdict["probability"]) == ("unsure", None)
+    assert verdict["votes"] == {"correct": 2, "incorrect": 4, "none": 0}
+    assert verdict["reason"] == (
         "2 of 6 valid votes hold it correct; its verdict changes when loud.diff is not shown"
     )
 
 
-def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_path):
+def test_one_vote_on_more_than_four_patches_is_warned_about(run, tmp_path):
     for name in "cde":
         (tmp_path / f"{name}.diff").write_text(build_diff(f"solution {name}"))
     five = build_patch_options(*(f"{name}.diff" for name in "abcde"))
@@ -195,17 +179,3 @@ def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_p
     assert run(*five, "--votes", "2").stderr == ""
     assert run(*five, "--votes", "1", "--verifier", "pointwise").stderr == ""
     assert run(*five[:8], "--votes", "1").stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--stop-early"], "r4p verify: leave-one-out votes cannot stop early"),
-        (["--verifier", "consensus"], "r4p verify: verifier consensus shows no groups"),
-        (["--verifier", "oracle"], "r4p verify: unknown verifier 'oracle'"),
-    ],
-)
-def test_leaving_one_out_where_it_can_not_be_is_a_usage_error(run, arguments, said):
-    result = run(*build_patch_options("a.diff"), "--leave-one-out", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr

@@ -10,10 +10,10 @@ from model.engines.openai_compatible import (
     probe,
 )
 from model.errors import BadEngine, EngineDown
-from tests.model.chat_server import MODELS, Reply, serve_chat
+from tests.model.chat_server import DEAD_URL, MODELS, Reply, serve_chat
 
 
-def test_the_probe_takes_the_only_model_and_its_context():
+def test_probe_takes_the_only_model_and_its_context():
     with serve_chat(models=[MODELS]) as server:
         served = probe(server.url, None)
         with closing(connect(server.url + "/", "r4p")) as engine:
@@ -25,7 +25,7 @@ def test_the_probe_takes_the_only_model_and_its_context():
     assert (served.name, served.context_tokens) == ("r4p", 4096)
 
 
-def test_the_probe_assumes_a_context_where_none_is_told():
+def test_probe_assumes_a_default_context():
     with serve_chat(models=[Reply({"data": [{"id": "gpt"}]})]) as server:
         assert probe(server.url, "gpt").context_tokens == DEFAULT_CONTEXT_TOKENS
 
@@ -43,18 +43,18 @@ def test_the_probe_assumes_a_context_where_none_is_told():
     ],
     ids=["unknown", "several", "none", "html", "a list", "404", "401"],
 )
-def test_the_probe_says_in_one_line_what_is_wrong(models, model, message):
+def test_probe_reports_the_fault_in_one_line(models, model, message):
     with serve_chat(models=[models]) as server, pytest.raises(EngineDown, match=message) as failure:
         probe(server.url, model)
     assert "\n" not in str(failure.value)
 
 
-def test_the_probe_names_a_dead_url(dead_url):
-    with pytest.raises(EngineDown, match=f"no engine answers at {dead_url}"):
-        probe(dead_url, None)
+def test_probe_names_a_dead_url():
+    with pytest.raises(EngineDown, match=f"no engine answers at {DEAD_URL}"):
+        probe(DEAD_URL, None)
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://a:b/v1", ""])
-def test_the_probe_names_an_address_that_is_none(url):
+def test_probe_refuses_an_invalid_url(url):
     with pytest.raises(BadEngine, match="is no http address"):
         probe(url, None)

@@ -9,7 +9,7 @@ from model.engines.scripted import ScriptedEngine, ScriptLine, load_script
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request, Tool, ToolCall
 from tests.model.chat_server import Reply, build_choices, build_completion, serve_chat
-from tests.model.engines.test_openai_compatible import ask, engine_at
+from tests.model.engines.test_openai_compatible import ask, open_engine
 
 SCHEMA = {"type": "object", "properties": {"entity": {"type": "string"}}, "required": ["entity"]}
 LOOK = Tool("look", "Shows code.", SCHEMA)
@@ -32,15 +32,15 @@ NOT_SERVED = Reply(  # vLLM's words when it was started without --enable-auto-to
 NO_IDS = Reply({"error": {"message": "Unrecognized request argument: return_token_ids"}}, 400)
 
 
-def called(*calls, content=None, **extra):
+def build_tool_reply(*calls, content=None, **extra):
     """An answer as vLLM writes it when its parser found calls."""
     reply = build_choices(content, finish_reason="tool_calls", **extra)
     reply.body["choices"][0]["message"]["tool_calls"] = list(calls)
     return reply
 
 
-def test_tools_are_offered_and_calls_come_back_as_written():
-    with serve_chat(chat=[called(WIRE_CALL, token_ids=[5, 6, 7])]) as server:
+def test_tools_are_offered_and_calls_are_returned():
+    with serve_chat(chat=[build_tool_reply(WIRE_CALL, token_ids=[5, 6, 7])]) as server:
         answers = ask(server, REQUEST)
     assert answers == [Completion("", True, 100, 64, 7, tool_calls=(ASKED,), token_ids=(5, 6, 7))]
     (body,) = server.sent_to("/v1/chat/completions")
@@ -68,7 +68,7 @@ def test_a_conversation_shows_calls_and_their_answers():
 
 
 @pytest.mark.parametrize("written", ['{"entity": ', "[1]", "", "7", '{"a":' * 20_000])
-def test_what_is_no_object_is_not_shown_to_a_chat_template(written):
+def test_invalid_arguments_are_sent_as_an_empty_object(written):
     turn = Message("assistant", "", tool_calls=(ToolCall("a", "look", written),))
     with serve_chat(chat=[build_completion("ok")]) as server:
         ask(server, Request((turn,), 50, 1.0, 7, tools=(LOOK,)))
@@ -80,9 +80,9 @@ def test_what_is_no_object_is_not_shown_to_a_chat_template(written):
     ("given", "read"),
     [({"entity": "f"}, '{"entity": "f"}'), (None, "{}"), ("{bad", "{bad")],
 )
-def test_servers_that_differ_in_how_they_write_calls_are_read(given, read):
+def test_calls_without_ids_are_parsed(given, read):
     call = {"function": {"name": "look", "arguments": given}}
-    reply = called(call, call)
+    reply = build_tool_reply(call, call)
     del reply.body["choices"][0]["message"]["content"]
     with serve_chat(chat=[reply]) as server:
         (answer,) = ask(server, REQUEST)
@@ -90,21 +90,23 @@ def test_servers_that_differ_in_how_they_write_calls_are_read(given, read):
     assert answer.text == ""
 
 
-def test_a_call_without_a_name_is_no_chat_completion():
-    with serve_chat(chat=[called({"id": "x", "function": {"arguments": "{}"}})]) as server:
+def test_call_without_a_name_is_an_engine_error():
+    with serve_chat(
+        chat=[build_tool_reply({"id": "x", "function": {"arguments": "{}"}})]
+    ) as server:
         (answer,) = ask(server, REQUEST)
     assert isinstance(answer, EngineError)
     assert "no chat completion" in str(answer)
 
 
-def test_a_server_without_tools_says_so():
+def test_server_without_tools_is_recognised():
     with serve_chat(chat=[NOT_SERVED]) as server:
         (answer,) = ask(server, REQUEST)
     assert isinstance(answer, NoTools)
     assert "--enable-auto-tool-choice" in str(answer)
 
 
-def test_a_refusal_about_something_else_is_no_matter_of_tools():
+def test_other_refusals_are_not_about_tools():
     long = Reply({"error": {"message": "This model's maximum context length is 4096"}}, 400)
     with serve_chat(chat=[long]) as server:
         (answer,) = ask(server, REQUEST)
@@ -112,15 +114,18 @@ def test_a_refusal_about_something_else_is_no_matter_of_tools():
     assert not isinstance(answer, NoTools)
 
 
-def test_a_server_that_knows_no_token_ids_is_asked_without_them_from_then_on():
-    with serve_chat(chat=[NO_IDS, called(WIRE_CALL)]) as server, engine_at(server.url) as engine:
+def test_server_without_token_ids_is_asked_without_them_from_then_on():
+    with (
+        serve_chat(chat=[NO_IDS, build_tool_reply(WIRE_CALL)]) as server,
+        open_engine(server.url) as engine,
+    ):
         answers = [engine.complete([REQUEST])[0] for _ in range(2)]
     assert [answer.tool_calls for answer in answers] == [(ASKED,), (ASKED,)]
     asked = ["return_token_ids" in body for body in server.sent_to("/v1/chat/completions")]
     assert asked == [True, False, False]
 
 
-def test_a_script_calls_tools(tmp_path):
+def test_script_calls_tools(tmp_path):
     path = tmp_path / "script.jsonl"
     calls = [{"name": "look", "arguments": {"entity": "f"}}, {"name": "look", "arguments": "{bad"}]
     path.write_text(json.dumps({"reply": "hm", "calls": calls}))
@@ -134,7 +139,7 @@ def test_a_script_calls_tools(tmp_path):
     assert ScriptedEngine([ScriptLine()]).context_tokens == DEFAULT_CONTEXT_TOKENS
 
 
-def test_a_scripted_call_without_a_name_is_a_bad_line(tmp_path):
+def test_scripted_call_without_a_name_is_refused(tmp_path):
     path = tmp_path / "script.jsonl"
     path.write_text('{"calls": [{"arguments": {}}]}')
     with pytest.raises(EngineDown, match="line 1 is no answer \\(a call lacks 'name'\\)"):

@@ -19,7 +19,7 @@ from model.evaluation.wilson import compute_wilson_interval
 from tests.model.evaluation.builders import make_judged_group
 
 
-def coins(count, right, seed=0, each=1):
+def draw_groups(count, right, seed=0, each=1):
     """Issues whose patches are all judged rightly with a chance of `right`, or all wrongly."""
     drawn = random.Random(seed)
     return [
@@ -28,69 +28,71 @@ def coins(count, right, seed=0, each=1):
     ]
 
 
-def interval(judged, metric=compute_accuracy, seed=0):
+def estimate(judged, metric=compute_accuracy, seed=0):
     return estimate_metrics(build_columns(judged), index_issues(judged), {"it": metric}, seed=seed)[
         "it"
     ]
 
 
-def test_the_interval_of_a_share_is_about_the_textbooks():
-    found = interval(coins(400, 0.7))
-    half = 1.96 * (found.value * (1 - found.value) / 400) ** 0.5
-    assert found.low == pytest.approx(found.value - half, abs=0.01)
-    assert found.high == pytest.approx(found.value + half, abs=0.01)
+def test_interval_of_a_share_is_near_the_textbooks():
+    estimated = estimate(draw_groups(400, 0.7))
+    half = 1.96 * (estimated.value * (1 - estimated.value) / 400) ** 0.5
+    assert estimated.low == pytest.approx(estimated.value - half, abs=0.01)
+    assert estimated.high == pytest.approx(estimated.value + half, abs=0.01)
 
 
-def test_more_patches_of_the_same_issues_make_no_narrower_interval():
-    once, many = interval(coins(100, 0.7)), interval(coins(100, 0.7, each=5))
+def test_more_patches_per_issue_do_not_narrow_the_interval():
+    once, many = estimate(draw_groups(100, 0.7)), estimate(draw_groups(100, 0.7, each=5))
     assert many.high - many.low == pytest.approx(once.high - once.low, abs=1e-9)
 
 
-def test_issues_that_are_alike_have_no_spread():
+def test_equal_issues_have_no_spread():
     groups = [
         make_judged_group(issue, (0.9, number % 2 == 0), number=number)
         for issue in ("same", "like it")
         for number in range(10)
     ]
-    assert interval(groups) == Estimate(0.5, 0.5, 0.5)
+    assert estimate(groups) == Estimate(0.5, 0.5, 0.5)
 
 
-def test_groups_of_one_issue_are_drawn_together_and_give_no_interval():
+def test_groups_of_one_issue_give_no_interval():
     groups = [
         make_judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)
     ]
-    assert interval(groups) == Estimate(0.5, None, None)
+    assert estimate(groups) == Estimate(0.5, None, None)
     rows = next(index_issues(groups).draws(0))
     assert [list(one) for one in rows] == [list(range(10))] * 2
 
 
-def test_the_same_seed_draws_the_same_issues_and_another_others():
-    judged = coins(60, 0.6)
-    assert interval(judged) == interval(judged)
+def test_seed_decides_the_drawn_issues():
+    judged = draw_groups(60, 0.6)
+    assert estimate(judged) == estimate(judged)
     drawn = [next(index_issues(judged).draws(seed))[0].tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_what_is_not_defined_has_no_interval():
+def test_undefined_metric_has_no_interval():
     judged = [make_judged_group("a", (0.5, True))]
-    assert interval(judged, METRICS["auroc"]) == Estimate(None, None, None)
+    assert estimate(judged, METRICS["auroc"]) == Estimate(None, None, None)
 
 
-def test_draws_in_which_a_metric_is_not_defined_are_left_out():
+def test_draws_with_an_undefined_metric_are_left_out():
     judged = [make_judged_group("a", (0.9, True)), make_judged_group("b", (0.1, False))]
-    assert interval(judged, METRICS["auroc"]) == Estimate(1.0, 1.0, 1.0)
+    assert estimate(judged, METRICS["auroc"]) == Estimate(1.0, 1.0, 1.0)
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
+def test_intervals_cover_the_truth_at_their_rate():
     covered = sum(
-        found.low <= 0.7 <= found.high
-        for found in (interval(coins(120, 0.7, seed=seed), seed=seed) for seed in range(60))
+        estimated.low <= 0.7 <= estimated.high
+        for estimated in (
+            estimate(draw_groups(120, 0.7, seed=seed), seed=seed) for seed in range(60)
+        )
     )
     assert covered >= 52  # of 57 expected
 
 
-def test_a_pair_is_compared_on_the_same_issues():
-    weak = coins(200, 0.6)
+def test_pair_is_compared_on_the_same_issues():
+    weak = draw_groups(200, 0.6)
     better = [
         make_judged_group(
             group.instance_id, (0.9 if at % 10 == 0 else group.patches[0].score, True)
@@ -98,13 +100,13 @@ def test_a_pair_is_compared_on_the_same_issues():
         for at, group in enumerate(weak)
     ]
     gain = estimate_differences(better, weak, {"accuracy": compute_accuracy})["accuracy"]
-    alone = interval(better), interval(weak)
+    alone = estimate(better), estimate(weak)
     assert gain.value == pytest.approx(alone[0].value - alone[1].value)
     assert 0 < gain.low < gain.value < gain.high
     assert gain.high - gain.low < (alone[0].high - alone[0].low) / 2
 
 
-def test_only_groups_that_both_judged_are_compared():
+def test_only_common_groups_are_compared():
     left = [make_judged_group("a", (0.9, True)), make_judged_group("b", (0.9, True))]
     right = [make_judged_group("b", (0.1, True)), make_judged_group("c", (0.9, True))]
     assert (
@@ -114,34 +116,34 @@ def test_only_groups_that_both_judged_are_compared():
         estimate_differences(left, right[1:], {"accuracy": compute_accuracy})
 
 
-def test_wilson_is_the_textbooks():
+def test_wilson_interval_matches_the_textbook():
     assert compute_wilson_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
     assert compute_wilson_interval(0, 0) == (0.0, 1.0)
     assert compute_wilson_interval(0, 5)[0] == 0.0
     assert compute_wilson_interval(5, 5)[1] == 1.0
 
 
-def test_issues_of_which_little_is_counted_are_less_than_one():
+def test_light_issues_count_less_than_one():
     assert compute_effective_size(np.ones(12)) == 12
     assert compute_effective_size(np.asarray([1.0, 1.0, 2.0])) == pytest.approx(16 / 6)
     assert compute_effective_size(np.zeros(3)) == 0
 
 
-def test_nothing_in_a_few_issues_does_not_prove_never():
+def test_zero_rate_of_few_issues_has_a_wilson_bound():
     right = [make_judged_group(str(at), (0.9, True)) for at in range(20)]
-    assert interval(right) == Estimate(1.0, pytest.approx(compute_wilson_interval(20, 20)[0]), 1.0)
+    assert estimate(right) == Estimate(1.0, pytest.approx(compute_wilson_interval(20, 20)[0]), 1.0)
     wrong = [make_judged_group(str(at), (0.1, True)) for at in range(20)]
-    assert interval(wrong) == Estimate(0.0, 0.0, pytest.approx(0.161, abs=1e-3))
+    assert estimate(wrong) == Estimate(0.0, 0.0, pytest.approx(0.161, abs=1e-3))
     # precision is of the issues with a claim of `correct` alone
     few = [*right[:3], *(make_judged_group(f"other {at}", (0.1, False)) for at in range(17))]
-    assert interval(few, METRICS["precision"]).low == pytest.approx(
+    assert estimate(few, METRICS["precision"]).low == pytest.approx(
         compute_wilson_interval(3, 3)[0]
     )
 
 
-def test_what_is_no_share_keeps_the_interval_of_its_draws():
+def test_metric_that_is_no_share_keeps_its_drawn_interval():
     right = [make_judged_group(str(at), (1.0, True)) for at in range(20)]
-    assert interval(right, METRICS["brier"]) == Estimate(0.0, 0.0, 0.0)
+    assert estimate(right, METRICS["brier"]) == Estimate(0.0, 0.0, 0.0)
     same = estimate_differences(right, right, {"accuracy": compute_accuracy})["accuracy"]
     assert same == Estimate(0.0, 0.0, 0.0)
     assert compute_interval(0.0, np.zeros(9)) == (0.0, 0.0)

@@ -1,6 +1,6 @@
 """The pointwise verifier uses the group's prompt with one patch and has its own votes."""
 
-from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
+from model.domain import Issue, Verdict, VoteCount
 from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from model.verifiers.vote_schemes import PointwiseVerifier, R4PVerifier
@@ -13,7 +13,7 @@ RIGHT_IS_A = ScriptLine(reply="Patch 1: I read it.", box_containing=("solution a
 TEMPLATE = prompt_template.load("r4p_group")
 
 
-def test_each_patch_is_judged_by_itself():
+def test_each_patch_is_judged_alone():
     engine = RecordingEngine(RIGHT_IS_A)
     verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [A, B], votes=2)
     assert [(patch.id, patch.verdict, patch.score) for patch in verdict.patches] == [
@@ -43,13 +43,3 @@ def test_shares_the_prompt_but_not_the_votes_of_groups():
     verdict = alone.verify(ISSUE, [A], votes=1, earlier=earlier)
     assert verdict.patches[0].votes == VoteCount(incorrect=1)
     assert verdict.votes[:2] == earlier
-
-
-def test_lines_around_a_diff_are_not_shown_and_that_is_said():
-    mail = Patch(PatchId("mail"), f"From: A Maintainer\n\n{A.diff}")
-    engine = RecordingEngine(ScriptLine(box_containing=("solution",), repeat=True))
-    verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [mail], votes=1)
-    assert "Maintainer" not in str(engine.requests)
-    assert verdict.patches[0].reason.startswith(
-        "Judged without 1 line of text around the diff. 1 of 1"
-    )

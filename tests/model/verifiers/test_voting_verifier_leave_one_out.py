@@ -15,28 +15,21 @@ from model.verifiers.hybrid import HybridVerifier
 from model.verifiers.vote_sampling import Sampling
 from model.verifiers.vote_schemes import PointwiseVerifier, R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
-from model.voting.grouping import Candidate, build_group_scheme
+from model.voting.grouping import build_group_scheme
 from tests.model.builders import build_diff, build_patch
 from tests.model.fake_engines import RecordingEngine, read_seats
+from tests.model.voting.test_grouping import build_candidates, count_seats, measure_no_likeness
 
 ISSUE = Issue("It breaks", "when the list is empty")
 TEMPLATE = prompt_template.load("r4p_group")
 
 
-def unlike(_one, _other):
-    return 0.0
-
-
-def candidates(count, *, solo=()):
-    return [Candidate(PatchId(f"#{n}"), f"print {n}", sits_alone=n in solo) for n in range(count)]
-
-
-def plans_of(group, seed, votes):
-    return list(islice(build_group_scheme(leave_one_out=True).plans(group, seed, unlike), votes))
-
-
-def sitting(plan):
-    return Counter(seat for part in plan for seat in part if seat)
+def list_plans(group, seed, votes):
+    return list(
+        islice(
+            build_group_scheme(leave_one_out=True).plans(group, seed, measure_no_likeness), votes
+        )
+    )
 
 
 counts = st.integers(2, 13)
@@ -45,11 +38,11 @@ counts = st.integers(2, 13)
 @settings(deadline=None)
 @given(counts, st.integers(), st.integers(0, 20))
 def test_absences_differ_by_one_at_most(count, seed, votes):
-    plans = plans_of(candidates(count), seed, votes)
+    plans = list_plans(build_candidates(count), seed, votes)
     everybody = {f"#{n}" for n in range(count)}
     out = Counter(dict.fromkeys(everybody, 0))
     for plan in plans:
-        sits = sitting(plan)
+        sits = count_seats(plan)
         assert set(sits.values()) == {1}
         assert all(
             len(part) == 4 and None not in part[: len(list(filter(None, part)))] for part in plan
@@ -64,10 +57,10 @@ def test_absences_differ_by_one_at_most(count, seed, votes):
 def test_after_full_turns_every_rival_is_missing_equally_often_from_each_patchs_votes(
     count, seed, turns
 ):
-    plans = plans_of(candidates(count), seed, count * turns)
+    plans = list_plans(build_candidates(count), seed, count * turns)
     missing = Counter()
     for plan in plans:
-        here = set(sitting(plan))
+        here = set(count_seats(plan))
         (absent,) = {f"#{n}" for n in range(count)} - here
         missing.update((item, absent) for item in here)
     assert set(missing.values()) == {turns}
@@ -77,7 +70,7 @@ def test_after_full_turns_every_rival_is_missing_equally_often_from_each_patchs_
 def count_meetings(count, seed):
     """Count how often three votes show each patch beside the same rivals."""
     met = Counter()
-    for plan in plans_of(candidates(count), seed, 3):
+    for plan in list_plans(build_candidates(count), seed, 3):
         met.update({(item, frozenset(part) - {item}) for part in plan for item in part if item})
     return met
 
@@ -99,7 +92,7 @@ def test_above_four_a_part_repeats_within_three_votes_in_one_plan_of_a_hundred_a
 @settings(deadline=None)
 @given(st.integers(2, 4), st.integers(1, 6), st.integers())
 def test_up_to_four_patches_visit_every_seat_that_is_taken_equally_often(count, times, seed):
-    plans = plans_of(candidates(count), seed, count * times)
+    plans = list_plans(build_candidates(count), seed, count * times)
     places = Counter((seat, one) for (part,) in plans for seat, one in enumerate(part) if one)
     assert set(places.values()) == {times}
     assert len(places) == count * (count - 1)
@@ -108,13 +101,13 @@ def test_up_to_four_patches_visit_every_seat_that_is_taken_equally_often(count, 
 @settings(deadline=None)
 @given(st.integers(0, 9), st.sets(st.integers(0, 8)), st.integers(), st.randoms())
 def test_plan_ignores_arrival_and_patches_that_sit_alone(count, solo, seed, random):
-    group = candidates(count, solo=solo)
+    group = build_candidates(count, solo=solo)
     shuffled = random.sample(group, count)
-    plans = plans_of(group, seed, 5)
-    assert plans_of(shuffled, seed, 5) == plans
+    plans = list_plans(group, seed, 5)
+    assert list_plans(shuffled, seed, 5) == plans
     alone = {candidate.id for candidate in group if candidate.sits_alone}
     together = [candidate for candidate in group if not candidate.sits_alone]
-    for plan, without in zip(plans, plans_of(together, seed, 5), strict=True):
+    for plan, without in zip(plans, list_plans(together, seed, 5), strict=True):
         assert tuple(part for part in plan if part[0] not in alone) == without
         assert {part for part in plan if part[0] in alone} == {
             (item, None, None, None) for item in alone
@@ -122,10 +115,10 @@ def test_plan_ignores_arrival_and_patches_that_sit_alone(count, solo, seed, rand
 
 
 def test_two_are_judged_one_by_one_and_one_alone_in_every_vote():
-    two = set(plans_of(candidates(2), 1, 4))
+    two = set(list_plans(build_candidates(2), 1, 4))
     assert two == {(("#0", None, None, None),), (("#1", None, None, None),)}
-    assert plans_of(candidates(1), 1, 2) == [(("#0", None, None, None),)] * 2
-    assert plans_of([], 1, 2) == [(), ()]
+    assert list_plans(build_candidates(1), 1, 2) == [(("#0", None, None, None),)] * 2
+    assert list_plans([], 1, 2) == [(), ()]
 
 
 class Swayed(ScriptedEngine):
@@ -139,11 +132,11 @@ class Swayed(ScriptedEngine):
     def _answer(self, request):
         self.asked += 1
         seats = read_seats(request.messages[-1].content)
-        told = any(self._order in text for text in seats.values())
+        swayed = any(self._order in text for text in seats.values())
         boxed = [
             number
             for number, text in seats.items()
-            if self._order in text or (text and told is not ("right" in text))
+            if self._order in text or (text and swayed is not ("right" in text))
         ]
         return Completion(f"\\boxed{{{', '.join(boxed)}}}", True, 1, 0, 1)
 
@@ -153,23 +146,23 @@ RIGHT = [build_patch("a", "right one"), build_patch("b", "right two")]
 WRONG = [build_patch(name, f"slip {name}") for name in "cdefghi"]
 
 
-def rival(words):
+def build_rival(words):
     return Patch(PatchId("r"), build_diff(f"slip  # {words}"))
 
 
-def said(engine, patches, votes, *, leave_one_out):
+def judge(engine, patches, votes, *, leave_one_out):
     judging = VotingOptions(leave_one_out=leave_one_out)
     verifier = R4PVerifier(engine, TEMPLATE, judging)
     return {patch.id: patch for patch in verifier.verify(ISSUE, patches, votes=votes).patches}
 
 
-def claims(verdicts, patches):
+def count_claims(verdicts, patches):
     """About these: how many are wrong, how many right, and who is unsure."""
     right = {item.id for item in RIGHT}
-    said = {patch.id: verdicts[patch.id].verdict for patch in patches}
-    made = {one: verdict for one, verdict in said.items() if verdict is not Verdict.UNSURE}
-    wrong = sum((verdict is Verdict.CORRECT) != (one in right) for one, verdict in made.items())
-    return wrong, len(made) - wrong, sorted(set(said) - set(made))
+    judge = {patch.id: verdicts[patch.id].verdict for patch in patches}
+    claimed = {one: verdict for one, verdict in judge.items() if verdict is not Verdict.UNSURE}
+    wrong = sum((verdict is Verdict.CORRECT) != (one in right) for one, verdict in claimed.items())
+    return wrong, len(claimed) - wrong, sorted(set(judge) - set(claimed))
 
 
 @pytest.mark.parametrize(
@@ -178,12 +171,12 @@ def claims(verdicts, patches):
     ids=["three", "four"],
 )
 def test_verdict_that_depends_on_a_rival_claims_nothing(neighbours, votes):
-    group = [*neighbours, rival(ORDER)]
+    group = [*neighbours, build_rival(ORDER)]
     names = [item.id for item in neighbours]
-    swayed = said(Swayed(ORDER), group, votes, leave_one_out=False)
-    assert claims(swayed, neighbours) == (len(neighbours), 0, [])
-    found = said(Swayed(ORDER), group, votes, leave_one_out=True)
-    assert claims(found, neighbours) == (0, 0, names)
+    swayed = judge(Swayed(ORDER), group, votes, leave_one_out=False)
+    assert count_claims(swayed, neighbours) == (len(neighbours), 0, [])
+    found = judge(Swayed(ORDER), group, votes, leave_one_out=True)
+    assert count_claims(found, neighbours) == (0, 0, names)
     for name in names:
         others = {"r"} if len(group) == 4 else {*names, "r"} - {name}
         assert set(found[name].depends_on) == others
@@ -195,9 +188,9 @@ def test_verdict_that_depends_on_a_rival_claims_nothing(neighbours, votes):
 @pytest.mark.parametrize("size", [4, 6, 8])
 def test_above_four_decisive_rival_is_found(size):
     neighbours = [*RIGHT, *WRONG[: size - 2]]
-    group = [*neighbours, rival(ORDER)]
-    found = said(Swayed(ORDER), group, 8 * size, leave_one_out=True)
-    wrong, _right, unsure = claims(found, neighbours)
+    group = [*neighbours, build_rival(ORDER)]
+    found = judge(Swayed(ORDER), group, 8 * size, leave_one_out=True)
+    wrong, _right, unsure = count_claims(found, neighbours)
     assert wrong == 0
     assert len(unsure) == size
     assert {found[name].depends_on for name in unsure} == {("r",)}
@@ -206,20 +199,20 @@ def test_above_four_decisive_rival_is_found(size):
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 6])
 def test_copy_without_influence_changes_no_verdict(size):
     neighbours = [*RIGHT, *WRONG[:size]]
-    group = [*neighbours, rival("a harmless remark")]
+    group = [*neighbours, build_rival("a harmless remark")]
     for votes in (2, 4, 9, 16):
         plain, left_out = (
-            said(Swayed(ORDER), group, votes, leave_one_out=way) for way in (False, True)
+            judge(Swayed(ORDER), group, votes, leave_one_out=way) for way in (False, True)
         )
-        assert claims(left_out, neighbours) == (0, len(neighbours), [])
+        assert count_claims(left_out, neighbours) == (0, len(neighbours), [])
         assert {one: of.verdict for one, of in left_out.items()} == {
             one: of.verdict for one, of in plain.items()
         }
 
 
 def test_too_few_votes_find_no_decisive_rival():
-    group = [*RIGHT, WRONG[0], rival(ORDER)]
-    found = said(Swayed(ORDER), group, 4, leave_one_out=True)
+    group = [*RIGHT, WRONG[0], build_rival(ORDER)]
+    found = judge(Swayed(ORDER), group, 4, leave_one_out=True)
     assert not any(item.depends_on for item in found.values())
     assert {item.votes.valid for item in found.values()} == {3}
 
@@ -229,7 +222,7 @@ def test_absent_patch_gets_no_vote():
         group = [*RIGHT, *WRONG[: count - 2]]
         engines = [Swayed(ORDER), Swayed(ORDER)]
         for engine, way in zip(engines, (False, True), strict=True):
-            found = said(engine, group, count, leave_one_out=way)
+            found = judge(engine, group, count, leave_one_out=way)
             assert {(item.votes.valid, item.votes.none) for item in found.values()} == {
                 (count - way, 0)
             }
@@ -237,7 +230,7 @@ def test_absent_patch_gets_no_vote():
 
 
 def test_patch_absent_from_the_only_vote_is_unsure():
-    found = said(Swayed(ORDER), RIGHT, 1, leave_one_out=True)
+    found = judge(Swayed(ORDER), RIGHT, 1, leave_one_out=True)
     assert sorted(item.verdict for item in found.values()) == [Verdict.CORRECT, Verdict.UNSURE]
     assert "No vote was cast about it" in {item.reason for item in found.values()}
 
@@ -247,19 +240,19 @@ def test_failed_votes_find_no_decisive_rival():
         ScriptLine(when=ORDER, fail="boom", repeat=True),
         ScriptLine(box_containing=("right",), repeat=True),
     )
-    found = said(engine, [*RIGHT, WRONG[0], rival(ORDER)], 12, leave_one_out=True)
+    found = judge(engine, [*RIGHT, WRONG[0], build_rival(ORDER)], 12, leave_one_out=True)
     assert not any(item.depends_on for item in found.values())
 
 
 def test_copies_share_a_seat_and_its_decisive_rivals():
-    group = [*RIGHT, WRONG[0], rival(ORDER), Patch(PatchId("z"), RIGHT[0].diff)]
-    found = said(Swayed(ORDER), group, 8, leave_one_out=True)
+    group = [*RIGHT, WRONG[0], build_rival(ORDER), Patch(PatchId("z"), RIGHT[0].diff)]
+    found = judge(Swayed(ORDER), group, 8, leave_one_out=True)
     assert found["z"].depends_on == ("r",)
     assert found["z"].reason.startswith("The same edit as a. ")
 
 
 def test_second_run_continues_the_plan():
-    group = [*RIGHT, WRONG[0], rival(ORDER)]
+    group = [*RIGHT, WRONG[0], build_rival(ORDER)]
     judge = R4PVerifier(Swayed(ORDER), TEMPLATE, VotingOptions(leave_one_out=True))
     half = judge.verify(ISSUE, group, votes=4)
     whole = judge.verify(ISSUE, group, votes=4, earlier=half.votes)
@@ -285,7 +278,7 @@ def test_stopping_early_is_refused():
 
 
 def test_hybrid_keeps_a_dependent_verdict_unsure():
-    group = [*RIGHT, WRONG[0], rival(ORDER)]
+    group = [*RIGHT, WRONG[0], build_rival(ORDER)]
     alone = PointwiseVerifier(Swayed("no such order"), TEMPLATE)
     groups = R4PVerifier(Swayed(ORDER), TEMPLATE, VotingOptions(leave_one_out=True))
     found = HybridVerifier(alone, groups).verify(ISSUE, group, votes=8).patches

@@ -22,25 +22,19 @@ from model.voting.votes import (
 from tests.model.builders import build_vote
 
 
-def test_votes_are_counted_by_patch_and_not_by_seat():
+def test_votes_are_counted_by_patch_not_by_seat():
     votes = [build_vote("ab..", "a"), build_vote("ba..", "a"), build_vote("ab..", "ab")]
     assert tally(votes, "a") == VoteCount(correct=3)
     assert tally(votes, "b") == VoteCount(correct=1, incorrect=2)
 
 
-def test_an_unreadable_vote_counts_for_neither_side():
+def test_unreadable_vote_counts_for_neither_side():
     votes = [build_vote("ab..", "a"), build_vote("ab..", None)]
     assert tally(votes, "b") == VoteCount(incorrect=1, none=1)
 
 
-def test_votes_about_another_part_of_the_group_do_not_count():
+def test_votes_of_another_part_do_not_count():
     assert tally([build_vote("ab..", "a"), build_vote("cd..", None)], "a") == VoteCount(correct=1)
-
-
-def test_a_group_where_all_are_right_and_one_where_all_are_wrong():
-    for boxed, verdict in (("abcd", Verdict.CORRECT), ("", Verdict.INCORRECT)):
-        votes = [build_vote("abcd", boxed), build_vote("dcba", boxed)]
-        assert {decide(tally(votes, patch)) for patch in "abcd"} == {verdict}
 
 
 @pytest.mark.parametrize(
@@ -61,15 +55,15 @@ def test_a_group_where_all_are_right_and_one_where_all_are_wrong():
         (VoteCount(), Verdict.UNSURE),
     ],
 )
-def test_thresholds(count, verdict):
+def test_majority_decides_beyond_the_thresholds(count, verdict):
     assert decide(count) == verdict
 
 
-def reason(votes, patch="a"):
+def explain_first(votes, patch="a"):
     return explain(votes, patch)
 
 
-def test_the_reason_quotes_the_winning_side_and_renames_the_seats():
+def test_reason_quotes_the_winning_side_with_patch_names():
     votes = [
         build_vote("ba..", "b", "Patch 2 forgets the empty list. Patch 1 is better.\n\\boxed{1}"),
         build_vote(
@@ -77,73 +71,73 @@ def test_the_reason_quotes_the_winning_side_and_renames_the_seats():
         ),
         build_vote("ab..", "a", "Patch 1 is perfect.\\boxed{1}"),
     ]
-    assert reason(votes) == "1 of 3 valid votes hold it correct. a forgets the empty list."
-    assert reason(votes, "b") == "2 of 3 valid votes hold it correct. b is better."
-    assert reason(votes[1:2]) == (
+    assert explain_first(votes) == "1 of 3 valid votes hold it correct. a forgets the empty list."
+    assert explain_first(votes, "b") == "2 of 3 valid votes hold it correct. b is better."
+    assert explain_first(votes[1:2]) == (
         "0 of 1 valid votes hold it correct. b covers it, unlike a, which breaks."
     )
 
 
-def test_a_paragraph_about_the_seat_is_quoted_whole():
+def test_paragraph_about_the_seat_is_quoted_whole():
     reply = (
         "Patch 1: sets the length.\nIt is right.\n\n"
         "**Patch 2:** misses None,\nunlike patch 1.\nAnswer: \\boxed{1}"
     )
     votes = [build_vote("ab..", "a", reply)]
-    assert reason(votes).endswith("correct. sets the length. It is right.")
-    assert reason(votes, "b").endswith("correct. misses None, unlike a.")
+    assert explain_first(votes).endswith("correct. sets the length. It is right.")
+    assert explain_first(votes, "b").endswith("correct. misses None, unlike a.")
 
 
-def test_a_reply_that_boxed_by_itself_is_quoted_before_a_forced_one():
+def test_free_reply_is_quoted_before_a_forced_one():
     votes = [
         build_vote("a...", "a", "Patch 1 is forced.", forced=True),
         build_vote("a...", "a", "Patch 1 is free."),
     ]
-    assert reason(votes) == "2 of 2 valid votes hold it correct. a is free."
+    assert explain_first(votes) == "2 of 2 valid votes hold it correct. a is free."
 
 
 def test_empty_and_unknown_seats_keep_a_readable_name():
     votes = [build_vote("a...", "a", "patch 1 beats patch #2 and Patch 7.")]
-    assert reason(votes).endswith("a beats an empty seat and Patch 7.")
+    assert explain_first(votes).endswith("a beats an empty seat and Patch 7.")
 
 
-def test_numbers_that_are_no_patches_stay():
+def test_numbers_that_are_no_seats_stay():
     votes = [build_vote("a...", "a", "Patch 1 returns 2, and mypatch 1 or dispatch-1 do not.")]
-    assert reason(votes).endswith("a returns 2, and mypatch 1 or dispatch-1 do not.")
+    assert explain_first(votes).endswith("a returns 2, and mypatch 1 or dispatch-1 do not.")
 
 
-def test_a_long_quote_is_cut_at_a_word():
+def test_long_quote_is_cut_at_a_word():
     votes = [build_vote("a...", "a", "Patch 1 " + "really " * 500)]
-    quote = reason(votes).split(". ", 1)[1]
+    quote = explain_first(votes).split(". ", 1)[1]
     assert len(quote) <= EXCERPT_CHARACTERS
     assert quote.endswith("really…")
 
 
 def test_reason_says_that_no_reply_explains():
-    assert reason([build_vote("a...", "a", "\\boxed{1}")]) == (
+    assert explain_first([build_vote("a...", "a", "\\boxed{1}")]) == (
         "1 of 1 valid votes hold it correct; no reply said why"
     )
 
 
-def test_a_tie_says_that_the_votes_do_not_agree():
+def test_reason_reports_a_tie():
     votes = [build_vote("a...", "a", "Patch 1 works."), build_vote("a...", "")]
-    assert reason(votes) == "1 of 2 valid votes hold it correct; the votes do not agree"
+    assert explain_first(votes) == "1 of 2 valid votes hold it correct; the votes do not agree"
 
 
 def test_reason_reports_too_many_failures():
     votes = [build_vote("a...", "a"), build_vote("a...", None), build_vote("a...", None)]
-    assert reason(votes) == (
+    assert explain_first(votes) == (
         "1 of 1 valid votes hold it correct; 2 votes failed or could not be read, too many to decide"
     )
 
 
-def test_a_reason_names_no_server():
+def test_reason_names_no_server():
     failed = replace(build_vote("a...", None), failure="the engine failed: http://10.0.0.5 said no")
-    assert reason([failed]) == "None of 1 votes could be read: the engine failed"
+    assert explain_first([failed]) == "None of 1 votes could be read: the engine failed"
 
 
 def test_reason_without_votes_holds_the_first_failure():
-    assert reason([build_vote("a...", None)]) == "None of 1 votes could be read: no box"
+    assert explain_first([build_vote("a...", None)]) == "None of 1 votes could be read: no box"
     assert explain([], "a") == "No vote was cast about it"
 
 
@@ -154,7 +148,7 @@ thresholds = bounds.filter(lambda pair: pair[0] < pair[1]).map(
 ) | st.just(Thresholds(correct=None, incorrect=0.5))
 
 
-def ends(count, left):
+def list_outcomes(count, left):
     """Every count that up to `left` more votes can lead to."""
     for correct, incorrect, none in product(range(left + 1), repeat=3):
         if correct + incorrect + none <= left:
@@ -162,8 +156,8 @@ def ends(count, left):
 
 
 @given(counts, st.integers(0, 6), thresholds)
-def test_settled_means_that_no_further_votes_can_change_the_verdict(count, left, bounds):
-    verdicts = {decide(end, bounds) for end in ends(count, left)}
+def test_settled_count_cannot_change_its_verdict(count, left, bounds):
+    verdicts = {decide(end, bounds) for end in list_outcomes(count, left)}
     assert is_settled(count, left, bounds) == (len(verdicts) == 1)
 
 
@@ -180,7 +174,7 @@ def test_fewer_votes_than_counted_settle_nothing(count, left, bounds):
 @pytest.mark.parametrize(
     ("votes", "fewest"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (10, 6), (32, 20)]
 )
-def test_how_many_votes_that_agree_decide(votes, fewest):
+def test_votes_to_settle_match_hand_computed_values(votes, fewest):
     assert count_votes_to_settle(VoteCount(), votes) == fewest
 
 

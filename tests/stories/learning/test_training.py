@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.proof, pytest.mark.services, pytest.mark.timeout(600)]
 def that_trains(tmp_path_factory):
     """Return the settings of a bot with a scripted engine and a trainer of an untrained model."""
     data = tmp_path_factory.mktemp("training")
-    base = tiny_model.random_model(data / "base")
+    base = tiny_model.write_random_model(data / "base")
     groups = learnable_repository.write_labelled_groups(data / "groups.jsonl", 24)
     settings = stages.build_script_settings(data) | {
         "R4P_MODEL": "base",

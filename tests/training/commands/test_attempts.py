@@ -28,8 +28,10 @@ ON = "version: 1\ntraining: on\n"
 @pytest.fixture
 def scene(database, tmp_path):
     """A first attempt that was held wrong, one with a hint that was held correct, and two without a patch."""
-    first, second = (one.trajectory for one in guided_attempts.judged(tmp_path / "tree"))
-    silent = guided_attempts.attempt(tmp_path / "tree", [guided_attempts.calling("nothing")] * 5)
+    first, second = (one.trajectory for one in guided_attempts.build_judged_pair(tmp_path / "tree"))
+    silent = guided_attempts.run_attempt(
+        tmp_path / "tree", [guided_attempts.script_call("nothing")] * 5
+    )
     with transaction(database) as connection:
         judged_history.settle(connection, REPOSITORY)
         groups.save_config(connection, REPOSITORY, text=ON, error=None)

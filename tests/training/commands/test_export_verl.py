@@ -21,7 +21,7 @@ def at(tmp_path_factory):
     folder = tmp_path_factory.mktemp("command")
     (folder / "plan.toml").write_text(plan_file.to_toml(PLAN))
     dataset_at(folder / "dataset")
-    tiny_model.random_model(folder / "model")
+    tiny_model.write_random_model(folder / "model")
     return folder
 
 

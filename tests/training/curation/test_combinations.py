@@ -11,7 +11,7 @@ from training.datasets.groups import LabelSource
 SIX = pool(targets=(1.0, 0.0, 1.0, 0.0, 0.0, 0.0))
 
 
-def test_six_patches_make_all_fifteen_fours():
+def test_six_patches_make_all_fifteen_groups_of_four():
     formed, reasons = form_groups(SIX, GroupShape(), 1)
     assert reasons == []
     fours = {frozenset(one.patches) for one in formed}
@@ -26,7 +26,7 @@ def test_six_patches_make_all_fifteen_fours():
     assert sorted(one.positives for one in formed) == [0] + [1] * 8 + [2] * 6
 
 
-def test_neither_the_order_of_submission_nor_of_labels_decides_on_seats():
+def test_seats_do_not_depend_on_submission_or_labels():
     again = replace(SIX, patches=SIX.patches[::-1])
     assert form_groups(again, GroupShape(), 1) == form_groups(SIX, GroupShape(), 1)
     mixed = [pool(f"o/r#{at}", targets=(None, 1.0, None, 0.0)) for at in range(20)]
@@ -34,7 +34,7 @@ def test_neither_the_order_of_submission_nor_of_labels_decides_on_seats():
     assert first == {None, 1.0, 0.0}
 
 
-def test_of_more_than_six_some_are_drawn_labelled_ones_first():
+def test_labelled_patches_are_drawn_first_of_more_than_six():
     many = pool(targets=(None,) * 5 + (1.0, 0.0) * 3)
     formed, _ = form_groups(many, GroupShape(), 1)
     assert len(formed) == 15
@@ -48,7 +48,7 @@ def test_of_more_than_six_some_are_drawn_labelled_ones_first():
     assert len({frozenset(texts) for texts in drawn.values()}) > 10
 
 
-def test_free_seats_are_padded_with_what_is_not_known():
+def test_free_seats_are_padded_without_a_target():
     (only,) = form_groups(pool(targets=(1.0, 0.0)), GroupShape(), 1)[0]
     assert only.patches[2:] == ("", "")
     assert only.targets[2:] == (None, None)
@@ -59,7 +59,7 @@ def test_free_seats_are_padded_with_what_is_not_known():
 
 
 @pytest.mark.parametrize(
-    ("found", "shape", "formed", "said"),
+    ("given", "shape", "formed", "expected"),
     [
         (pool(targets=(None,) * 6), GroupShape(), 0, ["nothing is known of its patches"]),
         (pool(targets=()), GroupShape(min_patches=1), 0, ["nothing is known of its patches"]),
@@ -69,25 +69,25 @@ def test_free_seats_are_padded_with_what_is_not_known():
         (pool(targets=(1.0,)), GroupShape(), 0, ["fewer than 2 patches"]),
     ],
 )  # fmt: skip
-def test_what_is_no_group_is_counted(found, shape, formed, said):
-    made, reasons = form_groups(found, shape, 1)
-    assert (len(made), reasons) == (formed, said)
+def test_dropped_groups_are_counted_by_reason(given, shape, formed, expected):
+    groups, reasons = form_groups(given, shape, 1)
+    assert (len(groups), reasons) == (formed, expected)
 
 
-def test_a_group_knows_when_its_last_label_was_known_and_what_it_counts():
+def test_group_has_the_last_label_time_and_the_mean_weight():
     early, late = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 2))
     patches = (
         patch(1, 1.0, weight=0.5, outcome_at=early),
         patch(2, 0.2, weight=1.0, outcome_at=late),
         patch(3, None),
     )
-    found = replace(pool(), patches=patches, source=LabelSource.OUTCOMES, as_of=early)
-    (only,) = form_groups(found, GroupShape(), 1)[0]
+    given = replace(pool(), patches=patches, source=LabelSource.OUTCOMES, as_of=early)
+    (only,) = form_groups(given, GroupShape(), 1)[0]
     assert (only.weight, only.outcome_at, only.as_of) == (0.75, late, early)
     assert only.source is LabelSource.OUTCOMES
 
 
-def test_a_few_groups_of_each_issue_are_drawn():
+def test_groups_per_issue_are_limited():
     formed = [
         one
         for name in ("o/r#1", "o/r#2")

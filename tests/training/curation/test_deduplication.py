@@ -17,7 +17,7 @@ OTHER = " ".join(f"Quite another story, part {number}." for number in range(20))
 LATER = datetime(2026, 2, 1, tzinfo=UTC)
 
 
-def test_line_numbers_make_no_other_edit():
+def test_line_numbers_do_not_change_the_edit_key():
     same = replace(
         patch(0), diff=patch(0).diff.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@ class A:")
     )
@@ -28,7 +28,7 @@ def test_line_numbers_make_no_other_edit():
     assert reasons == ["the same edit as another"]
 
 
-def test_a_text_that_is_too_long_to_be_read_is_only_like_itself():
+def test_too_long_diff_equals_only_itself():
     long = diff("x" * MAX_RAW_CHARACTERS)
     assert build_edit_key(long) == build_edit_key(long)
     assert build_edit_key(long) != build_edit_key(
@@ -36,22 +36,16 @@ def test_a_text_that_is_too_long_to_be_read_is_only_like_itself():
     )
 
 
-def test_a_text_that_is_no_diff_is_only_like_itself():
-    assert (
-        build_edit_key("no diff") == build_edit_key("no diff") != build_edit_key("no diff either")
-    )
-
-
-def test_what_is_known_of_copies_is_taken_together():
+def test_labels_of_copies_are_merged():
     sure = patch(0, 1.0, weight=0.5, outcome_at=LATER)
     rather = patch(0, 0.7, weight=1.0, outcome_at=datetime(2026, 1, 1, tzinfo=UTC))
     kept, _ = drop_duplicate_edits([replace(pool(), patches=(patch(0, None), rather, sure))])
-    (told,) = kept[0].patches
-    assert told.target == pytest.approx(0.8)
-    assert (told.weight, told.outcome_at) == (1.0, LATER)
+    (copy,) = kept[0].patches
+    assert copy.target == pytest.approx(0.8)
+    assert (copy.weight, copy.outcome_at) == (1.0, LATER)
 
 
-def test_copies_that_count_nothing_keep_their_label():
+def test_copies_without_weight_keep_their_label():
     kept, _ = drop_duplicate_edits([replace(pool(), patches=(patch(0, 0.9, weight=0.0),) * 2)])
     assert [one.target for one in kept[0].patches] == [0.9]
 
@@ -63,7 +57,7 @@ def test_copies_with_opposite_labels_are_dropped():
     assert reasons == ["copies with opposite labels"] * 4
 
 
-def test_of_an_issue_told_twice_the_one_with_more_labels_is_kept():
+def test_duplicate_issue_with_more_labels_is_kept():
     poor, rich = pool("o/r#1"), pool("o/r#2", (1.0, 0.0))
     other = pool("o/r#3", statement=OTHER)
     kept, reasons = drop_duplicate_issues([poor, other, rich])
@@ -73,7 +67,7 @@ def test_of_an_issue_told_twice_the_one_with_more_labels_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("given", "expected"),
     [
         (pool("o/r#1", statement=OTHER), "an issue that is measured on"),
         (pool("x/y#1"), "says the same as an issue that is measured on"),
@@ -85,18 +79,18 @@ def test_of_an_issue_told_twice_the_one_with_more_labels_is_kept():
         (replace(pool("o/r#9", statement=OTHER), patches=(patch(0, diff=""),)), None),
     ],
 )
-def test_nothing_is_learnt_of_what_is_measured_on(found, said):
-    assert EvaluationSet.from_pools([pool("o/r#1")]).find_overlap(found) == said
+def test_overlap_with_the_evaluation_set_is_found(given, expected):
+    assert EvaluationSet.from_pools([pool("o/r#1")]).find_overlap(given) == expected
 
 
-def test_whole_repositories_may_be_left_out():
+def test_overlap_can_cover_whole_repositories():
     measured = EvaluationSet.from_pools([pool("o/r#1")], whole_repositories=True)
     assert (
         measured.find_overlap(pool("o/r#9", statement=OTHER)) == "a repository that is measured on"
     )
 
 
-def test_text_that_is_no_diff_is_only_like_itself():
+def test_text_without_a_diff_equals_only_itself():
     assert build_edit_key("x") == build_edit_key("x") != build_edit_key("y")
     assert build_edit_key(diff()) != build_edit_key("x")
     assert list(list_edit_keys(replace(pool(), patches=(patch(0, diff=""), patch(1))))) == [

@@ -35,31 +35,31 @@ def pools(large_data):
     return build_from_groups(read_groups(large_data / "swebench_patches.jsonl.gz"))
 
 
-def told():
+def read_documented():
     name = ""
-    for found in ROW.finditer(PAGE.read_text()):
-        name = found[1] or name
+    for counts in ROW.finditer(PAGE.read_text()):
+        name = counts[1] or name
         yield (
             name,
-            Balance(found[2]),
-            [int(number.replace(",", "")) for number in found[3].split("|")],
+            Balance(counts[2]),
+            [int(number.replace(",", "")) for number in counts[3].split("|")],
         )
 
 
-def test_the_page_tells_of_every_recipe_and_balance():
-    assert [(name, how) for name, how, _ in told()] == [
+def test_page_documents_every_recipe_and_balance():
+    assert [(name, how) for name, how, _ in read_documented()] == [
         (name, how)
         for name in ("paper", "ours")
         for how in (Balance.NONE, Balance.MIRRORED, Balance.EVEN)
     ]
 
 
-@pytest.mark.parametrize(("name", "how", "numbers"), list(told()))
-def test_the_builder_makes_what_the_page_says(pools, name, how, numbers):
-    made = build_dataset(pools, replace(RECIPES[name], balance=how))
-    learnt = made.splits["train"]
+@pytest.mark.parametrize(("name", "how", "numbers"), list(read_documented()))
+def test_builder_makes_the_documented_counts(pools, name, how, numbers):
+    dataset = build_dataset(pools, replace(RECIPES[name], balance=how))
+    learnt = dataset.splits["train"]
     by_positives = Counter(one.positives for one in learnt)
-    found = [len({one.issue for one in learnt}), len(learnt), *(by_positives[k] for k in range(5))]
-    assert found == numbers
+    counts = [len({one.issue for one in learnt}), len(learnt), *(by_positives[k] for k in range(5))]
+    assert counts == numbers
     if how is not Balance.NONE:
         assert sum(one.positives for one in learnt) == 2 * len(learnt)

@@ -14,12 +14,12 @@ POOL = pool()
 BINARY = "diff --git a/a.bin b/a.bin\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/a.bin differ\n"
 
 
-def reason(text, author=None, **limits):
+def find_reason(text, author=None, **limits):
     return find_rejection(replace(patch(), diff=text, author=author), ChangeLimits(**limits))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (diff(), None),
         ("", "changes nothing"),
@@ -41,37 +41,37 @@ def reason(text, author=None, **limits):
         (diff("timeout = 1.5", "a.py", "timeout = 1.2"), None),
     ],
 )
-def test_only_what_may_be_a_fix_is_kept(text, said):
-    assert reason(text) == said
+def test_patch_that_cannot_be_a_fix_is_rejected(text, expected):
+    assert find_reason(text) == expected
 
 
-def test_a_change_that_adds_alone_raises_no_version():
+def test_added_dependency_is_not_a_version_bump():
     text = '--- a/package.json\n+++ b/package.json\n@@ -1 +1,2 @@\n {\n+ "six": "1.2.3"\n'
-    assert reason(text) is None
+    assert find_reason(text) is None
 
 
-def test_more_lines_than_anybody_reviews_are_left_out():
+def test_patch_above_the_line_limit_is_rejected():
     lines = "".join(f"+{number}\n" for number in range(1_001))
     text = f"--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,1001 @@\n{lines}"
-    assert reason(text) == "more than 1,000 lines"
-    assert reason(text, lines=2_000) is None
+    assert find_reason(text) == "more than 1,000 lines"
+    assert find_reason(text, lines=2_000) is None
 
 
-def test_other_files_than_wanted_are_left_out():
+def test_patch_of_other_suffixes_is_rejected():
     text = diff() + diff(path="a.js")
-    assert reason(text) is None
-    assert reason(text, suffix=".py") == "touches other files than .py"
+    assert find_reason(text) is None
+    assert find_reason(text, suffix=".py") == "touches other files than .py"
 
 
 @pytest.mark.parametrize(
     ("author", "is_kept"),
     [("dependabot[bot]", False), ("renovate", False), ("copilot[bot]", True), (None, True)],
 )
-def test_robots_that_write_code_are_no_noise(author, is_kept):
-    assert (reason(diff(), author) is None) is is_kept
+def test_bots_that_write_code_are_kept(author, is_kept):
+    assert (find_reason(diff(), author) is None) is is_kept
 
 
-def test_nothing_but_the_edit_is_kept():
+def test_text_around_the_diff_is_dropped():
     letter = "From: A Person <a@example.org>\nDate: Mon, 1 Jan 2026\n\nFixes #12, approved by B\n"
     talk = replace(patch(0), diff=letter + diff("return 10"))
     broken = replace(patch(1), diff="no diff at all")
@@ -81,7 +81,7 @@ def test_nothing_but_the_edit_is_kept():
     assert reasons == ["no unified diff"] * 2
 
 
-def test_a_patch_that_nobody_could_read_is_dropped_before_it_is_parsed():
+def test_huge_patch_is_dropped_before_parsing():
     # 50 MB are above what a diff may have at all: parsed, it would be told as no diff
     huge = replace(patch(1), diff=diff("x" * 50_000_000))
     long = replace(patch(2), diff="A word.\n" * (MAX_RAW_CHARACTERS // 10) + diff("return 2"))

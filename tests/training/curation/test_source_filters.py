@@ -16,24 +16,24 @@ from training.curation.source_filters import (
 from training.datasets.groups import LabelSource
 
 
-def pools(author, targets):
+def build_pools(author, targets):
     return [
         replace(pool(f"o/r#{number}"), patches=(patch(number, target, author=author),))
         for number, target in enumerate(targets)
     ]
 
 
-def test_a_system_of_which_only_correct_patches_are_there_is_left_out():
-    told = [
-        *pools("leaderboard/a", [1.0] * (MIN_LABELLED - 1)),
-        *pools("leaderboard/b", [1.0]),
-        *pools("fair/a", [1.0] * MIN_LABELLED + [0.0]),
-        *pools("rare/a", [0.0] * (MIN_LABELLED - 1)),
-        *pools("odd/a", [None] * MIN_LABELLED),
-        *pools(None, [1.0] * MIN_LABELLED),
+def test_one_sided_system_is_left_out():
+    given = [
+        *build_pools("leaderboard/a", [1.0] * (MIN_LABELLED - 1)),
+        *build_pools("leaderboard/b", [1.0]),
+        *build_pools("fair/a", [1.0] * MIN_LABELLED + [0.0]),
+        *build_pools("rare/a", [0.0] * (MIN_LABELLED - 1)),
+        *build_pools("odd/a", [None] * MIN_LABELLED),
+        *build_pools(None, [1.0] * MIN_LABELLED),
     ]
-    kept, reasons = drop_one_sided(told)
-    assert {one.author for found in kept for one in found.patches} == {
+    kept, reasons = drop_one_sided(given)
+    assert {one.author for given_pool in kept for one in given_pool.patches} == {
         "fair/a",
         "rare/a",
         "odd/a",
@@ -42,15 +42,15 @@ def test_a_system_of_which_only_correct_patches_are_there_is_left_out():
     assert reasons == ["its system's patches have one label"] * MIN_LABELLED
 
 
-def test_whoever_merges_its_own_work_is_no_benchmark():
-    told = [
+def test_one_sided_outcomes_are_kept():
+    given = [
         replace(one, source=LabelSource.OUTCOMES)
-        for one in pools("maintainer", [1.0] * MIN_LABELLED)
+        for one in build_pools("maintainer", [1.0] * MIN_LABELLED)
     ]
-    assert drop_one_sided(told) == (told, [])
+    assert drop_one_sided(given) == (given, [])
 
 
-def test_sources_are_left_out_by_name():
+def test_sources_are_left_out_by_pattern():
     one = patch(0, author="leaderboard-lite/a")
     assert find_unwanted(one, ("x/*", "leaderboard-*")) == "of a source that is left out"
     assert find_unwanted(one, ("leaderboard",)) is None
@@ -58,7 +58,7 @@ def test_sources_are_left_out_by_name():
 
 
 @pytest.mark.parametrize(
-    ("licence", "source", "said"),
+    ("licence", "source", "expected"),
     [
         ("MIT", LabelSource.BENCHMARK, None),
         ("GPL-3.0-only", LabelSource.BENCHMARK, "its licence is not among those wanted"),
@@ -66,17 +66,17 @@ def test_sources_are_left_out_by_name():
         (None, LabelSource.OUTCOMES, None),
     ],
 )
-def test_licences_are_asked_of_benchmarks_alone(licence, source, said):
-    found = pool(licence=licence, source=source)
-    assert find_unlicensed(found, ("MIT", "Apache-2.0")) == said
+def test_licence_is_required_of_benchmarks_only(licence, source, expected):
+    given_pool = pool(licence=licence, source=source)
+    assert find_unlicensed(given_pool, ("MIT", "Apache-2.0")) == expected
 
 
-def reason(text, **limits):
+def find_reason(text, **limits):
     return find_rejection(pool(statement=text), StatementLimits(**limits))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (TEXT, None),
         (TEXT[:99], "shorter than 100 characters"),
@@ -97,12 +97,12 @@ def reason(text, **limits):
         ),
     ],
 )
-def test_only_what_can_be_understood_by_its_text_is_kept(text, said):
-    assert reason(text) == said
+def test_statement_that_needs_more_than_its_text_is_rejected(text, expected):
+    assert find_reason(text) == expected
 
 
-def test_other_letters_are_left_out_where_that_is_asked_for():
+def test_non_ascii_statement_is_rejected_on_request():
     text = TEXT + " Größe"
-    assert reason(text) is None
-    assert reason(text, only_ascii=True) == "not only ASCII"
-    assert reason(TEXT, only_ascii=True) is None
+    assert find_reason(text) is None
+    assert find_reason(text, only_ascii=True) == "not only ASCII"
+    assert find_reason(TEXT, only_ascii=True) is None

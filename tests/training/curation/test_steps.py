@@ -17,11 +17,11 @@ def test_every_drop_has_a_counted_reason():
         pool("o/r#3"),
         pool("o/r#4"),
     ]
-    kept, told = run_steps(pools, steps)
+    kept, steps_report = run_steps(pools, steps)
     assert [one.statement for one in kept] == ["x"]
-    assert told == [
+    assert steps_report == [
         CurationStep("odd", 3, 6, {"third": 1}),
         CurationStep("wrong", 2, 3, {"wrong": 3}),
         CurationStep("last", 1, 2, {"a": 1, "b": 2}),
     ]
-    assert list(told[2].dropped) == ["a", "b"]
+    assert list(steps_report[2].dropped) == ["a", "b"]

@@ -22,7 +22,7 @@ GROUP = TrainingGroup(
     outcome_at=datetime(2026, 3, 1, tzinfo=UTC),
     licence="MIT",
 )
-OTHER = replace(
+SECOND = replace(
     GROUP, key="b", issue="o/r#2", targets=(1.0, 1.0, 0.0, None), as_of=None, licence=None
 )
 MANIFEST = Manifest(
@@ -32,40 +32,42 @@ MANIFEST = Manifest(
     sources={"00": "groups.jsonl"},
     steps=(CurationStep("statement", 2, 8, {"short": 1}),),
 )
-SPLITS = {"train": [GROUP, OTHER], "test": []}
+SPLITS = {"train": [GROUP, SECOND], "test": []}
 
 
-def test_what_was_written_is_read_again_to_the_last_bit(tmp_path):
-    made = dataset.write_dataset(tmp_path / "new" / "d", SPLITS, MANIFEST)
-    assert dataset.read_split(tmp_path / "new" / "d", "train") == [GROUP, OTHER]
+def test_dataset_survives_a_round_trip(tmp_path):
+    written = dataset.write_dataset(tmp_path / "new" / "d", SPLITS, MANIFEST)
+    assert dataset.read_split(tmp_path / "new" / "d", "train") == [GROUP, SECOND]
     assert dataset.read_split(tmp_path / "new" / "d", "test") == []
-    assert dataset.read_manifest(tmp_path / "new" / "d") == made
-    assert made == replace(MANIFEST, splits=made.splits)
-    held = made.splits["train"]
-    assert held == SplitSummary(held.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1})
-    assert [one.name for one in (tmp_path / "new").iterdir()] == ["d"]
+    assert dataset.read_manifest(tmp_path / "new" / "d") == written
+    assert written == replace(MANIFEST, splits=written.splits)
+    train = written.splits["train"]
+    assert train == SplitSummary(
+        train.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1}
+    )
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["d"]
 
 
-def test_the_same_groups_make_the_same_bytes_and_others_do_not(tmp_path):
-    one, same = (dataset.write_dataset(tmp_path / name, SPLITS, MANIFEST) for name in "ab")
-    other = dataset.write_dataset(tmp_path / "c", {**SPLITS, "train": [GROUP]}, MANIFEST)
-    assert one.digest == same.digest != other.digest
+def test_digest_depends_on_the_groups(tmp_path):
+    first, same = (dataset.write_dataset(tmp_path / name, SPLITS, MANIFEST) for name in "ab")
+    third = dataset.write_dataset(tmp_path / "c", {**SPLITS, "train": [GROUP]}, MANIFEST)
+    assert first.digest == same.digest != third.digest
 
 
-def test_a_dataset_is_never_changed(tmp_path):
+def test_existing_dataset_is_never_overwritten(tmp_path):
     dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     with pytest.raises(BadDataset, match="exists already; datasets never change"):
         dataset.write_dataset(tmp_path / "d", {"train": [GROUP]}, MANIFEST)
-    assert dataset.read_split(tmp_path / "d", "train") == [GROUP, OTHER]
+    assert dataset.read_split(tmp_path / "d", "train") == [GROUP, SECOND]
 
 
-def test_a_group_is_in_one_split_only(tmp_path):
+def test_group_in_two_splits_is_refused(tmp_path):
     with pytest.raises(BadDataset, match="group a is in the dataset twice"):
         dataset.write_dataset(tmp_path / "d", {"train": [GROUP], "test": [GROUP]}, MANIFEST)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_stays_behind_of_one_that_could_not_be_written(tmp_path):
+def test_failed_write_leaves_nothing(tmp_path):
     class Broken(Exception):
         pass
 
@@ -79,7 +81,7 @@ def test_nothing_stays_behind_of_one_that_could_not_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_was_changed_is_refused(tmp_path):
+def test_changed_or_missing_file_is_refused(tmp_path):
     dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     path = tmp_path / "d" / "train.parquet"
     path.write_bytes(path.read_bytes() + b"\0")
@@ -92,19 +94,19 @@ def test_a_file_that_was_changed_is_refused(tmp_path):
         dataset.read_split(tmp_path / "d", "train")
 
 
-def test_what_is_no_dataset_is_told_so(tmp_path):
+def test_missing_split_or_invalid_manifest_is_refused(tmp_path):
     dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     with pytest.raises(BadDataset, match="has no split dev; it has test, train"):
         dataset.read_split(tmp_path / "d", "dev")
     with pytest.raises(BadDataset, match=r"manifest\.json can't be read: No such file"):
         dataset.read_split(tmp_path, "train")
     path = tmp_path / "d" / "manifest.json"
-    known = json.loads(path.read_text())
-    for text, said in (
+    document = json.loads(path.read_text())
+    for text, message in (
         ("{", "is no dataset manifest"),
-        (json.dumps(known | {"seed": "x"}), "Manifest.seed holds 'x'"),
-        (json.dumps(known | {"schema": "r4p.dataset/9"}), "is r4p.dataset/9"),
+        (json.dumps(document | {"seed": "x"}), "Manifest.seed holds 'x'"),
+        (json.dumps(document | {"schema": "r4p.dataset/9"}), "is r4p.dataset/9"),
     ):
         path.write_text(text)
-        with pytest.raises(BadDataset, match=said):
+        with pytest.raises(BadDataset, match=message):
             dataset.read_manifest(tmp_path / "d")

@@ -14,17 +14,17 @@ GROUP = TrainingGroup(
 )
 
 
-def test_an_unknown_patch_is_no_positive():
+def test_unknown_target_is_no_positive():
     assert GROUP.positives == 1
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"targets": (1.0,)}, "group a: 4 patches but 1 targets"),
         ({"targets": (1.5, 0.0, 0.0, 0.0)}, "group a: target 1.5 is no probability"),
     ],
 )
-def test_targets_must_fit_the_patches(change, said):
-    with pytest.raises(ValueError, match=said):
+def test_targets_must_fit_the_patches(change, message):
+    with pytest.raises(ValueError, match=message):
         replace(GROUP, **change)

@@ -16,14 +16,14 @@ PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
 
 
 @pytest.mark.parametrize("rules", [Rules, CanaryLimits])
-def test_every_rule_is_told_with_its_default(rules):
-    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
-    assert {one.name: told.get(one.name) for one in fields(rules)} == {
+def test_page_documents_every_rule_with_its_default(rules):
+    documented = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
+    assert {one.name: documented.get(one.name) for one in fields(rules)} == {
         one.name: str(one.default) for one in fields(rules)
     }
 
 
-def test_exit_codes_aliases_and_tolerances_are_those_of_the_code():
+def test_page_has_exit_codes_aliases_and_tolerances_of_the_code():
     for outcome, code in CODES.items():
         assert re.search(rf"{code} {outcome}", PAGE)
     for alias in Alias:

@@ -1,7 +1,6 @@
 """A run measured beside the champion, by a real vLLM and in this process."""
 
 import json
-import socket
 from dataclasses import asdict, replace
 
 import pytest
@@ -14,7 +13,7 @@ from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.adapters.adapter_server import Replica
 from model.errors import BadEngine, EngineDown
 from tests.builders import tiny_adapters, tiny_model
-from tests.model.chat_server import MODELS, Reply, serve_chat
+from tests.model.chat_server import DEAD_URL, MODELS, Reply, serve_chat
 from training.commands.cli import main
 from training.datasets import dataset
 from training.datasets.groups import LabelSource
@@ -40,7 +39,7 @@ RESULT = RunResult(RunStatus.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, N
 def data(tmp_path_factory):
     """A dataset of toy groups; half of those to measure on were labelled by what maintainers did."""
     folder = tmp_path_factory.mktemp("data") / "dataset"
-    groups = tiny_model.groups(24)
+    groups = tiny_model.build_groups(24)
     told = [replace(one, source=LabelSource.OUTCOMES) for one in groups[8:14]]
     splits = {"train": groups[:8], "test": [*told, *groups[14:20]], "repositories": groups[20:]}
     dataset.write_dataset(
@@ -52,13 +51,13 @@ def data(tmp_path_factory):
 @pytest.fixture
 def run(tmp_path, data):
     """A run's folder as the trainer leaves it."""
-    probe = tiny_adapters.trained(tmp_path)
-    write(tmp_path, data, adapter_sha256=probe.adapter)
+    probe = tiny_adapters.write_trained_run(tmp_path)
+    write_result(tmp_path, data, adapter_sha256=probe.adapter)
     return tmp_path
 
 
-def write(run, data, **changes):
-    result = replace(RESULT, base=str(tiny_model.kept_base()), **changes)
+def write_result(run, data, **changes):
+    result = replace(RESULT, base=str(tiny_model.get_base()), **changes)
     run_folder.write_file(run / run_folder.RESULT, run_folder.format_json(result))
     digest = {"digest": dataset.read_manifest(data).digest}
     run_folder.write_file(run / run_folder.DATASET, json.dumps(digest))
@@ -66,24 +65,24 @@ def write(run, data, **changes):
     run_folder.write_file(run / run_folder.METRICS, run_folder.format_step_json(step))
 
 
-def wanted(run, data, server=None, **changes):
+def build_request(run, data, server=None, **changes):
     plain = EvaluationRequest(
         run, data, server, reply_tokens=16, reply_settings=ReplySettings(2, 4 if server else 1)
     )
     return replace(plain, **{"rules": Rules(least_issues=4)} | changes)
 
 
-def documents(run):
+def read_documents(run):
     return [json.loads((run / name).read_text()) for name in (EVALUATION, GATE)]
 
 
-def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, run, data):
+def test_candidate_and_base_are_measured_on_the_same_groups(vllm, run, data):
     told = []
     server = EvaluationServer(vllm.url, tiny_adapters.BASE)
     decided = run_evaluation.evaluate_run(
-        wanted(run, data, server), lambda *seen: told.append(seen)
+        build_request(run, data, server), lambda *seen: told.append(seen)
     )
-    evaluation, gate = documents(run)
+    evaluation, gate = read_documents(run)
     assert gate["outcome"] == decided.outcome
     compared = [typed_json.read(ChampionComparison, one) for one in evaluation["compared"]]
     assert {one.name: one.issues for one in compared} == {
@@ -108,104 +107,101 @@ def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, r
     )
 
 
-def test_a_server_set_too_small_for_the_adapter_decides_nothing(vllm, run, data):
+def test_server_with_a_too_small_lora_rank_decides_nothing(vllm, run, data):
     config = run / "adapter" / CONFIG
     config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
-    sha256 = tiny_adapters.servable(run).sha256
+    sha256 = tiny_adapters.name_adapter(run).sha256
     probe = run_evaluation.adapter_files.read_probe(run / run_folder.PROBE)
     run_folder.write_file(
         run / run_folder.PROBE, json.dumps(asdict(replace(probe, adapter=sha256)))
     )
-    write(run, data, adapter_sha256=sha256)
+    write_result(run, data, adapter_sha256=sha256)
     with pytest.raises(BadEngine, match=r"HTTP 500: .*greater than max_lora_rank"):
         run_evaluation.evaluate_run(
-            wanted(run, data, EvaluationServer(vllm.url, tiny_adapters.BASE))
+            build_request(run, data, EvaluationServer(vllm.url, tiny_adapters.BASE))
         )
     given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", vllm.url]
-    ended = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
-    assert ended.exit_code == 2, "a training ends by it, and does not wait for the server"
-    assert "rank 64 is greater than max_lora_rank 8" in ended.stderr
-    assert "such as a larger --max-lora-rank" in ended.stderr
-    assert ended.stderr.rstrip().endswith(f"then r4p models register {run}")
+    result = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
+    assert result.exit_code == 2, "a training ends by it, and does not wait for the server"
+    assert "rank 64 is greater than max_lora_rank 8" in result.stderr
+    assert "such as a larger --max-lora-rank" in result.stderr
+    assert result.stderr.rstrip().endswith(f"then r4p models register {run}")
     assert not (run / GATE).exists()
 
 
-def test_both_can_judge_in_this_process(run, data):
-    few = wanted(run, data, splits=("test",), limit=2, rules=Rules(least_issues=30))
+def test_candidate_and_base_can_judge_in_this_process(run, data):
+    few = build_request(run, data, splits=("test",), limit=2, rules=Rules(least_issues=30))
     assert run_evaluation.evaluate_run(few).outcome is GateOutcome.TOO_FEW
-    (evaluation, gate) = documents(run)
+    (evaluation, gate) = read_documents(run)
     assert [one["issues"] for one in evaluation["compared"]] == [2]
     assert gate["why"].endswith("2; 30 are needed to decide by it")
 
 
-def test_what_is_broken_fails_before_anybody_is_asked(run, data):
+def test_broken_run_fails_before_any_request(run, data):
     (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
-    decided = run_evaluation.evaluate_run(wanted(run, data))
+    decided = run_evaluation.evaluate_run(build_request(run, data))
     assert decided.outcome is GateOutcome.FAILED
     assert "adapter: was " in decided.why
     assert "loadable: bias is 'all'" in decided.why
-    write(run, data, status=RunStatus.FAILED, why="the loss is NaN at step 3")
-    assert "the loss is NaN at step 3" in run_evaluation.evaluate_run(wanted(run, data)).why
+    write_result(run, data, status=RunStatus.FAILED, why="the loss is NaN at step 3")
+    assert "the loss is NaN at step 3" in run_evaluation.evaluate_run(build_request(run, data)).why
 
 
-def test_numbers_that_were_not_finite_are_found_in_the_folder(run, data):
+def test_metrics_that_are_not_finite_fail_the_gate(run, data):
     step = replace(run_folder.read_steps(run)[0], clip_low=None, not_finite=("clip_low",))
     (run / run_folder.METRICS).write_text(run_folder.format_step_json(step))
     (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
     assert (
         "numbers: clipped is not finite in 1 of 1 steps"
-        in run_evaluation.evaluate_run(wanted(run, data)).why
+        in run_evaluation.evaluate_run(build_request(run, data)).why
     )
     bare = replace(step, entropy=None, not_finite=())
     (run / run_folder.METRICS).write_text(run_folder.format_step_json(bare))
     assert (
         "numbers: entropy is missing in 1 of 1 steps"
-        in run_evaluation.evaluate_run(wanted(run, data)).why
+        in run_evaluation.evaluate_run(build_request(run, data)).why
     )
 
 
-def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
+def test_wrong_verifier_or_missing_weights_decide_nothing(run, data):
     given = ["evaluate", "--run", str(run), "--dataset", str(data)]
-    ended = CliRunner().invoke(main, [*given, "--verifier", "bogus"])
-    assert ended.exit_code == 2
-    assert "unknown verifier 'bogus'" in ended.stderr
+    result = CliRunner().invoke(main, [*given, "--verifier", "bogus"])
+    assert result.exit_code == 2
+    assert "unknown verifier 'bogus'" in result.stderr
     (run / "adapter" / WEIGHTS).unlink()
-    ended = CliRunner().invoke(main, given)
-    assert ended.exit_code == 2
+    result = CliRunner().invoke(main, given)
+    assert result.exit_code == 2
     assert "adapter_model.safetensors can't be read (No such file or directory)" in " ".join(
-        ended.stderr.split()
+        result.stderr.split()
     )
     assert not (run / GATE).exists()
 
 
-def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
+def test_unreadable_folders_decide_nothing(run, data, tmp_path):
     (run / run_folder.DATASET).write_text("{}")
     with pytest.raises(BadRun, match="does not name the run's dataset"):
-        run_evaluation.evaluate_run(wanted(run, data))
-    write(run, data, ended_at=None)
+        run_evaluation.evaluate_run(build_request(run, data))
+    write_result(run, data, ended_at=None)
     with pytest.raises(BadRun, match="has no end time"):
-        run_evaluation.evaluate_run(wanted(run, data))
+        run_evaluation.evaluate_run(build_request(run, data))
     (run / run_folder.RESULT).unlink()
     with pytest.raises(BadRun, match="holds no finished run"):
-        run_evaluation.evaluate_run(wanted(run, data))
+        run_evaluation.evaluate_run(build_request(run, data))
     assert not (run / GATE).exists()
 
 
-def test_a_server_that_is_down_decides_nothing(run, data):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(EngineDown, match="no engine answers"):
-            run_evaluation.evaluate_run(
-                wanted(run, data, EvaluationServer(url, tiny_adapters.BASE))
-            )
-        given = ["evaluate", "--run", str(run), "--dataset", str(data), "--engine-url", url]
-        assert CliRunner().invoke(main, [*given, "--model", tiny_adapters.BASE]).exit_code == 5
-        assert CliRunner().invoke(main, given).exit_code == 2
+def test_server_that_is_down_decides_nothing(run, data):
+    with pytest.raises(EngineDown, match="no engine answers"):
+        run_evaluation.evaluate_run(
+            build_request(run, data, EvaluationServer(DEAD_URL, tiny_adapters.BASE))
+        )
+    given = ["evaluate", "--run", str(run), "--dataset", str(data), "--engine-url", DEAD_URL]
+    assert CliRunner().invoke(main, [*given, "--model", tiny_adapters.BASE]).exit_code == 5
+    assert CliRunner().invoke(main, given).exit_code == 2
     assert not (run / GATE).exists()
 
 
-def test_the_command_says_what_the_gate_says(run, data):
+def test_command_prints_the_gates_outcome(run, data):
     given = ["evaluate", "--run", str(run), "--dataset", str(data), "--split", "test"]
     more = ["--limit", "2", "--votes", "1", "--reply-tokens", "8", "--json"]
     result = CliRunner().invoke(main, [*given, *more])
@@ -216,40 +212,42 @@ def test_the_command_says_what_the_gate_says(run, data):
 
 
 @pytest.fixture
-def newer(tmp_path_factory):
+def write_newer_dataset(tmp_path_factory):
     """A dataset with issues that the run didn't learn from, and one with an issue that it did."""
 
-    def made(at):
+    def write(at):
         folder = tmp_path_factory.mktemp("newer") / "dataset"
-        groups = tiny_model.groups(40)
+        groups = tiny_model.build_groups(40)
         splits = {"train": groups[30:], "test": groups[at : at + 4]}
         dataset.write_dataset(
             folder, splits, Manifest(2, None, {"labels": run_evaluation.RULE_VERSION})
         )
         return folder
 
-    return made
+    return write
 
 
-def test_a_newer_dataset_is_measured_on_where_nothing_leaks(run, data, newer):
+def test_newer_dataset_is_checked_for_leaks(run, data, write_newer_dataset):
     with pytest.raises(BadRun, match="name that one with --learnt-from"):
-        run_evaluation.evaluate_run(wanted(run, newer(24)))
+        run_evaluation.evaluate_run(build_request(run, write_newer_dataset(24)))
     assert not (run / GATE).exists()
 
     def passed(at):
-        few = wanted(run, newer(at), learnt_from=data, limit=1, rules=Rules(least_issues=30))
+        few = build_request(
+            run, write_newer_dataset(at), learnt_from=data, limit=1, rules=Rules(least_issues=30)
+        )
         run_evaluation.evaluate_run(few)
-        _, gate = documents(run)
+        _, gate = read_documents(run)
         return {one["check"]: one["passed"] for one in gate["findings"]}
 
     assert passed(24) | {"dataset": True, "leak": True} == passed(24)
     assert passed(4)["leak"] is False
 
 
-def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, data):
+def test_server_that_refuses_an_adapter_is_a_bad_engine(run, data):
     with serve_chat(models=[MODELS]) as server:
         server.routes["/v1/load_lora_adapter"] = [Reply({"error": "no"}, 500)]
-        asked = wanted(run, data, EvaluationServer(server.url, tiny_adapters.BASE))
+        asked = build_request(run, data, EvaluationServer(server.url, tiny_adapters.BASE))
         server.routes["/v1/completions"] = [Reply({"error": "the engine is dead"}, 500)]
         with pytest.raises(EngineDown) as down:
             run_evaluation.evaluate_run(asked)
@@ -269,23 +267,23 @@ def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, dat
     assert not (run / GATE).exists()
 
 
-def test_a_server_that_refuses_the_key_is_not_waited_for_either(run, data):
+def test_server_that_refuses_the_key_is_a_usage_error(run, data):
     with serve_chat(models=[Reply({"error": "Unauthorized"}, 401)]) as server:
         given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", server.url]
-        ended = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
-    assert ended.exit_code == 2
-    assert "refuses the API key (HTTP 401): none was given" in ended.stderr
-    assert "--api-key-file in R4P_TRAIN_EVALUATE_ARGS" in ended.stderr
+        result = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
+    assert result.exit_code == 2
+    assert "refuses the API key (HTTP 401): none was given" in result.stderr
+    assert "--api-key-file in R4P_TRAIN_EVALUATE_ARGS" in result.stderr
     assert not (run / GATE).exists()
 
 
 @pytest.mark.parametrize(
     ("status", "decided"), [(500, False), (429, False), (401, False), (400, True)]
 )
-def test_a_server_that_fails_for_a_while_refuses_nobody(run, data, status, decided):
+def test_server_that_fails_for_a_while_decides_nothing(run, data, status, decided):
     with serve_chat(models=[MODELS]) as server:
         server.routes["/v1/load_lora_adapter"] = [Reply({"error": "not now"}, status)]
-        asked = wanted(run, data, EvaluationServer(server.url, tiny_adapters.BASE))
+        asked = build_request(run, data, EvaluationServer(server.url, tiny_adapters.BASE))
         if decided:
             assert run_evaluation.evaluate_run(asked).outcome is GateOutcome.FAILED
         else:

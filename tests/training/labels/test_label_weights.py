@@ -21,7 +21,7 @@ from training.labels import labels
 from training.labels.rules import HOLD_PERIOD
 
 
-def told(*fates, now=LATER, rivals=(), **about):
+def label(*fates, now=LATER, rivals=(), **about):
     return labels.label_patch(record(*fates, **about), "p", now, rivals)
 
 
@@ -31,35 +31,35 @@ PASSED_RIVAL = record(replace(FAILED, reason="success"), pull=13)
 @pytest.mark.parametrize(
     ("share", "probability"), [(1.0, 0.98), (0.5, 0.79), (0.25, 0.695), (0.1, 0.638)]
 )
-def test_the_more_lines_survive_the_more_is_believed(share, probability):
-    assert told(MERGED, survived(share)).probability == pytest.approx(probability)
+def test_probability_grows_with_surviving_lines(share, probability):
+    assert label(MERGED, survived(share)).probability == pytest.approx(probability)
 
 
-def test_the_last_count_of_lines_holds():
+def test_last_survival_count_decides():
     counts = [survived(0.9), survived(0.2, days=91, reason="after_90_days")]
-    assert told(MERGED, *counts).rule_name == "rewritten"
-    assert told(MERGED, *counts).outcome_at == START + 91 * DAY
-    assert told(MERGED, *counts, now=START + 60 * DAY).rule_name == "survived"
+    assert label(MERGED, *counts).rule_name == "rewritten"
+    assert label(MERGED, *counts).outcome_at == START + 91 * DAY
+    assert label(MERGED, *counts, now=START + 60 * DAY).rule_name == "survived"
 
 
-def test_a_label_is_known_when_its_window_has_passed():
-    assert told(MERGED).outcome_at == MERGED.occurred_at + HOLD_PERIOD
-    assert told(MERGED, REVERTED).outcome_at == REVERTED.occurred_at
-    assert told(MERGED, REVERTED, now=START + 20 * DAY).rule_name == "merged"
+def test_label_is_known_after_its_hold_period():
+    assert label(MERGED).outcome_at == MERGED.occurred_at + HOLD_PERIOD
+    assert label(MERGED, REVERTED).outcome_at == REVERTED.occurred_at
+    assert label(MERGED, REVERTED, now=START + 20 * DAY).rule_name == "merged"
     rivals = [PASSED_RIVAL]
-    assert told(FAILED, CLOSED, rivals=rivals).outcome_at == CLOSED.occurred_at + HOLD_PERIOD
+    assert label(FAILED, CLOSED, rivals=rivals).outcome_at == CLOSED.occurred_at + HOLD_PERIOD
 
 
-def test_what_happened_lately_says_until_when_it_waits():
-    found = told(MERGED, now=START + 3 * DAY)
-    assert (found.outcome_at, found.settles_at) == (None, MERGED.occurred_at + HOLD_PERIOD)
-    assert told(MERGED).settles_at is None
+def test_recent_merge_says_when_it_settles():
+    labelled = label(MERGED, now=START + 3 * DAY)
+    assert (labelled.outcome_at, labelled.settles_at) == (None, MERGED.occurred_at + HOLD_PERIOD)
+    assert label(MERGED).settles_at is None
 
 
-def test_a_decision_that_could_read_our_claim_counts_less_whatever_it_says():
-    assert (told(MERGED).is_echo, told(MERGED).weight) == (True, labels.ECHO_WEIGHT)
+def test_decision_after_our_verdict_counts_half():
+    assert (label(MERGED).is_echo, label(MERGED).weight) == (True, labels.ECHO_WEIGHT)
     against = [judgement(verdict=Verdict.INCORRECT)]
-    assert told(MERGED, judgements=against).is_echo
+    assert label(MERGED, judgements=against).is_echo
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,6 @@ def test_a_decision_that_could_read_our_claim_counts_less_whatever_it_says():
     ],
     ids=["nobody could read one", "it claimed nothing", "about another patch", "a CI reads none"],
 )
-def test_what_no_claim_could_lead_counts_whole(fates, about):
-    found = told(*fates, **about)
-    assert (found.is_echo, found.weight) == (False, 1.0)
+def test_decision_without_a_readable_claim_counts_whole(fates, about):
+    labelled = label(*fates, **about)
+    assert (labelled.is_echo, labelled.weight) == (False, 1.0)

@@ -30,11 +30,11 @@ from training.labels.label_rule import LabelGrade
 from training.labels.rules import HOLD_PERIOD, RULES
 
 
-def told(*fates, patch="p", now=LATER, rivals=(), **about):
+def label(*fates, patch="p", now=LATER, rivals=(), **about):
     return labels.label_patch(record(*fates, **about), patch, now, rivals)
 
 
-def closed(reason, **about):
+def build_close(reason, **about):
     return fate(OutcomeKind.CLOSED, reason=reason, **about)
 
 
@@ -71,13 +71,13 @@ CASES = {
     "called_right": ([AGREE], {}),
     "called_wrong": ([DISAGREE, CLOSED], {}),
     "words_differ": ([AGREE, replace(DISAGREE, actor="another")], {}),
-    "landed": ([closed("landed_indirectly")], {}),
-    "failed_ci": ([FAILED, closed("superseded")], {"rivals": [passed_rival()]}),
+    "landed": ([build_close("landed_indirectly")], {}),
+    "failed_ci": ([FAILED, build_close("superseded")], {"rivals": [passed_rival()]}),
     "rejected": ([ASKED, CLOSED], {}),
-    "superseded": ([ASKED, closed("superseded")], {}),
-    "withdrawn": ([closed("issue_not_planned")], {}),
-    "closed_by_author": ([closed("closed_by_author")], {}),
-    "closed_by_bot": ([closed("closed_by_bot")], {}),
+    "superseded": ([ASKED, build_close("superseded")], {}),
+    "withdrawn": ([build_close("issue_not_planned")], {}),
+    "closed_by_author": ([build_close("closed_by_author")], {}),
+    "closed_by_bot": ([build_close("closed_by_bot")], {}),
     "closed": ([CLOSED], {}),
     "outdated": ([], {"patches": ["p", "q"]}),
     "open": ([], {}),
@@ -90,37 +90,41 @@ DERIVED = [rule for rule in RULES if rule not in rules.CHECKED_RULES.values()]
 @pytest.mark.parametrize("rule", DERIVED)
 def test_every_rule_has_its_case(rule):
     fates, about = CASES[rule]
-    found = told(*fates, **about)
-    assert found.rule_name == rule
-    assert found.label is RULES[rule].grade
-    assert found.rule_version == rules.RULE_VERSION
+    labelled = label(*fates, **about)
+    assert labelled.rule_name == rule
+    assert labelled.label is RULES[rule].grade
+    assert labelled.rule_version == rules.RULE_VERSION
 
 
 @pytest.mark.parametrize("rule", DERIVED)
-def test_unknown_is_no_probability_no_weight_and_no_time(rule):
+def test_unknown_label_has_no_probability_weight_or_time(rule):
     fates, about = CASES[rule]
-    found = told(*fates, **about)
-    if found.label is LabelGrade.UNKNOWN:
-        assert (found.probability, found.confidence, found.outcome_at) == (None, None, None)
-        assert (found.weight, found.is_echo) == (0.0, False)
+    labelled = label(*fates, **about)
+    if labelled.label is LabelGrade.UNKNOWN:
+        assert (labelled.probability, labelled.confidence, labelled.outcome_at) == (
+            None,
+            None,
+            None,
+        )
+        assert (labelled.weight, labelled.is_echo) == (0.0, False)
     else:
-        assert (found.probability > 0.5) is found.label.is_positive
-        assert found.confidence == pytest.approx(abs(found.probability - 0.5) + 0.5)
-        assert found.weight > 0
-        assert START < found.outcome_at <= LATER
+        assert (labelled.probability > 0.5) is labelled.label.is_positive
+        assert labelled.confidence == pytest.approx(abs(labelled.probability - 0.5) + 0.5)
+        assert labelled.weight > 0
+        assert START < labelled.outcome_at <= LATER
 
 
 @pytest.mark.parametrize(
     ("fates", "about", "why"),
     [
         ([CLOSED, fate(OutcomeKind.REOPENED, reason="pull_request", days=2)], {}, "open"),
-        ([closed("issue_duplicate")], {}, "withdrawn"),
-        ([closed("unknown")], {}, "closed"),
+        ([build_close("issue_duplicate")], {}, "withdrawn"),
+        ([build_close("unknown")], {}, "closed"),
         ([CLOSED], {"patches": ["p", "q"]}, "outdated"),
-        ([closed("landed_indirectly"), REVERTED], {}, "reverted"),
-        ([closed("landed_indirectly"), REOPENED_ISSUE], {}, "issue_reopened"),
-        ([closed("landed_indirectly"), DISAGREE], {"now": START + 3 * DAY}, "disputed"),
-        ([closed("landed_indirectly")], {"patches": ["p", "q"]}, "outdated"),
+        ([build_close("landed_indirectly"), REVERTED], {}, "reverted"),
+        ([build_close("landed_indirectly"), REOPENED_ISSUE], {}, "issue_reopened"),
+        ([build_close("landed_indirectly"), DISAGREE], {"now": START + 3 * DAY}, "disputed"),
+        ([build_close("landed_indirectly")], {"patches": ["p", "q"]}, "outdated"),
         ([CLOSED], {"now": CLOSED.occurred_at + HOLD_PERIOD - DAY}, "lately"),
         ([fate(OutcomeKind.AGREE, permission="read")], {}, "open"),
         ([fate(OutcomeKind.AGREE, permission=None)], {}, "open"),
@@ -145,8 +149,8 @@ def test_unknown_is_no_probability_no_weight_and_no_time(rule):
         ([AGREE, MERGED, REOPENED_ISSUE], {}, "issue_reopened"),
     ],
 )  # fmt: skip
-def test_what_is_told_apart(fates, about, why):
-    assert told(*fates, **about).rule_name == why
+def test_similar_histories_get_their_own_rule(fates, about, why):
+    assert label(*fates, **about).rule_name == why
 
 
 @pytest.mark.parametrize(
@@ -159,11 +163,11 @@ def test_what_is_told_apart(fates, about, why):
         (Verdict.UNSURE, AGREE, LabelGrade.UNKNOWN),
     ],
 )
-def test_a_word_is_about_what_the_verdict_claimed(verdict, word, grade):
-    assert told(word, judgements=[judgement(verdict=verdict)]).label is grade
+def test_maintainers_word_is_about_the_claim(verdict, word, grade):
+    assert label(word, judgements=[judgement(verdict=verdict)]).label is grade
 
 
-def test_a_word_is_about_the_patch_that_was_judged():
+def test_maintainers_word_is_about_the_judged_patch():
     spoken = record(
         AGREE, patches=["p", "q"], judgements=[judgement(1), judgement(2, patch="q", days=2)]
     )
@@ -171,40 +175,45 @@ def test_a_word_is_about_the_patch_that_was_judged():
     assert labels.label_patch(spoken, "q", LATER).rule_name == "open"
 
 
-def test_bringing_a_patch_up_to_date_is_no_help():
-    known = ["p", replace(submission("p", days=0.5, by_author=False), head="updated")]
-    assert told(replace(MERGED, head="updated"), patches=known).rule_name == "merged"
+def test_branch_update_by_another_is_no_help():
+    submissions = ["p", replace(submission("p", days=0.5, by_author=False), head="updated")]
+    assert label(replace(MERGED, head="updated"), patches=submissions).rule_name == "merged"
 
 
-def test_what_was_merged_is_found_by_its_head_or_by_what_was_judged_last():
-    known = ["p", submission("q", days=0.5), submission("p", days=0.7)]
-    assert told(replace(MERGED, head="at q"), patches=known, patch="q").rule_name == "merged"
+def test_merged_patch_is_found_by_head_or_last_judgement():
+    submissions = ["p", submission("q", days=0.5), submission("p", days=0.7)]
+    assert label(replace(MERGED, head="at q"), patches=submissions, patch="q").rule_name == "merged"
     rebased = replace(MERGED, head="rebased")
-    assert told(rebased).rule_name == "merged"
+    assert label(rebased).rule_name == "merged"
     late = [judgement(1), judgement(2, patch="q", days=5)]
-    assert told(rebased, patches=["p", "q"], judgements=late).rule_name == "merged"
+    assert label(rebased, patches=["p", "q"], judgements=late).rule_name == "merged"
 
 
-def test_weak_grades_are_those_that_lean():
+def test_weak_grades_are_the_leaning_ones():
     assert [one for one in LabelGrade if one.is_weak] == [
         LabelGrade.WEAKLY_CORRECT,
         LabelGrade.WEAKLY_INCORRECT,
     ]
 
 
-def test_evidence_says_what_happened_and_names_nobody():
-    found = told(MERGED, AGREE, survived(0.9))
-    assert found.evidence == (
+def test_evidence_names_no_person():
+    labelled = label(MERGED, AGREE, survived(0.9))
+    assert labelled.evidence == (
         "merged by somebody with write on 2026-03-02",
         "90% of its lines left after 30 days",
         "called right by somebody with write on 2026-03-02",
     )
-    assert told(replace(MERGED, by_author=True, permission=None)).evidence == (
+    assert label(replace(MERGED, by_author=True, permission=None)).evidence == (
         "merged by its author on 2026-03-02",
     )
-    assert found.decided_by == "maintainer"
+    assert labelled.decided_by == "maintainer"
 
 
-def test_the_issue_goes_with_the_label():
-    found = told(MERGED)
-    assert (found.group, found.issue, found.pull, found.submitted_at) == (1, ISSUE, 12, START)
+def test_label_keeps_its_issue():
+    labelled = label(MERGED)
+    assert (labelled.group, labelled.issue, labelled.pull, labelled.submitted_at) == (
+        1,
+        ISSUE,
+        12,
+        START,
+    )

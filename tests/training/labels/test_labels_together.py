@@ -23,25 +23,27 @@ from training.labels.label_rule import LabelGrade
 from training.labels.labels import WeightCaps, cap_weights
 
 
-def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():
-    one = record(FAILED, CLOSED, patches=["first", replace(submission("p"), patch="p")])
+def test_patches_of_all_pull_requests_are_labelled():
+    first = record(FAILED, CLOSED, patches=["first", replace(submission("p"), patch="p")])
     unread = submission(None)
-    other = record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
-    found = labels.label_patches([one, other], LATER)
-    assert [(each.pull, each.patch, each.is_first, each.rule_name) for each in found] == [
+    second = record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
+    label = labels.label_patches([first, second], LATER)
+    assert [(each.pull, each.patch, each.is_first, each.rule_name) for each in label] == [
         (12, "first", True, "outdated"),
         (12, "p", False, "failed_ci"),
         (13, "r", True, "open"),
     ]
 
 
-def test_nobody_weighs_more_than_the_caps_let_them():
+def test_actor_cap_limits_weights():
     many = [replace(record(MERGED), group=number) for number in range(10)]
-    weights = {one.weight for one in labels.label_patches(many, LATER, caps=WeightCaps(actor=2.0))}
+    weights = {
+        each.weight for each in labels.label_patches(many, LATER, caps=WeightCaps(actor=2.0))
+    }
     assert weights == {0.2}
 
 
-def test_a_day_in_the_past_knows_nothing_of_what_came_later():
+def test_labels_of_a_past_day_ignore_later_events():
     """Not of a later patch, of a rival that came after, or of a verdict: what it says then is what was said then."""
     later = record(
         patches=["p", submission("q", days=5)], judgements=[judgement(), judgement(2, days=5)]
@@ -49,16 +51,16 @@ def test_a_day_in_the_past_knows_nothing_of_what_came_later():
     rival = record(patches=[submission("r", days=4)], pull=13)
     then = labels.label_patches([later, rival], START + 3 * DAY)
     assert then == labels.label_patches([record()], START + 3 * DAY)
-    assert [(one.pull, one.patch, one.rule_name) for one in then] == [(12, "p", "open")]
+    assert [(each.pull, each.patch, each.rule_name) for each in then] == [(12, "p", "open")]
     now = labels.label_patches([later, rival], START + 6 * DAY)
-    assert [(one.patch, one.rule_name) for one in now] == [
+    assert [(each.patch, each.rule_name) for each in now] == [
         ("p", "outdated"),
         ("q", "open"),
         ("r", "open"),
     ]
 
 
-def with_checks(fates, answers, now=LATER):
+def label_with_checks(fates, answers, now=LATER):
     """The label of a pull request of which nobody has checked anything, beside as many that were."""
     others = [record(*fates, pull=100 + at) for at in range(len(answers))]
     checks = {
@@ -68,14 +70,14 @@ def with_checks(fates, answers, now=LATER):
     return labels.label_patches([record(*fates), *others], now, checks)
 
 
-def test_audited_rules_are_believed_as_they_were_found():
-    found, *_ = with_checks([MERGED], [at < 10 for at in range(40)])
-    assert (found.rule_name, found.probability) == ("merged", pytest.approx(19 / 50))
-    found, *_ = with_checks([MERGED, survived(0.5)], [True] * 30)
-    assert (found.rule_name, found.probability) == ("survived", pytest.approx(39.5 / 40))
-    assert found.label is LabelGrade.CORRECT
-    found, *_ = with_checks([], [True])
-    assert (found.rule_name, found.probability) == ("open", None)
+def test_audited_rule_has_its_audited_probability():
+    label, *_ = label_with_checks([MERGED], [at < 10 for at in range(40)])
+    assert (label.rule_name, label.probability) == ("merged", pytest.approx(19 / 50))
+    label, *_ = label_with_checks([MERGED, survived(0.5)], [True] * 30)
+    assert (label.rule_name, label.probability) == ("survived", pytest.approx(39.5 / 40))
+    assert label.label is LabelGrade.CORRECT
+    label, *_ = label_with_checks([], [True])
+    assert (label.rule_name, label.probability) == ("open", None)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +88,14 @@ def test_audited_rules_are_believed_as_they_were_found():
         ([MERGED], [False] * 10, LabelGrade.WEAKLY_INCORRECT),
     ],
 )
-def test_a_rule_that_was_found_to_be_wrong_leans_to_the_other_side(fates, answers, grade):
-    found, *_ = with_checks(fates, answers)
-    assert found.label is grade
-    assert (found.probability >= 0.5) is grade.is_positive
+def test_rule_audited_as_wrong_changes_its_grade(fates, answers, grade):
+    label, *_ = label_with_checks(fates, answers)
+    assert label.label is grade
+    assert (label.probability >= 0.5) is grade.is_positive
 
 
-def test_what_was_checked_is_labelled_so():
-    _, right, wrong = with_checks([MERGED], [True, False])
+def test_checked_patch_is_labelled_by_its_check():
+    _, right, wrong = label_with_checks([MERGED], [True, False])
     assert (right.rule_name, right.label, right.probability) == (
         "checked_right",
         LabelGrade.CORRECT,
@@ -106,8 +108,8 @@ def test_what_was_checked_is_labelled_so():
     )
     assert (wrong.weight, wrong.is_echo, wrong.outcome_at) == (1.0, False, START + 50 * DAY)
     assert wrong.evidence[-1] == "looked at on 2026-04-20"
-    _, *before = with_checks([MERGED], [True, False], now=START + 49 * DAY)
-    assert {one.rule_name for one in before} == {"merged"}
+    _, *before = label_with_checks([MERGED], [True, False], now=START + 49 * DAY)
+    assert {each.rule_name for each in before} == {"merged"}
 
 
 CAPS = WeightCaps(actor=4, repository=6)

@@ -10,7 +10,7 @@ PAGE = (Path(__file__).parents[3] / "docs/labels.md").read_text()
 TEXT = " ".join(PAGE.split())
 
 
-def row(rule):
+def format_row(rule):
     probability = "" if rule.probability is None else f"{rule.probability:.2f}"
     cells = (
         f"`{rule.name}`",
@@ -22,12 +22,12 @@ def row(rule):
     return f"| {' | '.join(cells)} |"
 
 
-def test_the_page_tells_every_rule_and_no_other():
-    told = [line for line in PAGE.splitlines() if line.startswith("| `")]
-    assert told == [row(rule) for rule in RULES.values()]
+def test_page_lists_every_rule():
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    assert rows == [format_row(rule) for rule in RULES.values()]
 
 
-def test_the_page_tells_the_numbers():
+def test_page_has_the_numbers_of_the_code():
     assert rules.estimate_from_survival(0.0) == 0.6
     assert (
         f"0.60 + {rules.estimate_from_survival(1.0) - rules.estimate_from_survival(0.0):.2f} × the share"
@@ -46,7 +46,7 @@ def test_the_page_tells_the_numbers():
     assert f"from {audit.MIN_CHECKED} checked patches of each truth on" in TEXT
 
 
-def test_unknown_rules_believe_nothing_and_others_lean_to_their_side():
+def test_rule_probability_fits_its_grade():
     for rule in RULES.values():
         assert (rule.probability is None) is (rule.grade is LabelGrade.UNKNOWN)
         if rule.probability is not None:

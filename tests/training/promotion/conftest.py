@@ -1,7 +1,6 @@
 """Two trained models that are registered, two servers, and one that is down."""
 
 import shutil
-import socket
 
 import pytest
 
@@ -9,6 +8,7 @@ from app.db.session import transaction
 from app.registry import registration
 from model.adapters.adapter_server import Replica
 from tests.builders import tiny_adapters
+from tests.model.chat_server import DEAD_URL
 from tests.training.promotion.measured_runs import finished, measured, restarted
 
 
@@ -46,6 +46,4 @@ def servers(vllm, names):
 
 @pytest.fixture
 def dead():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield Replica(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+    return Replica(DEAD_URL)

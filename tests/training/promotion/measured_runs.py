@@ -29,7 +29,7 @@ PLAIN = Rules()
 
 def finished(run, *, seed=0, outcome=GateOutcome.PASSED):
     """A run's folder as trainer and gate leave it."""
-    ended(run, tiny_adapters.trained(run, seed=seed).adapter)
+    ended(run, tiny_adapters.write_trained_run(run, seed=seed).adapter)
     return measured(run, tiny_adapters.BASE, outcome=outcome)
 
 

@@ -52,7 +52,7 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
     first, second = names
     for name in names:
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    own = replace(tiny_adapters.servable(runs[1]), name="own")
+    own = replace(tiny_adapters.name_adapter(runs[1]), name="own")
     adapter_server.load_on_replica(servers[0], own)
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     urls = [one.url for one in servers]

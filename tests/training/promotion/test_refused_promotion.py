@@ -110,7 +110,7 @@ def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_p
     finished(run, seed=4)
     config = run / "adapter" / CONFIG
     config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
-    sha256 = tiny_adapters.servable(run).sha256
+    sha256 = tiny_adapters.name_adapter(run).sha256
     probe = promotion.adapter_files.read_probe(run / "probe.json")
     (run / "probe.json").write_text(json.dumps(asdict(replace(probe, adapter=sha256))))
     ended(run, sha256)

@@ -1,7 +1,6 @@
 """Adapters as PEFT saves them, put into a real vLLM, and asked whether they are what was trained."""
 
 import json
-import socket
 from contextlib import closing
 from dataclasses import replace
 
@@ -26,7 +25,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    tiny_adapters.trained(folder)
+    tiny_adapters.write_trained_run(folder)
     return folder
 
 
@@ -41,19 +40,12 @@ def replicas(vllm):
     return Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost"))
 
 
-@pytest.fixture
-def dead():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield Replica(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-
-
 def names(vllm):
     return set(adapter_server._fetch_models(Replica(vllm.url)))
 
 
 def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):
-    adapter = tiny_adapters.servable(run)
+    adapter = tiny_adapters.name_adapter(run)
     for _ in range(2):
         for reading in adapter_server.load_adapter(replicas, adapter, probe):
             assert reading.tokens == 32
@@ -70,15 +62,15 @@ def test_a_server_that_is_down_is_named_and_the_others_serve_nothing_new(
     vllm, replicas, dead, run, probe
 ):
     with pytest.raises(EngineDown, match=f"no engine answers at {dead.url}"):
-        adapter_server.load_adapter([replicas[0], dead], tiny_adapters.servable(run), probe)
+        adapter_server.load_adapter([replicas[0], dead], tiny_adapters.name_adapter(run), probe)
     assert names(vllm) == {tiny_adapters.BASE}
 
 
 def test_an_adapter_of_other_weights_than_were_measured_is_found_out(
     vllm, replicas, run, probe, tmp_path
 ):
-    tiny_adapters.trained(tmp_path, seed=1)
-    other = tiny_adapters.servable(tmp_path)
+    tiny_adapters.write_trained_run(tmp_path, seed=1)
+    other = tiny_adapters.name_adapter(tmp_path)
     swapped = replace(probe, adapter=other.sha256)
     with pytest.raises(EngineError, match="of its effect arrives") as refused:
         adapter_server.load_adapter(replicas[:1], other, swapped)
@@ -99,42 +91,42 @@ def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the
     directory.mkdir()
     save_file(renamed, directory / WEIGHTS)
     (directory / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())
-    other = tiny_adapters.servable(tmp_path)
+    other = tiny_adapters.name_adapter(tmp_path)
     with pytest.raises(EngineError):
         adapter_server.load_adapter(replicas[:1], other, replace(probe, adapter=other.sha256))
     assert names(vllm) == {tiny_adapters.BASE}
 
 
 def test_an_adapter_that_vllm_refuses_is_told_with_its_words(vllm, replicas, tmp_path):
-    probe = tiny_adapters.trained(tmp_path)
+    probe = tiny_adapters.write_trained_run(tmp_path)
     directory = tmp_path / "adapter"
     config = json.loads((directory / CONFIG).read_text())
     (directory / CONFIG).write_text(json.dumps(config | {"r": 64}))
-    adapter = tiny_adapters.servable(tmp_path)
+    adapter = tiny_adapters.name_adapter(tmp_path)
     with pytest.raises(EngineError, match=r"load_lora_adapter at .*rank 64 is greater than"):
         adapter_server.load_adapter(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
     assert names(vllm) == {tiny_adapters.BASE}
 
 
 def test_an_adapter_without_effect_is_not_kept(vllm, replicas, tmp_path):
-    probe = tiny_adapters.trained(tmp_path, scale=0.0)
+    probe = tiny_adapters.write_trained_run(tmp_path, scale=0.0)
     with pytest.raises(EngineError, match="the trainer saw no effect either"):
-        adapter_server.load_adapter(replicas[:1], tiny_adapters.servable(tmp_path), probe)
+        adapter_server.load_adapter(replicas[:1], tiny_adapters.name_adapter(tmp_path), probe)
     assert names(vllm) == {tiny_adapters.BASE}
 
 
 def test_a_name_is_never_used_again(replicas, run, probe, tmp_path):
-    adapter = tiny_adapters.servable(run)
+    adapter = tiny_adapters.name_adapter(run)
     adapter_server.load_adapter(replicas[:1], adapter, probe)
-    tiny_adapters.trained(tmp_path, seed=2)
-    other = replace(tiny_adapters.servable(tmp_path), name=adapter.name)
+    tiny_adapters.write_trained_run(tmp_path, seed=2)
+    other = replace(tiny_adapters.name_adapter(tmp_path), name=adapter.name)
     with pytest.raises(EngineError, match="names are never used again"):
         adapter_server.load_on_replica(replicas[0], other)
     adapter_server.unload_adapter(replicas[0], adapter.name)
 
 
 def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, probe, dead):
-    adapter = tiny_adapters.servable(run)
+    adapter = tiny_adapters.name_adapter(run)
     with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it again"):
         adapter_server.load_adapter([dead], replace(adapter, sha256="0" * 64), probe)
     with pytest.raises(BadAdapter, match="was measured"):

@@ -50,7 +50,7 @@ def test_a_reply_that_was_sampled_keeps_its_own_tokens(tokenizer):
 
 
 def test_an_attempt_is_encoded_up_to_its_last_reply_its_tools_in_words(tokenizer, tmp_path):
-    done = guided_attempts.attempt(tmp_path / "tree", guided_attempts.mending("n / 2"))
+    done = guided_attempts.run_attempt(tmp_path / "tree", guided_attempts.script_fix("n / 2"))
     found = chat_encoding.encode_attempt(tokenizer, done)
     own = [token for token, is_own in zip(found.completion, found.own_mask, strict=True) if is_own]
     said = tokenizer.decode(own)

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tests.builders.run_folders import step
+from tests.builders.run_folders import build_step
 from training.runs import progress
 
 
@@ -18,7 +18,7 @@ def watched(steps, **terminal):
 
 
 def test_a_log_has_a_line_for_each_step():
-    one = step(
+    one = build_step(
         3, 20, reward=0.6125, entropy=0.5, clip_low=0.01, clip_high=0.02, format_valid=0.875,
         tokens_per_second=1234.5,
     )  # fmt: skip
@@ -29,12 +29,17 @@ def test_a_log_has_a_line_for_each_step():
 
 def test_what_is_not_measured_is_left_out_and_a_loss_stands_for_a_reward():
     bare = dict.fromkeys(("reward", "entropy", "clip_low", "clip_high", "format_valid"))
-    assert progress.format_step(step(1, loss=0.25, tokens_per_second=None, **bare)) == "loss 0.2500"
-    assert progress.format_step(step(1, loss=None, tokens_per_second=None, **bare)) == ""
+    assert (
+        progress.format_step(build_step(1, loss=0.25, tokens_per_second=None, **bare))
+        == "loss 0.2500"
+    )
+    assert progress.format_step(build_step(1, loss=None, tokens_per_second=None, **bare)) == ""
 
 
 def test_a_terminal_shows_one_bar_that_ends_full():
-    said = watched([step(1, 2, reward=0.25), step(2, 2, reward=0.75)], force_terminal=True)
+    said = watched(
+        [build_step(1, 2, reward=0.25), build_step(2, 2, reward=0.75)], force_terminal=True
+    )
     assert "cpu-smoke" in said
     assert "2/2" in said
     assert "reward 0.750" in said
@@ -45,9 +50,9 @@ def test_tensorboard_reads_the_numbers_and_steps_taken_again_replace_those_befor
 
     with progress.write_to_tensorboard(tmp_path) as on_step:
         for at in (1, 2, 3):
-            on_step(step(at, reward=at / 10, entropy=None))
+            on_step(build_step(at, reward=at / 10, entropy=None))
     with progress.write_to_tensorboard(tmp_path) as on_step:
-        on_step(step(3, reward=0.9, entropy=None))
+        on_step(build_step(3, reward=0.9, entropy=None))
     events = EventAccumulator(str(tmp_path / progress.TENSORBOARD_FOLDER))
     events.Reload()
     found = [(one.step, one.value) for one in events.Scalars("r4p/reward")]

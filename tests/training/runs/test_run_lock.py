@@ -52,7 +52,7 @@ def test_the_second_is_refused_by_name_until_the_first_dies(tmp_path, holder):
 
 
 def test_the_command_says_that_it_may_be_tried_again(tmp_path, holder):
-    data = training_runs.written_dataset(tmp_path / "data")
+    data = training_runs.write_dataset(tmp_path / "data")
     asked = ["cpu-smoke", "--dataset", str(data), "--run", str(tmp_path / "run"), "--resume"]
     done = CliRunner().invoke(run.app, asked)
     assert done.exit_code == 5

@@ -10,14 +10,13 @@ from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown
 from model.prompts import prompt_template
 from model.verifiers.vote_schemes import R4PVerifier
-from tests.builders import guided_attempts, tiny_model
+from tests.builders import guided_attempts, tiny_model, training_runs
 from tests.model.agents.builders import ISSUE
 from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.training.trl.programs import tiny_agent
 from training.datasets import agent_tasks, dataset
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.manifest import Manifest
-from training.plans import plan_file
 from training.plans.plan import BadPlan, OverlongHandling
 from training.rollouts import agent_rollouts, chat_encoding
 from training.trl import agent_grpo, train
@@ -29,28 +28,15 @@ pytestmark = [
 ]
 
 
-def plan(base, **changes):
-    written = {
-        "name": "mini-se-rl",
-        "trainer": "grpo",
-        "model": {"base": str(base), "dtype": "float32", "gradient_checkpointing": False},
+def build_plan(base, **changes):
+    rollout = {"task": "repair", "prompts": 1, "replies": 8, "max_turns": 3, "max_tokens": 1024}
+    tables = {
         "prompt": {"template": "mini_se", "max_tokens": 1024},
-        "rollout": {
-            "task": "repair",
-            "prompts": 1,
-            "replies": 8,
-            "max_turns": 3,
-            "max_tokens": 1024,
-            "turn_tokens": 24,
-        },
-        "policy": {
-            "advantage": "leave-one-out",
-            "loss": "constant-length",
-            "overlong": "mask",
-        },
+        "rollout": rollout | {"turn_tokens": 24},
+        "policy": {"advantage": "leave-one-out", "loss": "constant-length", "overlong": "mask"},
         "optimiser": {"learning_rate": 3e-3, "batch": 1, "micro_batch": 8, "epochs": 8},
     }
-    return plan_file.parse_plan(written | changes, "the test's plan")
+    return training_runs.build_plan("grpo", base, **tables | changes)
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +51,18 @@ def task(tmp_path):
     return AgentTask("octo/pie#1", ISSUE, tiny_agent.tree(tmp_path / "tree"))
 
 
-def verifier(*lines):
+def build_verifier(*lines):
     """Boxes the patches that divide."""
     script = lines or (ScriptLine(box_containing=(tiny_agent.RIGHT,), repeat=True),)
     return R4PVerifier(ScriptedEngine(script), prompt_template.load("r4p_group"))
 
 
-def chance_of_right(made, tmp_path) -> float:
+def compute_chance_of_right(trainer, tmp_path) -> float:
     """How likely the model is to mend rightly, of the two ways it knows."""
     ways = [
         chat_encoding.encode_attempt(
-            made.processing_class,
-            guided_attempts.attempt(tmp_path / "tree", guided_attempts.mending(new)),
+            trainer.processing_class,
+            guided_attempts.run_attempt(tmp_path / "tree", guided_attempts.script_fix(new)),
         )
         for new in (tiny_agent.RIGHT, tiny_agent.WRONG)
     ]
@@ -84,28 +70,28 @@ def chance_of_right(made, tmp_path) -> float:
     for way in ways:
         ids = torch.tensor([way.prompt + way.completion])
         with torch.no_grad():
-            scores = made.model(input_ids=ids).logits[0, :-1].log_softmax(-1)
+            scores = trainer.model(input_ids=ids).logits[0, :-1].log_softmax(-1)
         chances = scores.gather(1, ids[0, 1:, None])[len(way.prompt) - 1 :, 0]
         logs.append(chances[torch.tensor(way.own_mask) == 1].sum())
     return float(torch.stack(logs).softmax(0)[0])
 
 
-def test_an_agent_learns_what_the_verifier_holds_correct(base, task, tmp_path):
-    made = agent_grpo.build_trainer(plan(base), [task], tmp_path / "run", verifier())
-    before = chance_of_right(made, tmp_path)
-    made.train()
+def test_agent_learns_what_the_verifier_rates_correct(base, task, tmp_path):
+    trainer = agent_grpo.build_trainer(build_plan(base), [task], tmp_path / "run", build_verifier())
+    before = compute_chance_of_right(trainer, tmp_path)
+    trainer.train()
     assert 0.2 < before < 0.8
-    assert chance_of_right(made, tmp_path) > 0.9
-    told = [one for one in made.state.log_history if "reward" in one]
+    assert compute_chance_of_right(trainer, tmp_path) > 0.9
+    told = [one for one in trainer.state.log_history if "reward" in one]
     assert len(told) == 8
     assert max(one["reward"] for one in told[-3:]) > told[0]["reward"]
     assert min(one["format_valid"] for one in told) >= 0.5
 
 
-def test_an_episode_is_learnt_as_it_was_sampled_without_what_the_tools_said(base, task, tmp_path):
-    made = agent_grpo.build_trainer(plan(base), [task], tmp_path / "run", verifier())
-    source = made.rollout_func.__self__
-    found = source.rollout([source.rows[0]["prompt"]] * 8, made)
+def test_episode_is_learnt_as_sampled_without_tool_answers(base, task, tmp_path):
+    trainer = agent_grpo.build_trainer(build_plan(base), [task], tmp_path / "run", build_verifier())
+    source = trainer.rollout_func.__self__
+    found = source.rollout([source.rows[0]["prompt"]] * 8, trainer)
     assert len(found["completion_ids"]) == 8
     assert {one is not None for one in found["earned"]} == {True}
     for ids, mask, stop in zip(
@@ -114,80 +100,87 @@ def test_an_episode_is_learnt_as_it_was_sampled_without_what_the_tools_said(base
         assert len(ids) == len(mask)
         own = [token for token, is_own in zip(ids, mask, strict=True) if is_own]
         told = [token for token, is_own in zip(ids, mask, strict=True) if not is_own]
-        said = made.processing_class.decode(own)
+        said = trainer.processing_class.decode(own)
         if stop == StopReason.SUBMITTED.value:
             assert said.endswith("<|im_end|>")
             assert "patch_submission" in said
-            assert "Result of edit_tool" in made.processing_class.decode(told)
+            assert "Result of edit_tool" in trainer.processing_class.decode(told)
         assert "Result of" not in said
-    opening = made.processing_class.decode(found["prompt_ids"][0])
+    opening = trainer.processing_class.decode(found["prompt_ids"][0])
     assert opening == source.rows[0]["prompt"]
 
 
-def test_a_verifier_that_fails_teaches_nothing(base, task, tmp_path):
-    failing = verifier(ScriptLine(fail="the server is on fire", repeat=True))
-    one = plan(base, optimiser={"learning_rate": 1.0, "batch": 1, "micro_batch": 8, "max_steps": 1})
-    made = agent_grpo.build_trainer(one, [task], tmp_path / "run", failing)
-    before = {name: weight.clone() for name, weight in made.model.named_parameters()}
-    made.train()
-    assert made.state.global_step == 1
-    for name, weight in made.model.named_parameters():
+def test_failing_verifier_changes_no_weight(base, task, tmp_path):
+    failing = build_verifier(ScriptLine(fail="the server is on fire", repeat=True))
+    one = build_plan(
+        base, optimiser={"learning_rate": 1.0, "batch": 1, "micro_batch": 8, "max_steps": 1}
+    )
+    trainer = agent_grpo.build_trainer(one, [task], tmp_path / "run", failing)
+    before = {name: weight.clone() for name, weight in trainer.model.named_parameters()}
+    trainer.train()
+    assert trainer.state.global_step == 1
+    for name, weight in trainer.model.named_parameters():
         assert torch.equal(weight, before[name]), name
 
 
-def test_a_verifier_that_is_down_leaves_what_it_was_asked_unknown(tmp_path):
+def test_verifier_that_is_down_leaves_the_reward_unknown(tmp_path):
     done, silent = (
-        Attempt(guided_attempts.attempt(tmp_path / "tree", lines), 1.0)
-        for lines in (guided_attempts.mending("n / 2"), [guided_attempts.calling("nothing")] * 5)
+        Attempt(guided_attempts.run_attempt(tmp_path / "tree", lines), 1.0)
+        for lines in (
+            guided_attempts.script_fix("n / 2"),
+            [guided_attempts.script_call("nothing")] * 5,
+        )
     )
-    down = verifier(ScriptLine(down="gone", repeat=True))
+    down = build_verifier(ScriptLine(down="gone", repeat=True))
     worths = agent_rollouts.judge_episodes(down, ISSUE, [done, silent], 1, OverlongHandling.MASK)
     assert [one.reward for one in worths] == [None, 0.0]
     assert (
-        agent_rollouts.judge_episodes(verifier(), ISSUE, [silent], 1, OverlongHandling.MASK)[
+        agent_rollouts.judge_episodes(build_verifier(), ISSUE, [silent], 1, OverlongHandling.MASK)[
             0
         ].reward
         == 0.0
     )
 
 
-def test_the_prompt_is_what_the_agent_asks(base, task, tmp_path):
-    made = agent_grpo.build_trainer(plan(base), [task], tmp_path / "run", verifier())
-    text = agent_rollouts.render_opening(made.processing_class, ISSUE)
-    assert made.train_dataset[0]["prompt"] == text
+def test_prompt_is_the_opening_of_the_agent(base, task, tmp_path):
+    trainer = agent_grpo.build_trainer(build_plan(base), [task], tmp_path / "run", build_verifier())
+    text = agent_rollouts.render_opening(trainer.processing_class, ISSUE)
+    assert trainer.train_dataset[0]["prompt"] == text
     assert "### edit_tool" in text
 
 
-def test_tasks_with_too_long_a_prompt_are_refused_with_the_reason(base, task, tmp_path):
-    short = plan(base, prompt={"template": "mini_se", "max_tokens": 8})
+def test_tasks_with_too_long_a_prompt_are_refused(base, task, tmp_path):
+    short = build_plan(base, prompt={"template": "mini_se", "max_tokens": 8})
     with pytest.raises(BadPlan, match="a prompt of more than 8 tokens"):
-        agent_grpo.build_trainer(short, [task], tmp_path / "run", verifier())
+        agent_grpo.build_trainer(short, [task], tmp_path / "run", build_verifier())
 
 
-def test_what_can_not_be_done_with_an_agent_is_refused(base, task, tmp_path):
+def test_unsupported_agent_settings_are_refused(base, task, tmp_path):
     served = {"task": "repair", "engine": "server", "url": "http://127.0.0.1:9/v1"}
     weighed = {"importance": "token-truncate", "importance_ceiling": 2.0}
     with pytest.raises(BadPlan, match=r"engine = 'server': .*; policy\.importance = token-tr"):
         agent_grpo.build_trainer(
-            plan(base, rollout=served, policy=weighed), [task], tmp_path, verifier()
+            build_plan(base, rollout=served, policy=weighed), [task], tmp_path, build_verifier()
         )
 
 
-def test_of_two_tasks_with_one_text_the_first_is_asked_about(base, task, tmp_path):
+def test_second_task_of_the_same_text_is_left_out(base, task, tmp_path):
     twin = AgentTask("octo/pie#2", task.statement, task.tree)
-    made = agent_grpo.build_trainer(plan(base), [task, twin], tmp_path / "run", verifier())
-    assert made.left_out == {"the same text as another issue": 1}
+    trainer = agent_grpo.build_trainer(
+        build_plan(base), [task, twin], tmp_path / "run", build_verifier()
+    )
+    assert trainer.left_out == {"the same text as another issue": 1}
 
 
-def test_a_plan_without_a_verifier_says_what_to_name(base, task, tmp_path):
+def test_plan_without_a_verifier_is_refused(base, task, tmp_path):
     with pytest.raises(BadPlan, match=r"reward\.url is empty"):
-        agent_grpo.build_trainer(plan(base), [task], tmp_path / "run")
-    nowhere = plan(base, reward={"url": "http://127.0.0.1:9/v1", "model": "m"})
+        agent_grpo.build_trainer(build_plan(base), [task], tmp_path / "run")
+    nowhere = build_plan(base, reward={"url": "http://127.0.0.1:9/v1", "model": "m"})
     with pytest.raises(EngineDown, match=r"no engine answers at http://127\.0\.0\.1:9/v1"):
         agent_grpo.build_trainer(nowhere, [task], tmp_path / "run")
 
 
-def test_a_run_from_the_command_line_asks_the_verifiers_server(base, task, tmp_path):
+def test_run_asks_the_verifier_at_its_url(base, task, tmp_path):
     line = {
         "format": agent_tasks.FORMAT,
         "issue": task.issue,
@@ -197,9 +190,11 @@ def test_a_run_from_the_command_line_asks_the_verifiers_server(base, task, tmp_p
     }
     (tmp_path / "tasks.jsonl").write_text(json.dumps(line) + "\n")
     about = Manifest(seed=0, as_of=None, rules={})
-    dataset.write_dataset(tmp_path / "data", {"train": tiny_model.groups(2), "test": []}, about)
+    dataset.write_dataset(
+        tmp_path / "data", {"train": tiny_model.build_groups(2), "test": []}, about
+    )
     with serve_chat(models=[MODELS], chat=[build_completion("It divides. \\boxed{1}")]) as server:
-        small = plan(
+        small = build_plan(
             base,
             reward={"url": server.url, "votes": 1},
             adapter={"rank": 4, "alpha": 8},

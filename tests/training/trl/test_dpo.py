@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from tests.builders import guided_attempts, tiny_model
+from tests.builders import guided_attempts, training_runs
 from training.datasets.pairs import HELD_OUT
-from training.plans import plan_file
 from training.plans.plan import BadPlan
 from training.rollouts import chat_encoding
 from training.trl import dpo
@@ -13,38 +12,21 @@ from training.trl import dpo
 pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore::FutureWarning")]
 
 
-def plan(base, **pairs):
-    return plan_file.parse_plan(
-        {
-            "name": "guided",
-            "trainer": "dpo",
-            "model": {"base": str(base), "dtype": "float32", "gradient_checkpointing": False},
-            "adapter": {"rank": 8, "alpha": 16},
-            "pairs": {"max_tokens": 4096} | pairs,
-            "optimiser": {
-                "learning_rate": 5e-3,
-                "batch": 2,
-                "micro_batch": 2,
-                "epochs": 20,
-                "max_steps": 8,
-            },
-        },
-        "the test's plan",
-    )
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return tiny_model.random_model(tmp_path_factory.mktemp("base"))
+def build_plan(base, **pairs):
+    optimiser = {"learning_rate": 5e-3, "batch": 2, "micro_batch": 2, "epochs": 20, "max_steps": 8}
+    tables = {"adapter": {"rank": 8, "alpha": 16}, "pairs": {"max_tokens": 4096} | pairs}
+    return training_runs.build_plan("dpo", base, optimiser=optimiser, **tables)
 
 
 @pytest.fixture(scope="module")
 def attempts(tmp_path_factory):
     root = tmp_path_factory.mktemp("pie") / "tree"
-    return [one for number in range(1, 4) for one in guided_attempts.judged(root, number)]
+    return [
+        one for number in range(1, 4) for one in guided_attempts.build_judged_pair(root, number)
+    ]
 
 
-def likelihood(model, tokenizer, trajectory, *, own: bool) -> float:
+def compute_likelihood(model, tokenizer, trajectory, *, own: bool) -> float:
     """The log-probability of an attempt's own words, or of what it was told."""
     found = chat_encoding.encode_attempt(tokenizer, trajectory)
     ids = torch.tensor([found.prompt + found.completion])
@@ -54,8 +36,8 @@ def likelihood(model, tokenizer, trajectory, *, own: bool) -> float:
     return float(chances[torch.tensor(found.own_mask) == int(own)].sum())
 
 
-def test_the_better_attempt_becomes_likelier_than_the_first(base, attempts, tmp_path):
-    made = dpo.build_trainer(plan(base), attempts, {"octo/pie#3"}, tmp_path)
+def test_better_attempt_becomes_likelier_than_the_first(base, attempts, tmp_path):
+    made = dpo.build_trainer(build_plan(base), attempts, {"octo/pie#3"}, tmp_path)
     assert made.left_out == {HELD_OUT: 1}
     assert len(made.train_dataset) == 2
     first, second = attempts[4:]  # of the issue that was held out
@@ -63,8 +45,8 @@ def test_the_better_attempt_becomes_likelier_than_the_first(base, attempts, tmp_
 
     def gap() -> float:
         model, tokenizer = made.model.eval(), made.processing_class
-        better = likelihood(model, tokenizer, chosen, own=True)
-        return better - likelihood(model, tokenizer, first.trajectory, own=True)
+        better = compute_likelihood(model, tokenizer, chosen, own=True)
+        return better - compute_likelihood(model, tokenizer, first.trajectory, own=True)
 
     before = gap()
     made.train()
@@ -74,8 +56,8 @@ def test_the_better_attempt_becomes_likelier_than_the_first(base, attempts, tmp_
     assert losses[-1] < 0.5
 
 
-def test_only_the_agents_own_words_are_learnt(base, attempts, tmp_path):
-    made = dpo.build_trainer(plan(base), attempts[:2], set(), tmp_path)
+def test_only_the_agents_own_tokens_are_learnt(base, attempts, tmp_path):
+    made = dpo.build_trainer(build_plan(base), attempts[:2], set(), tmp_path)
     (row,) = made.train_dataset
     batch = made.data_collator([row, row])
     words = [
@@ -89,8 +71,8 @@ def test_only_the_agents_own_words_are_learnt(base, attempts, tmp_path):
     assert "rounded" not in made.processing_class.decode(row["prompt_ids"])
 
 
-def test_a_known_flip_rate_is_taken_into_the_loss(base, attempts, tmp_path):
-    made = dpo.build_trainer(plan(base, flip_rate=0.1), attempts, set(), tmp_path)
+def test_flip_rate_selects_the_robust_loss(base, attempts, tmp_path):
+    made = dpo.build_trainer(build_plan(base, flip_rate=0.1), attempts, set(), tmp_path)
     assert (made.args.loss_type, made.args.label_smoothing) == (["robust"], 0.1)
 
 
@@ -101,8 +83,8 @@ def test_a_known_flip_rate_is_taken_into_the_loss(base, attempts, tmp_path):
         ({"max_tokens": 10}, set(), "longer than the plan's longest"),
     ],
 )
-def test_where_nothing_is_left_to_learn_it_says_why(
+def test_training_without_a_pair_is_refused_with_the_reason(
     base, attempts, tmp_path, changes, held_out, said
 ):
     with pytest.raises(BadPlan, match=said):
-        dpo.build_trainer(plan(base, **changes), attempts, held_out, tmp_path)
+        dpo.build_trainer(build_plan(base, **changes), attempts, held_out, tmp_path)

@@ -21,16 +21,14 @@ from training.runs.run_folder import BadRun
 from training.trl import grpo, train
 
 pytestmark = [
-    pytest.mark.timeout(
-        600
-    ),  # each training is a minute of work, on machines that have other things to do
+    pytest.mark.timeout(600),  # each training is a minute of work on a busy machine
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 
 
-def rewards_of(base, adapter=None, *, count=48, replies=4):
+def measure_rewards(base, adapter=None, *, count=48, replies=4):
     """The mean reward of each held-out group, by the base or with an adapter on it."""
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = AutoModelForCausalLM.from_pretrained(base)
@@ -38,8 +36,8 @@ def rewards_of(base, adapter=None, *, count=48, replies=4):
         model = PeftModel.from_pretrained(model, adapter)
     torch.manual_seed(0)
     found = []
-    for group in tiny_model.groups(count, seed=77):
-        ids = torch.tensor([tiny_model.prompt_ids(tokenizer, group)] * replies)
+    for group in tiny_model.build_groups(count, seed=77):
+        ids = torch.tensor([tiny_model.tokenize_prompt(tokenizer, group)] * replies)
         said = model.generate(
             input_ids=ids,
             attention_mask=torch.ones_like(ids),
@@ -54,7 +52,7 @@ def rewards_of(base, adapter=None, *, count=48, replies=4):
     return np.array(found)
 
 
-def interval(differences):
+def bootstrap_mean(differences):
     """The mean difference of issues, with 95 % of those of issues drawn again."""
     draw = np.random.default_rng(0)
     means = draw.choice(differences, (2000, len(differences))).mean(axis=1)
@@ -62,10 +60,10 @@ def interval(differences):
 
 
 @pytest.mark.proof
-def test_the_command_raises_the_reward_of_groups_that_were_not_learnt_from(tmp_path):
-    base, folder = tiny_model.kept_base(), tmp_path / "run"
-    data = training_runs.written_dataset(tmp_path / "data")
-    ended = training_runs.started(
+def test_run_raises_the_reward_of_unseen_groups(tmp_path):
+    base, folder = tiny_model.get_base(), tmp_path / "run"
+    data = training_runs.write_dataset(tmp_path / "data")
+    ended = training_runs.run_module(
         *("training", "run", "cpu-smoke", "--base", base, "--dataset", data),
         *("--run", folder, "--json"),
     )
@@ -81,25 +79,24 @@ def test_the_command_raises_the_reward_of_groups_that_were_not_learnt_from(tmp_p
         "adapter_config.json",
         "adapter_model.safetensors",
     }
-    before, after = rewards_of(base), rewards_of(base, folder / "adapter")
-    _gain, low, _high = interval(after - before)
+    before, after = measure_rewards(base), measure_rewards(base, folder / "adapter")
+    _gain, low, _high = bootstrap_mean(after - before)
     assert low > 0.02, (before.mean(), after.mean(), _gain, low, _high)
 
 
-def ran(tmp_path, plan, groups=None):
-    data = training_runs.written_dataset(tmp_path / "data", groups)
+def run_plan(tmp_path, plan, groups=None):
+    data = training_runs.write_dataset(tmp_path / "data", groups)
     return train.train(train.TrainingJob(plan_file.load_plan(plan), data, tmp_path / "run"))
 
 
-def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(tmp_path):
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        tiny_model.kept_base(),
-        optimiser={"learning_rate": 1e30, "max_steps": 4, "batch": 4, "micro_batch": 16},
-        rollout={"prompts": 4, "replies": 4},
-        every_steps=4,
+def test_loss_that_is_not_finite_fails_the_run_without_a_checkpoint(tmp_path):
+    rate = {"learning_rate": 1e30}
+    result = run_plan(
+        tmp_path,
+        training_runs.write_small_plan(
+            tmp_path, steps=4, micro_batch=16, optimiser=rate, every_steps=4
+        ),
     )
-    result = ran(tmp_path, plan)
     assert result.status == run_folder.RunStatus.FAILED
     assert "a lower optimiser.learning_rate may help" in result.why
     assert run_folder.read_result(tmp_path / "run") == result
@@ -113,42 +110,37 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(t
     [
         ([], "none of 0 groups has a labelled patch"),
         (
-            [replace(one, targets=(None,) * 4) for one in tiny_model.groups(3)],
+            [replace(one, targets=(None,) * 4) for one in tiny_model.build_groups(3)],
             "none of 3 groups has a labelled patch; add labels",
         ),
         (
-            [replace(one, problem_statement="word " * 2000) for one in tiny_model.groups(2)],
+            [replace(one, problem_statement="word " * 2000) for one in tiny_model.build_groups(2)],
             "left out: {'a prompt of more than 1024 tokens': 2}",
         ),
         (
-            [replace(one, patches=("no diff",) * 4) for one in tiny_model.groups(2)],
+            [replace(one, patches=("no diff",) * 4) for one in tiny_model.build_groups(2)],
             "left out: {'a patch that the bot could not judge': 2}",
         ),
     ],
 )
-def test_what_nothing_can_be_learnt_from_is_refused_and_begins_no_run(tmp_path, groups, said):
-    plan = training_runs.written_plan(tmp_path / "plan.toml", tiny_model.kept_base())
+def test_groups_without_a_usable_one_begin_no_run(tmp_path, groups, said):
+    plan = training_runs.write_plan(tmp_path / "plan.toml", tiny_model.get_base())
     with pytest.raises(BadPlan) as refused:
-        ran(tmp_path, plan, groups)
+        run_plan(tmp_path, plan, groups)
     assert said in str(refused.value)
     assert not (tmp_path / "run").exists()
 
 
-def test_one_group_with_one_known_label_is_learnt_from_and_the_repeats_are_said(tmp_path):
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        tiny_model.kept_base(),
-        optimiser={"max_steps": 1, "epochs": 1, "batch": 4, "micro_batch": 8},
-        rollout={"prompts": 4, "replies": 2},
-    )
-    lone = replace(tiny_model.groups(1)[0], targets=(1.0, None, None, None))
-    result = ran(tmp_path, plan, [lone])
+def test_one_group_fills_a_round_and_the_repeats_are_counted(tmp_path):
+    plan = training_runs.write_small_plan(tmp_path, steps=1, replies=2, optimiser={"epochs": 1})
+    lone = replace(tiny_model.build_groups(1)[0], targets=(1.0, None, None, None))
+    result = run_plan(tmp_path, plan, [lone])
     assert (result.status, result.filled, result.why) == (run_folder.RunStatus.FINISHED, 3, "")
 
 
-def test_a_folder_that_holds_another_run_is_left_alone(tmp_path):
-    plan = training_runs.written_plan(tmp_path / "plan.toml", tiny_model.kept_base())
-    data, folder = training_runs.written_dataset(tmp_path / "data"), tmp_path / "run"
+def test_folder_of_another_run_is_refused_with_the_differences(tmp_path):
+    plan = training_runs.write_plan(tmp_path / "plan.toml", tiny_model.get_base())
+    data, folder = training_runs.write_dataset(tmp_path / "data"), tmp_path / "run"
     folder.mkdir()
     before = plan_file.load_plan(plan)
     text = plan_file.to_toml(replace(before, seed=7)).replace("kl = 0.0", "kl = 0.5")
@@ -169,26 +161,21 @@ def test_a_folder_that_holds_another_run_is_left_alone(tmp_path):
         train.train(replace(job, resume=True))
 
 
-def test_a_plan_of_before_a_key_was_known_goes_on(tmp_path):
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        tiny_model.kept_base(),
-        optimiser={"max_steps": 1, "batch": 4, "micro_batch": 8},
-        rollout={"prompts": 4, "replies": 2},
-    )
+def test_plan_of_an_older_version_is_resumed(tmp_path):
+    plan = training_runs.write_small_plan(tmp_path, steps=1, replies=2)
     folder = tmp_path / "run"
     folder.mkdir()
     lines = plan.read_text().splitlines(keepends=True)
     old = "".join(one for one in lines if not one.startswith(("adapter =", "top_p")))
     (folder / run_folder.PLAN).write_text(old)
     job = train.TrainingJob(
-        plan_file.load_plan(plan), training_runs.written_dataset(tmp_path / "data"), folder, True
+        plan_file.load_plan(plan), training_runs.write_dataset(tmp_path / "data"), folder, True
     )
     assert train.train(job).status == run_folder.RunStatus.FINISHED
     assert (folder / run_folder.PLAN).read_text() == plan.read_text()
 
 
-def test_a_result_of_another_schema_is_refused(tmp_path):
+def test_result_of_another_schema_is_refused(tmp_path):
     result = run_folder.RunResult(
         run_folder.RunStatus.FINISHED, "", "mine", "grpo", "base", 1, 1, 1.0, None
     )
@@ -202,42 +189,37 @@ def test_a_result_of_another_schema_is_refused(tmp_path):
     assert run_folder.read_result(tmp_path) == result
 
 
-def test_without_vllm_a_colocated_one_is_refused_with_its_fix(tmp_path, monkeypatch):
+def test_colocated_engine_without_vllm_is_refused_with_the_fix(tmp_path, monkeypatch):
     monkeypatch.setattr(grpo, "find_spec", lambda _name: None)
-    plan = training_runs.written_plan(
+    plan = training_runs.write_plan(
         tmp_path / "plan.toml",
-        tiny_model.random_model(tmp_path / "base"),
+        tiny_model.write_random_model(tmp_path / "base"),
         rollout={"engine": "colocated"},
     )
     with pytest.raises(BadPlan, match=r"pip install 'vllm>=.*'server' and --engine-url"):
-        ran(tmp_path, plan)
+        run_plan(tmp_path, plan)
     assert not (tmp_path / "run").exists()
 
 
-def test_an_unknown_reward_moves_nobody():
+def test_unknown_reward_has_no_advantage():
     earned = [1.0, math.nan, 0.0, 0.5, 1.0, 1.0, 1.0, math.nan]
     found = grpo.compute_group_advantages(earned, 4, policy_gradient.subtract_leave_one_out)
     assert found == [0.75, 0.0, -0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
-def two_processes(tmp_path, module):
+def run_two_processes(tmp_path, module):
     """A run of two steps by this module, as it ended."""
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        tiny_model.kept_base(),
-        optimiser={"max_steps": 2, "batch": 4, "micro_batch": 8},
-        rollout={"prompts": 4, "replies": 4},
-    )
-    return training_runs.started(
+    plan = training_runs.write_small_plan(tmp_path)
+    return training_runs.run_module(
         *("torch.distributed.run", "--standalone", "--nproc-per-node", 2),
         *("-m", "--", module, "run", plan, "--run", tmp_path / "run"),
-        *("--dataset", training_runs.written_dataset(tmp_path / "data")),
+        *("--dataset", training_runs.write_dataset(tmp_path / "data")),
     )
 
 
 @pytest.mark.proof
-def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
-    ended, folder = two_processes(tmp_path, "training"), tmp_path / "run"
+def test_two_processes_train_one_model(tmp_path):
+    ended, folder = run_two_processes(tmp_path, "training"), tmp_path / "run"
     assert ended.returncode == 0, ended.stderr[-3000:]
     result = run_folder.read_result(folder)
     assert (result.status, result.steps) == (run_folder.RunStatus.FINISHED, 2)
@@ -256,15 +238,15 @@ def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
 
 
 @pytest.mark.proof
-def test_a_loss_that_is_no_number_in_one_of_two_processes_ends_both_with_that_reason(tmp_path):
-    ended = two_processes(tmp_path, "tests.training.trl.programs.one_sided_divergence")
+def test_loss_that_is_not_finite_in_one_process_ends_both(tmp_path):
+    ended = run_two_processes(tmp_path, "tests.training.trl.programs.one_sided_divergence")
     assert ended.returncode != 0
     result = run_folder.read_result(tmp_path / "run")
     assert result.status == run_folder.RunStatus.FAILED
     assert result.why.startswith("the loss of step 2 is no number in 1 of 2 processes")
 
 
-def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
+def test_group_split_between_processes_is_refused():
     check_whole_groups(["a", "a", "b", "b"], 2)
     for split in (["a", "b", "b"], ["a", "b", "b", "a"], ["a", "a", "b"]):
         with pytest.raises(BadPlan, match="not 2 for each prompt"):
@@ -272,16 +254,13 @@ def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
 
 
 @pytest.mark.proof
-def test_a_round_is_learnt_from_in_several_steps_and_passes_and_clipped_where_it_moved_too_far(
+def test_round_is_learnt_in_several_steps_and_passes_with_clipping(
     tmp_path,
 ):
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        tiny_model.kept_base(),
-        optimiser={"learning_rate": 2e-2, "max_steps": 8, "batch": 2, "micro_batch": 8},
-        rollout={"prompts": 4, "replies": 4, "passes": 2},
+    plan = training_runs.write_small_plan(
+        tmp_path, steps=8, batch=2, optimiser={"learning_rate": 2e-2}, rollout={"passes": 2}
     )
-    assert ran(tmp_path, plan).status == run_folder.RunStatus.FINISHED
+    assert run_plan(tmp_path, plan).status == run_folder.RunStatus.FINISHED
     steps = run_folder.read_steps(tmp_path / "run")
     drawn = [one.tokens for one in steps]
     assert len(set(drawn[:4])) == len(set(drawn[4:])) == 1

@@ -26,11 +26,6 @@ COMPLETIONS = "/v1/completions"
 
 
 @pytest.fixture
-def base(tmp_path):
-    return tiny_model.random_model(tmp_path / "base")
-
-
-@pytest.fixture
 def server(base):
     """Serves what vLLM would, and samples each time the same: every second reply boxes all patches."""
     tokenizer = AutoTokenizer.from_pretrained(base)
@@ -55,15 +50,13 @@ def server(base):
 @pytest.fixture
 def start(tmp_path, base, server):
     """`start(folder, broken=error)`: a run of four steps, of which the third one breaks."""
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        base,
-        optimiser={"max_steps": STEPS, "batch": PROMPTS, "micro_batch": 16},
-        rollout={"prompts": PROMPTS, "replies": REPLIES, "engine": "server", "url": server.url},
+    served = {"engine": "server", "url": server.url}
+    plan = training_runs.write_small_plan(
+        tmp_path, base=base, steps=STEPS, micro_batch=16, rollout=served
     )
-    data = training_runs.written_dataset(tmp_path / "data", tiny_model.groups(16))
+    data = training_runs.write_dataset(tmp_path / "data", tiny_model.build_groups(16))
 
-    def started(folder, broken=None):
+    def run_training(folder, broken=None):
         def on_step(step):
             if broken and step.step == 3:
                 raise broken
@@ -71,27 +64,27 @@ def start(tmp_path, base, server):
         job = train.TrainingJob(plan_file.load_plan(plan), data, tmp_path / folder, resume=True)
         return train.train(job, on_step)
 
-    return started
+    return run_training
 
 
-def left(run):
+def list_results(run):
     """Checkpoints, and whether it says how it ended, or has an adapter."""
     kept = [one.name for one in run.glob("checkpoint-*")]
     return kept, *((run / name).exists() for name in (run_folder.RESULT, run_folder.ADAPTER))
 
 
-def test_an_engine_or_memory_that_gives_out_leaves_a_run_to_go_on_with(tmp_path, server, start):
+def test_lost_engine_or_memory_leaves_a_run_that_can_be_resumed(tmp_path, server, start):
     lost = tmp_path / "lost"
     (sampled,) = server.routes[COMPLETIONS]
     server.routes[COMPLETIONS] = [sampled, sampled, Reply({"error": "starting"}, 503)]
     with pytest.raises(EngineDown, match="answered HTTP 503 to a round"):
         start("lost")
-    assert left(lost) == (["checkpoint-2"], False, False)
+    assert list_results(lost) == (["checkpoint-2"], False, False)
     server.routes[COMPLETIONS] = [sampled]
     full = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
     with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate"):
         start("lost", full)
-    assert left(lost) == (["checkpoint-2"], False, False)
+    assert list_results(lost) == (["checkpoint-2"], False, False)
 
     ends = [start("lost"), start("whole")]
     assert [(one.status, one.resumed_from) for one in ends] == [("finished", 2), ("finished", None)]
@@ -109,13 +102,13 @@ def test_an_engine_or_memory_that_gives_out_leaves_a_run_to_go_on_with(tmp_path,
         (EngineError("no token ids"), "EngineError: no token ids"),
     ],
 )
-def test_what_ends_a_run_for_good_is_told_by_its_folder(tmp_path, start, broken, why):
+def test_final_failure_is_recorded_in_the_folder(tmp_path, start, broken, why):
     result = start("run", broken)
     assert (result.status, result.why, result.steps) == (run_folder.RunStatus.FAILED, why, 3)
     assert run_folder.read_result(tmp_path / "run") == result
 
 
-def test_a_run_that_goes_on_forgets_what_was_decided_of_what_it_made_before(tmp_path, start):
+def test_resumed_run_removes_earlier_decisions(tmp_path, start):
     start("run", OSError(28, "No space left on device"))
     told = [tmp_path / "run" / name for name in (run_folder.EVALUATION, run_folder.GATE)]
     for path in told:
@@ -126,13 +119,13 @@ def test_a_run_that_goes_on_forgets_what_was_decided_of_what_it_made_before(tmp_
     assert timedelta(0) <= age < timedelta(minutes=10)
 
 
-def test_a_mistake_of_ours_is_no_end_of_a_run_and_shows_itself(tmp_path, start):
+def test_unexpected_exception_is_raised_and_ends_no_run(tmp_path, start):
     with pytest.raises(KeyError):
         start("run", KeyError("loss"))
-    assert left(tmp_path / "run") == (["checkpoint-2"], False, False)
+    assert list_results(tmp_path / "run") == (["checkpoint-2"], False, False)
 
 
-def test_a_server_that_refuses_a_round_ends_the_run_with_what_it_said(server, start):
+def test_server_that_refuses_a_round_ends_the_run_with_its_message(server, start):
     server.routes[COMPLETIONS] = [Reply({"error": "too long"}, 400)]
     result = start("run")
     assert result.status == run_folder.RunStatus.FAILED

@@ -1,24 +1,18 @@
 import pytest
 
-from tests.builders import tiny_model, training_runs
+from tests.builders import training_runs
 from training.runs import run_folder
-
-SMALL = {"max_steps": 4, "batch": 4}
-PROMPTS = {"prompts": 4, "replies": 4, "max_tokens": 8}
 
 
 @pytest.mark.proof
 @pytest.mark.timeout(600)
-def test_a_run_that_is_killed_at_any_point_ends_as_if_nothing_had_happened(tmp_path):
-    plan = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        tiny_model.kept_base(),
-        optimiser=SMALL | {"micro_batch": 16},
-        rollout=PROMPTS,
+def test_killed_run_ends_as_an_uninterrupted_one(tmp_path):
+    plan = training_runs.write_small_plan(
+        tmp_path, steps=4, micro_batch=16, rollout={"max_tokens": 8}
     )
-    data = training_runs.written_dataset(tmp_path / "data")
+    data = training_runs.write_dataset(tmp_path / "data")
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    done = training_runs.started(
+    done = training_runs.run_module(
         "tests.training.trl.programs.killed_run", plan, data, killed, whole
     )
     assert done.returncode == 0, done.stderr[-3000:]

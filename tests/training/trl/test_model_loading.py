@@ -3,27 +3,14 @@
 import pytest
 from transformers import AutoConfig
 
-from tests.builders import tiny_model
-from training.plans import plan_file
+from tests.builders import tiny_model, training_runs
 from training.plans.plan import BadPlan
 from training.trl import model_loading
 
 pytestmark = pytest.mark.model
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return tiny_model.random_model(tmp_path_factory.mktemp("base"))
-
-
-def plan(base, trainer, **tables):
-    model = {"base": str(base), "dtype": "float32"}
-    return plan_file.parse_plan(
-        {"name": "mine", "trainer": trainer, "model": model} | tables, "mine"
-    )
-
-
-def stretched(base, directory, factor):
+def write_stretched_model(base, directory, factor):
     """The same model with its positions stretched."""
     config = AutoConfig.from_pretrained(base)
     config.rope_parameters |= {
@@ -48,19 +35,21 @@ def stretched(base, directory, factor):
         ("dpo", {"pairs": {"max_tokens": 4096}}, "pairs.max_tokens = 4097 is more"),
     ],
 )
-def test_sequences_may_be_no_longer_than_the_model_reads(base, trainer, fitting, said):
-    model_loading.load_causal_model(plan(base, trainer, **fitting))
+def test_sequences_longer_than_the_context_are_refused(base, trainer, fitting, said):
+    model_loading.load_causal_model(training_runs.build_plan(trainer, base, **fitting))
     section = list(fitting)[-1]
     longer = fitting | {section: {"max_tokens": fitting[section]["max_tokens"] + 1}}
     with pytest.raises(BadPlan, match=said):
-        model_loading.load_causal_model(plan(base, trainer, **longer))
+        model_loading.load_causal_model(training_runs.build_plan(trainer, base, **longer))
 
 
-def test_a_stretched_model_reads_more(base, tmp_path):
+def test_stretched_context_allows_longer_sequences(base, tmp_path):
     longest_read = 2 * tiny_model.CONTEXT
-    long = stretched(base, tmp_path, 2.0)
-    model_loading.load_causal_model(plan(long, "sft", supervised={"max_tokens": longest_read}))
+    long = write_stretched_model(base, tmp_path, 2.0)
+    model_loading.load_causal_model(
+        training_runs.build_plan("sft", long, supervised={"max_tokens": longest_read})
+    )
     with pytest.raises(BadPlan, match=f"more than the {longest_read} tokens"):
         model_loading.load_causal_model(
-            plan(long, "sft", supervised={"max_tokens": longest_read + 1})
+            training_runs.build_plan("sft", long, supervised={"max_tokens": longest_read + 1})
         )

@@ -19,44 +19,32 @@ pytestmark = [pytest.mark.proof, pytest.mark.model, pytest.mark.timeout(600)]
 @pytest.fixture
 def start(tmp_path):
     """`start(plan, *words)`: trains by this plan, or goes on, in `tmp_path/run`."""
-    data = training_runs.written_dataset(tmp_path / "data", tiny_model.groups(16))
+    data = training_runs.write_dataset(tmp_path / "data", tiny_model.build_groups(16))
 
-    def started(plan, *words):
+    def run_sharded(plan, *words):
         path = tmp_path / "plan.toml"
         path.write_text(plan_file.to_toml(plan))
-        ended = training_runs.started(
+        ended = training_runs.run_module(
             "accelerate.commands.launch",
             *("--config_file", ROOT / "training/plans/accelerate-fsdp2-8.yaml"),
-            *(
-                "--num_processes",
-                2,
-                "--main_process_port",
-                0,
-                "-m",
-                "tests.training.trl.programs.sharded_run",
-            ),
+            *("--num_processes", 2, "--main_process_port", 0),
+            *("-m", "tests.training.trl.programs.sharded_run"),
             *("run", path, "--run", tmp_path / "run", "--dataset", data, *words),
         )
         assert ended.returncode == 0, ended.stderr[-3000:]
         return tmp_path / "run"
 
-    return started
+    return run_sharded
 
 
-def small(tmp_path, **changes):
-    base = tiny_model.random_model(tmp_path / "base")
-    written = training_runs.written_plan(
-        tmp_path / "plan.toml",
-        base,
-        optimiser={"max_steps": 2, "batch": 4, "micro_batch": 8},
-        rollout={"prompts": 4, "replies": 4},
-        every_steps=1,
-    )
+def load_small_plan(tmp_path, **changes):
+    base = tiny_model.write_random_model(tmp_path / "base")
+    written = training_runs.write_small_plan(tmp_path, base=base, every_steps=1)
     return replace(plan_file.load_plan(written), **changes)
 
 
-def test_a_sharded_run_leaves_a_whole_adapter_and_goes_on_from_its_shards(tmp_path, start):
-    plan = small(tmp_path)
+def test_sharded_run_saves_a_whole_adapter_and_resumes_from_its_shards(tmp_path, start):
+    plan = load_small_plan(tmp_path)
     folder = start(plan)
     ended = run_folder.read_result(folder)
     whole = load_file(folder / "adapter" / "adapter_model.safetensors")
@@ -74,8 +62,8 @@ def test_a_sharded_run_leaves_a_whole_adapter_and_goes_on_from_its_shards(tmp_pa
     assert (again.resumed_from, again.adapter_sha256) == (1, ended.adapter_sha256)
 
 
-def test_all_weights_of_a_sharded_run_are_saved_whole(tmp_path, start):
-    folder = start(small(tmp_path, adapter=None))
+def test_sharded_run_saves_all_weights_whole(tmp_path, start):
+    folder = start(load_small_plan(tmp_path, adapter=None))
     before = load_file(tmp_path / "base" / "model.safetensors")
     after = load_file(folder / run_folder.WEIGHTS / "model.safetensors")
     assert {name: after[name].shape for name in before} == {

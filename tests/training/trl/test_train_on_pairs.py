@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from model.commands.exit_codes import Exit
 from tests.builders import guided_attempts, tiny_model
-from tests.training.trl.test_reward_model import groups
+from tests.training.trl.test_reward_model import build_groups
 from training.commands import run as run_cli
 from training.datasets import dataset, pairs
 from training.datasets.manifest import Manifest
@@ -27,16 +27,11 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return tiny_model.random_model(tmp_path_factory.mktemp("base"))
-
-
 @pytest.fixture
 def data(tmp_path):
     made = dataset.write_dataset(
         tmp_path / "data",
-        {"train": groups(6)[:4], "test": groups(6)[4:]},
+        {"train": build_groups(6)[:4], "test": build_groups(6)[4:]},
         Manifest(seed=0, as_of=None, rules={}),
     )
     assert made.splits["train"].groups == 4
@@ -70,7 +65,7 @@ def run(*words):
 
 
 def test_guided_pairs_make_an_adapter_and_its_probe(base, data, tmp_path):
-    attempts = guided_attempts.judged(tmp_path / "tree")
+    attempts = guided_attempts.build_judged_pair(tmp_path / "tree")
     pairs.write_attempts(tmp_path / "attempts.jsonl", attempts)
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
@@ -103,7 +98,7 @@ def test_a_mistake_about_material_begins_no_run(base, data, tmp_path, name, mate
 
 def test_a_run_goes_on_with_the_same_material_alone_and_notes_whose_it_is(base, data, tmp_path):
     attempts, held = (
-        guided_attempts.judged(tmp_path / "tree"),
+        guided_attempts.build_judged_pair(tmp_path / "tree"),
         dataset.read_split(data, "test")[0].issue,
     )
     told = [*attempts, *(replace(one, issue=held) for one in attempts)]
@@ -125,7 +120,7 @@ def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data,
     held = dataset.read_split(data, "test")[0].issue
     attempts = [
         type(one)(held, one.belief, one.trajectory)
-        for one in guided_attempts.judged(tmp_path / "tree")
+        for one in guided_attempts.build_judged_pair(tmp_path / "tree")
     ]
     pairs.write_attempts(tmp_path / "attempts.jsonl", attempts)
     folder = tmp_path / "run"
@@ -138,7 +133,9 @@ def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data,
 def test_pairs_after_a_warm_up_are_held_against_the_warm_up(base, data, tmp_path):
     warm = run(plan("boxed-sft", base, tmp_path), "--dataset", data, "--run", tmp_path / "warm-up")
     assert warm.exit_code == 0, warm.output
-    pairs.write_attempts(tmp_path / "attempts.jsonl", guided_attempts.judged(tmp_path / "tree"))
+    pairs.write_attempts(
+        tmp_path / "attempts.jsonl", guided_attempts.build_judged_pair(tmp_path / "tree")
+    )
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
     more = ("--material", tmp_path / "attempts.jsonl", "--adapter", tmp_path / "warm-up/adapter")
@@ -168,7 +165,9 @@ def test_a_reward_model_is_an_adapter_with_its_head(base, data, tmp_path):
     ],
 )
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path, name):
-    pairs.write_attempts(tmp_path / "attempts.jsonl", guided_attempts.judged(tmp_path / "tree"))
+    pairs.write_attempts(
+        tmp_path / "attempts.jsonl", guided_attempts.build_judged_pair(tmp_path / "tree")
+    )
     folder = tmp_path / "run"
     words = (plan(name, base, tmp_path), "--dataset", data, "--run", folder)
     material = ("--material", tmp_path / "attempts.jsonl") if name == "guided-dpo" else ()

@@ -55,7 +55,7 @@ REWARDS = random_rewards(random.Random(3))
 @pytest.fixture(scope="module")
 def trainer(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trl")
-    model = tiny_model.random_model(folder / "model")
+    model = tiny_model.write_random_model(folder / "model")
     flat = iter([one for group in REWARDS for one in group] * 4)
 
     def rollout(prompts, trainer):

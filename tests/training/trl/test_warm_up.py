@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.usefixtures("one_thread"),
     pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
 ]
-SHOWN, ASKED = tiny_model.groups(8), tiny_model.groups(16)[8:]
+SHOWN, ASKED = tiny_model.build_groups(8), tiny_model.build_groups(16)[8:]
 """What the warm-up is shown, and what GRPO asks about."""
 
 
@@ -40,10 +40,10 @@ SHOWN, ASKED = tiny_model.groups(8), tiny_model.groups(16)[8:]
 def home(tmp_path_factory):
     """A base, a plan for each of the two trainings, what both learn from, and the run of the warm-up."""
     home = tmp_path_factory.mktemp("home")
-    tiny_model.random_model(home / "base")
+    tiny_model.write_random_model(home / "base")
     few = {"max_steps": 4, "batch": 4, "micro_batch": 4, "learning_rate": 1e-2}
     plan = plan_file.load_plan(
-        training_runs.written_plan(
+        training_runs.write_plan(
             home / "grpo.toml",
             home / "base",
             optimiser=few,
@@ -59,8 +59,8 @@ def home(tmp_path_factory):
         supervised=replace(plan.supervised, max_tokens=2048),
     )
     (home / "sft.toml").write_text(plan_file.to_toml(warm))
-    training_runs.written_dataset(home / "shown", SHOWN)
-    splits = {"train": ASKED, "test": [*SHOWN[:1], *tiny_model.groups(17)[16:]]}
+    training_runs.write_dataset(home / "shown", SHOWN)
+    splits = {"train": ASKED, "test": [*SHOWN[:1], *tiny_model.build_groups(17)[16:]]}
     dataset.write_dataset(home / "asked", splits, Manifest(0, None, {}))
     commanded(home, "sft.toml", "--dataset", "shown", "--run", "warm")
     return home
@@ -89,7 +89,7 @@ def log_probs(model, ids):
 
 def test_the_first_step_starts_from_what_the_warm_up_learnt(home, plan, tmp_path):
     made = grpo.build_trainer(plan, ASKED, tmp_path)
-    ids = torch.tensor([tiny_model.prompt_ids(made.processing_class, ASKED[0])])
+    ids = torch.tensor([tiny_model.tokenize_prompt(made.processing_class, ASKED[0])])
     base = model_loading.load_causal_model(plan)
     before = log_probs(base, ids)
     warm = log_probs(PeftModel.from_pretrained(base, plan.model.adapter), ids)
@@ -197,7 +197,7 @@ def test_an_adapter_of_which_nobody_knows_what_it_learnt_is_refused(home, plan, 
     assert "does not name the run" in refusal(copy)
     (copy.parent / run_folder.DATASET).write_text('{"digest": "ab"}')
     assert "did not end with this adapter, so its training data is unknown" in refusal(copy)
-    other = tiny_model.random_model(tmp_path / "other", seed=1)
+    other = tiny_model.write_random_model(tmp_path / "other", seed=1)
     assert f"model.base = {other}; give the same base" in refusal(plan.model.adapter, other)
 
 

@@ -18,7 +18,7 @@ PLAN = replace(
     checkpoints=CheckpointSettings(every_steps=4),
     scale=replace(_PAPER.scale, nodes=2, processes=2, rollout_tensor_parallel=1),
 )
-_GROUPS = tiny_model.groups(15)
+_GROUPS = tiny_model.build_groups(15)
 DATASET = {
     "train": [
         *_GROUPS[:10],

@@ -22,7 +22,9 @@ from training.verl.reward_function import compute_score
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
-    return AutoTokenizer.from_pretrained(tiny_model.random_model(tmp_path_factory.mktemp("model")))
+    return AutoTokenizer.from_pretrained(
+        tiny_model.write_random_model(tmp_path_factory.mktemp("model"))
+    )
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ CASES = {"replies": REPLIES, "groups": random_groups(DRAW), "losses": random_los
 def export(tmp_path_factory):
     """The export's folder and the tokenizer's."""
     at = tmp_path_factory.mktemp("verl")
-    model = tiny_model.random_model(at / "model")
+    model = tiny_model.write_random_model(at / "model")
     tokenizer = AutoTokenizer.from_pretrained(model)
     export_folder.write_export(PLAN, dataset_at(at / "dataset"), at / "it's an export", tokenizer)
     return at / "it's an export", model

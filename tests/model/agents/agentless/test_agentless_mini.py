@@ -29,7 +29,7 @@ from tests.model.codegraph.builders import write_files
 from tests.model.fake_engines import HangingEngine
 
 
-def test_from_several_places_to_the_most_frequent_patch(pipeline):
+def test_most_frequent_patch_of_all_samples_is_submitted(pipeline):
     done, engine = pipeline(
         locate_reply("pie/maths.py"), locate_reply("pie/pie.py", "pie/maths.py"), ROUND, MEND, MEND
     )
@@ -54,7 +54,7 @@ def test_from_several_places_to_the_most_frequent_patch(pipeline):
     ]
 
 
-def test_places_are_tried_in_turns_the_most_located_first(pipeline):
+def test_file_sets_take_turns_from_the_most_located_on(pipeline):
     done, _ = pipeline(
         locate_reply("pie/pie.py"),
         locate_reply("pie/maths.py"),
@@ -71,13 +71,13 @@ def test_places_are_tried_in_turns_the_most_located_first(pipeline):
 
 
 @pytest.mark.parametrize(("first", "second"), [(ROUND, MEND), (MEND, ROUND)])
-def test_of_equally_frequent_patches_the_first_sampled_wins(pipeline, first, second):
+def test_first_sampled_of_equally_frequent_patches_wins(pipeline, first, second):
     done, _ = pipeline(MATHS, first, second, second, first, plan=SamplingPlan(2, 4))
     assert done.patch == read_outcomes(done)[0]["diff"]
     assert len({one["diff"] for one in read_outcomes(done)}) == 2
 
 
-def test_patches_that_make_the_same_edit_count_together_however_they_were_written(pipeline):
+def test_equal_edits_count_together(pipeline):
     wide = repair_reply("def half(n):\n    return n / 2", "def half(n):", reply="")
     whole = "### pie/maths.py\n<<<<<<< SEARCH\ndef half(n):\n    return n // 2\n=======\ndef half(n):\n    return n / 2\n>>>>>>> REPLACE"
     done, _ = pipeline(MATHS, ROUND, MEND, ScriptLine(when=wide.when, reply=whole))
@@ -100,11 +100,12 @@ def test_patches_that_make_the_same_edit_count_together_however_they_were_writte
         (repair_reply("    return (n / 2"), "syntax"),
         (repair_reply("    n = n / 2\n  return n"), "syntax"),
         (repair_reply("    return n / 2  # half\rimport os"), "line_end"),
+        (repair_reply("# " + "x" * 5_000_001), "workspace"),
         (repair_reply("", fail="too busy"), "engine"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, kind):
+def test_reply_without_a_patch_is_dropped_with_its_reason(pipeline, line, kind):
     done, _ = pipeline(MATHS, line, MEND, plan=SamplingPlan(1, 2))
     assert done.stop is StopReason.SUBMITTED
     bad, good = read_outcomes(done)
@@ -114,7 +115,7 @@ def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, 
     assert [step.malformed for step in done.trajectory.steps] == [False, kind != "engine", False]
 
 
-def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeline):
+def test_cut_reply_is_dropped_though_one_edit_is_whole(pipeline):
     done, _ = pipeline(MATHS, repair_reply("    return 0  # CUT"), MEND, plan=SamplingPlan(1, 2))
     assert read_outcomes(done)[0] == {
         "dropped": "unfinished",
@@ -123,12 +124,7 @@ def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeli
     assert "return n / 2" in done.patch
 
 
-def test_a_file_that_may_not_grow_so_far_is_dropped(pipeline):
-    done, _ = pipeline(MATHS, repair_reply("# " + "x" * 5_000_001), MEND, plan=SamplingPlan(1, 2))
-    assert read_outcomes(done)[0]["dropped"] == "workspace"
-
-
-def test_what_runs_with_secrets_is_not_mended(pipeline):
+def test_file_that_controls_automation_is_not_edited(pipeline):
     tree = TREE | {".github/run.py": "x = 1\n"}
     both = locate_reply(".github/run.py", "pie/maths.py")
     done, _ = pipeline(
@@ -144,13 +140,13 @@ def test_what_runs_with_secrets_is_not_mended(pipeline):
     assert "github" not in done.patch
 
 
-def test_nothing_usable_is_a_typed_stop_and_no_patch(pipeline):
+def test_attempt_without_a_usable_reply_stops_as_malformed(pipeline):
     done, _ = pipeline(MATHS, repair_reply("x", "gone", repeat=True))
     assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
     assert done.rounds == 5
 
 
-def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
+def test_located_paths_outside_the_tree_are_dropped_and_listed(pipeline):
     done, engine = pipeline(locate_reply("pie/math.py", "maths.py", repeat=True))
     assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
     assert len(engine.requests) == 2
@@ -170,14 +166,14 @@ def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
 
 @pytest.mark.parametrize("stage", [LOCATE, REPAIR])
 @pytest.mark.parametrize("how", [{"down": "gone"}, {"fail": "gone", "repeat": True}])
-def test_a_failing_engine_is_a_stop_with_its_words(pipeline, stage, how):
+def test_failing_engine_stops_the_attempt_with_its_message(pipeline, stage, how):
     lines = [] if stage == LOCATE else [MATHS]
     done, _ = pipeline(*lines, ScriptLine(when=stage, **how))
     assert (done.stop, done.patch) == (StopReason.ENGINE, None)
     assert done.trajectory.failure == "gone"
 
 
-def test_out_of_time_what_there_is_is_voted_on(pipeline):
+def test_timeout_votes_on_the_patches_so_far(pipeline):
     ticks = count(0.0, 10.0)
     done, engine = pipeline(
         MATHS,
@@ -191,13 +187,13 @@ def test_out_of_time_what_there_is_is_voted_on(pipeline):
     assert 1 < len(engine.requests) < 6
 
 
-def test_out_of_time_before_any_patch_is_a_timeout(pipeline):
+def test_timeout_before_any_patch_is_a_timeout(pipeline):
     ticks = count(0.0, 10.0)
     done, _ = pipeline(MATHS, limits=AttemptLimits(seconds=5), clock=lambda: next(ticks))
     assert (done.stop, done.patch) == (StopReason.TIMEOUT, None)
 
 
-def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
+def test_hanging_engine_leaves_the_patches_so_far(pipeline):
     done, _ = pipeline(
         MATHS,
         MEND,
@@ -211,7 +207,7 @@ def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
     assert done.seconds < 10
 
 
-def test_a_batch_that_never_comes_back_is_a_timeout(tmp_path, monkeypatch):
+def test_batch_that_never_returns_is_a_timeout(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
     with open_tool_context(tmp_path / "tree", TREE) as context:
         agent = AgentlessMini(HangingEngine(), limits=AttemptLimits(seconds=0.2))
@@ -222,7 +218,7 @@ def test_a_batch_that_never_comes_back_is_a_timeout(tmp_path, monkeypatch):
     assert replay_attempt(done.trajectory, context) == done.trajectory
 
 
-def test_a_filter_stands_before_the_vote(pipeline):
+def test_filter_runs_before_the_vote(pipeline):
     seen = []
 
     def keep(candidates):
@@ -238,7 +234,7 @@ def test_a_filter_stands_before_the_vote(pipeline):
     assert (done.stop, done.patch) == (StopReason.NONE_KEPT, None)
 
 
-def test_the_command_prints_its_patch_and_tells_its_stages(tmp_path, monkeypatch):
+def test_command_prints_its_patch_and_its_stages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path / "tree", TREE)
     (tmp_path / "issue.md").write_text("# Halving is off\n")

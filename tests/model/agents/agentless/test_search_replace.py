@@ -17,21 +17,21 @@ from model.errors import MalformedEdit
 FILE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
 
 
-def block(search, replace, *, path="a.py"):
+def format_block(search, replace, *, path="a.py"):
     return f"### {path}\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n"
 
 
-def edited(reply, files=None):
+def apply_reply(reply, files=None):
     return apply(parse(reply), {"a.py": FILE} if files is None else files)
 
 
-def test_a_reply_with_prose_thought_and_fences_around_its_edits_is_read():
+def test_edits_are_parsed_among_prose_thought_and_fences():
     reply = (
         "<think>First\n### a.py\n<<<<<<< SEARCH\nno</think>\n\nThe sum is off.\n\n"
         "### Not the path\n\n```python\n"
-        + block("def a():\n    return 1\n", "def a():\n    return 2\n")
+        + format_block("def a():\n    return 1\n", "def a():\n    return 2\n")
         + "```\nAnd once more:\n"
-        + block("def b():\n", "", path="b.py")
+        + format_block("def b():\n", "", path="b.py")
         + "Title\n=======\nDone."
     )
     assert parse(reply) == (
@@ -40,9 +40,9 @@ def test_a_reply_with_prose_thought_and_fences_around_its_edits_is_read():
     )
 
 
-def test_one_path_stands_for_all_blocks_below_it():
-    second = block("def b():\n", "def d():\n").partition("\n")[2]
-    assert edited(block("def a():\n", "def c():\n") + second) == {
+def test_path_counts_for_all_blocks_below_it():
+    second = format_block("def b():\n", "def d():\n").partition("\n")[2]
+    assert apply_reply(format_block("def a():\n", "def c():\n") + second) == {
         "a.py": "def c():\n    return 1\n\n\ndef d():\n    return 1\n"
     }
 
@@ -52,45 +52,41 @@ def test_one_path_stands_for_all_blocks_below_it():
     [
         ("I would change nothing.", "no_edit", "write one from"),
         ("", "no_edit", "no block"),
-        (block("x\n", "y\n").partition("\n")[2], "no_path", "'### its/path'"),
-        ("<think>hm " + block("x\n", "y\n"), "unfinished", "within its thought"),
+        (format_block("x\n", "y\n").partition("\n")[2], "no_path", "'### its/path'"),
+        ("<think>hm " + format_block("x\n", "y\n"), "unfinished", "within its thought"),
         ("### a.py\n<<<<<<< SEARCH\nx\n", "unfinished", "'a.py' ends before '======='"),
         ("### a.py\n<<<<<<< SEARCH\nx\n=======\ny", "unfinished", "before '>>>>>>> REPLACE'"),
         ("### a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n", "stray_marker", "where '=======' bel"),
         ("### a.py\n<<<<<<< SEARCH\n<<<<<<< SEARCH\n", "stray_marker", "'<<<<<<< SEARCH' stands"),
-        (block("x\n=======\n", "y\n"), "stray_marker", "'=======' stands where '>>>>>>> REPLACE'"),
+        (format_block("x\n=======\n", "y\n"), "stray_marker", "'=======' stands where '>>>>>>> REPLACE'"),
         (">>>>>>> REPLACE\n", "stray_marker", "closes no block"),
-        (block("", "y\n"), "empty_search", "repeat one that stands beside"),
-        (block("def a():\n", "def a():\n"), "no_change", "by themselves"),
-        (block("x\n", "y\n", path="b.py"), "unknown_file", "'b.py' was not shown; edit one of a.py"),
-        (block("x\n", "y\n"), "not_found", "from 'x' on"),
-        (block("return 1\n", "y\n"), "not_found", "exactly those"),
-        (block("    return\n", "y\n"), "not_found", "exactly those"),
-        (block("    return 1\n", "y\n"), "ambiguous", "2 places of 'a.py', at lines 2 and 6"),
-        (block("def a():\n    return 1\n", "x\n") + block("    return 1\n\n", "y\n"), "overlap", "change line 2"),
+        (format_block("", "y\n"), "empty_search", "repeat one that stands beside"),
+        (format_block("def a():\n", "def a():\n"), "no_change", "by themselves"),
+        (format_block("x\n", "y\n", path="b.py"), "unknown_file", "'b.py' was not shown; edit one of a.py"),
+        (format_block("x\n", "y\n"), "not_found", "from 'x' on"),
+        (format_block("def a():\n", "def c():\n") + format_block("x\n", "y\n"), "not_found", "from 'x' on"),
+        (format_block("return 1\n", "y\n"), "not_found", "exactly those"),
+        (format_block("    return\n", "y\n"), "not_found", "exactly those"),
+        (format_block("    return 1\n", "y\n"), "ambiguous", "2 places of 'a.py', at lines 2 and 6"),
+        (format_block("def a():\n    return 1\n", "x\n") + format_block("    return 1\n\n", "y\n"), "overlap", "change line 2"),
     ],
 )  # fmt: skip
-def test_a_reply_that_makes_no_patch_says_why(reply, kind, message):
+def test_reply_without_a_patch_is_refused_with_the_reason(reply, kind, message):
     with pytest.raises(MalformedEdit, match=message) as caught:
-        edited(reply)
+        apply_reply(reply)
     assert caught.value.kind == EditError(kind)
 
 
-def test_edits_that_undo_each_other_change_nothing():
+def test_edits_that_undo_each_other_are_refused():
     with pytest.raises(MalformedEdit, match="together change nothing") as caught:
-        edited(block("a\n", "") + block("b\n", "a\nb\n"), {"a.py": "a\nb\n"})
+        apply_reply(format_block("a\n", "") + format_block("b\n", "a\nb\n"), {"a.py": "a\nb\n"})
     assert caught.value.kind == EditError.NO_CHANGE
 
 
-def test_one_bad_edit_spoils_the_reply():
-    with pytest.raises(MalformedEdit):
-        edited(block("def a():\n", "def c():\n") + block("gone\n", "x\n"))
-
-
-def test_edits_are_of_the_files_as_shown_so_their_order_says_nothing():
-    one, two = block("def a():\n", "def b():\n"), block("def b():\n", "def a():\n")
+def test_order_of_edits_does_not_matter():
+    one, two = format_block("def a():\n", "def b():\n"), format_block("def b():\n", "def a():\n")
     swapped = FILE.replace("def a", "def c").replace("def b", "def a").replace("def c", "def b")
-    assert edited(one + two) == edited(two + one) == {"a.py": swapped}
+    assert apply_reply(one + two) == apply_reply(two + one) == {"a.py": swapped}
 
 
 @pytest.mark.parametrize(
@@ -114,17 +110,17 @@ def test_edits_are_of_the_files_as_shown_so_their_order_says_nothing():
         "a blank line",
     ],
 )
-def test_line_ends_stay_what_they_were(before, search, replace, after):
-    assert edited(block(search, replace), {"a.py": before}) == {"a.py": after}
+def test_edit_keeps_the_line_ends_of_the_file(before, search, replace, after):
+    assert apply_reply(format_block(search, replace), {"a.py": before}) == {"a.py": after}
 
 
-def test_a_reply_with_dos_line_ends_is_read():
-    assert edited(block("def a():\n", "def c():\n").replace("\n", "\r\n"))["a.py"].startswith(
-        "def c():\n"
-    )
+def test_reply_with_dos_line_ends_is_parsed():
+    assert apply_reply(format_block("def a():\n", "def c():\n").replace("\n", "\r\n"))[
+        "a.py"
+    ].startswith("def c():\n")
 
 
-def test_files_are_shown_so_that_a_copied_line_is_the_files_own():
+def test_copied_line_of_an_escaped_file_is_found():
     text = "T\n=======\n</patch-source-1>\na\rb\r\n>>>>>>> REPLACE\n"
     seen = escape_file(text)
     assert seen.split("\n") == [
@@ -135,7 +131,7 @@ def test_files_are_shown_so_that_a_copied_line_is_the_files_own():
         "⟦U+003E⟧>>>>>> REPLACE",
         "",
     ]
-    assert edited(block(seen, "x\n"), {"a.py": text}) == {"a.py": "x\n"}
+    assert apply_reply(format_block(seen, "x\n"), {"a.py": text}) == {"a.py": "x\n"}
 
 
 LINE = st.text(max_size=6).map(lambda line: line.replace("\n", "")) | st.sampled_from(
@@ -159,13 +155,13 @@ PATH = st.text("ab/._-é⟦U+", min_size=1, max_size=9)
 @given(
     st.lists(st.builds(SearchReplaceEdit, PATH, LINES.filter(bool), LINES), min_size=1, max_size=3)
 )
-def test_what_is_written_is_read(edits):
+def test_rendered_edits_are_parsed_back(edits):
     assume(all(edit.search != edit.replace for edit in edits))
     assert parse(render(edits)) == tuple(edits)
 
 
 @given(LINES, LINES, LINES, LINES, st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_applied_and_reversed_is_as_before(before, search, replace, after, end, ended):
+def test_reversed_edit_restores_the_file(before, search, replace, after, end, ended):
     assume(ended or after or replace[-1:] != ("",))  # a blank last line can't lack its end
     text = end.join([*before, *search, *after]) + (end if ended else "")
     # a replaced line that ended "\r\n" among "\n" takes its own ending along
@@ -184,8 +180,8 @@ def test_applied_and_reversed_is_as_before(before, search, replace, after, end, 
 
 
 @given(st.text(min_size=1))
-def test_a_whole_file_can_be_searched_as_it_is_shown(text):
+def test_whole_escaped_file_is_found(text):
     lines = escape_file(text).removesuffix("\n")
     assume(text.rstrip("\r\n") != "new")
-    (after,) = edited(block(f"{lines}\n", "new\n"), {"a.py": text}).values()
+    (after,) = apply_reply(format_block(f"{lines}\n", "new\n"), {"a.py": text}).values()
     assert after.rstrip("\r\n") == "new"

@@ -17,7 +17,7 @@ from tests.model.agents.builders import (
 from tests.model.fake_engines import HangingEngine
 
 
-def test_time_runs_out_between_rounds(tmp_path):
+def test_attempt_times_out_between_rounds(tmp_path):
     readings = iter([0.0, 40.0, 80.0, 120.0])
     with open_tool_context(tmp_path / "tree", TREE) as context:
         agent = MiniSE(
@@ -30,14 +30,14 @@ def test_time_runs_out_between_rounds(tmp_path):
     assert done.trajectory.failure is None
 
 
-def test_each_reply_has_what_is_left_of_the_time(attempt):
+def test_request_gets_the_time_that_is_left(attempt):
     _, engine = attempt(LOOK, MEND, SUBMIT, limits=AttemptLimits(seconds=90))
     first, *_, last = [request.seconds for request in engine.requests]
     assert first == 90
     assert 0 < last < 90
 
 
-def test_a_reply_that_is_late_ends_it(attempt):
+def test_late_reply_ends_the_attempt(attempt):
     done, _ = attempt(
         LOOK, replace(MEND, stall_seconds=30), SUBMIT, limits=AttemptLimits(seconds=1)
     )
@@ -46,7 +46,7 @@ def test_a_reply_that_is_late_ends_it(attempt):
     assert done.seconds < 10
 
 
-def test_an_engine_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
+def test_hanging_engine_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
     with open_tool_context(tmp_path / "tree", TREE) as context:
         done = MiniSE(HangingEngine(), limits=AttemptLimits(seconds=0.2)).propose(

@@ -10,7 +10,7 @@ from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Message, Request, Tool, ToolCall
 from tests.model.chat_server import MODELS, build_completion, serve_chat
-from tests.model.engines.test_openai_compatible_tools import NOT_SERVED, WIRE_CALL, called
+from tests.model.engines.test_openai_compatible_tools import NOT_SERVED, WIRE_CALL, build_tool_reply
 from tests.model.fake_engines import RecordingEngine
 
 LOOK = Tool("look", "Shows code.", {"type": "object", "properties": {}})
@@ -25,15 +25,15 @@ class WithoutTools(RecordingEngine):
         return NoTools("none here") if request.tools else super()._answer(request)
 
 
-def test_calls_of_a_server_with_tools_are_taken_as_they_are():
-    with serve_chat(models=[MODELS], chat=[called(WIRE_CALL, content=FENCED)]) as server:
+def test_server_with_tools_is_sent_the_tools():
+    with serve_chat(models=[MODELS], chat=[build_tool_reply(WIRE_CALL, content=FENCED)]) as server:
         with closing(ToolEngine(connect(server.url, None))) as engine:
             (answer,) = engine.complete([REQUEST])
         assert "tools" in server.sent_to("/v1/chat/completions")[0]
     assert answer.tool_calls == (ToolCall("call-1", "look", '{"entity": "f"}'),)
 
 
-def test_a_server_without_tools_is_asked_in_words_from_then_on():
+def test_server_without_tools_is_asked_in_text_from_then_on():
     replies = [NOT_SERVED, build_completion(FENCED)]
     with serve_chat(models=[MODELS], chat=replies) as server:
         with closing(ToolEngine(connect(server.url, None))) as engine:
@@ -46,7 +46,7 @@ def test_a_server_without_tools_is_asked_in_words_from_then_on():
     assert "### look" in bodies[1]["messages"][0]["content"]
 
 
-def test_a_call_that_the_servers_parser_left_in_the_text_is_read():
+def test_call_left_in_the_text_is_parsed():
     engine = ToolEngine(ScriptedEngine([ScriptLine(reply=FENCED)]))
     turns = (Message("assistant", "", (ToolCall("call-0", "look", "{}"),)), *REQUEST.messages)
     (answer,) = engine.complete([Request(turns, 50, 1.0, 7, tools=(LOOK,))])
@@ -54,7 +54,7 @@ def test_a_call_that_the_servers_parser_left_in_the_text_is_read():
     assert answer.text == FENCED
 
 
-def test_requests_without_tools_are_left_alone():
+def test_request_without_tools_is_unchanged():
     inner = WithoutTools(ScriptLine(reply=FENCED, repeat=True))
     engine = ToolEngine(inner)
     engine.complete([REQUEST])
@@ -64,7 +64,7 @@ def test_requests_without_tools_are_left_alone():
     assert inner.requests[-1] == plain
 
 
-def test_failures_stay_failures():
+def test_engine_failures_are_passed_on():
     engine = ToolEngine(WithoutTools(ScriptLine(fail="boom"), ScriptLine(down="gone")))
     (answer,) = engine.complete([REQUEST])
     assert isinstance(answer, EngineError)
@@ -73,7 +73,7 @@ def test_failures_stay_failures():
         engine.complete([REQUEST])
 
 
-def test_it_is_the_engine_it_stands_for():
+def test_tool_engine_has_the_facts_of_its_engine():
     inner = ScriptedEngine([], context_tokens=99)
     engine = ToolEngine(inner)
     engine.close()

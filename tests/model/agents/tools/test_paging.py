@@ -13,7 +13,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(1, 60))
-def test_every_line_stands_on_a_page_in_order(texts, size):
+def test_every_line_is_on_a_page_in_order(texts, size):
     blocks = [PageSection(f"## {number}", text) for number, text in enumerate(texts)]
     lines = [line for page in split_into_pages(blocks, size) for line in page.split("\n")]
     assert [line for line in lines if not line.startswith("##")] == [
@@ -22,25 +22,25 @@ def test_every_line_stands_on_a_page_in_order(texts, size):
 
 
 @given(TEXTS, st.integers(1, 60))
-def test_a_page_is_no_longer_than_asked_or_has_one_line(texts, size):
+def test_page_fits_its_size_or_has_one_line(texts, size):
     for page in split_into_pages([PageSection("##", text) for text in texts], size):
         lines = [line for line in page.split("\n") if not line.startswith("##")]
         assert len(page) <= size or len(lines) == 1
 
 
-def test_headings_take_room_too():
+def test_headings_count_towards_the_page_size():
     shown = split_into_pages([PageSection(f"## {number:08}", "x") for number in range(100)], 130)
     assert all(len(page) <= 130 for page in shown)
     assert len(shown) == 12  # nine of each 14 characters
 
 
-def test_a_text_that_goes_on_is_named_again():
+def test_continued_section_repeats_its_heading():
     assert split_into_pages([PageSection("## a", "1\n2"), PageSection("## b", "3\n4")], 17) == (
         "## a\n1\n2\n## b\n3",
         "## b (continued)\n4",
     )
 
 
-def test_a_line_that_no_person_wrote_is_cut():
+def test_very_long_line_is_cut():
     (page,) = split_into_pages([PageSection("## a", "x" * 3_000)], 9_000)
     assert page == f"## a\n{'x' * 2_000}… (1,000 more characters)"

@@ -34,7 +34,7 @@ TREE = {"pie/maths.py": PIE, "cake.py": CAKE, "README.md": "# Pie\n\nHalf a pie.
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def shared_context(tmp_path_factory):
     with open_tool_context(tmp_path_factory.mktemp("shared") / "tree", TREE) as context:
         yield context
 
@@ -45,11 +45,11 @@ def context(tmp_path):
         yield own
 
 
-def call(context, name, **arguments):
+def call_tool(context, name, **arguments):
     return run_tool(ToolCall("1", name, json.dumps(arguments)), context)
 
 
-def test_the_tools_have_the_papers_names_and_parameters():
+def test_tools_have_the_names_and_parameters_of_the_paper():
     parameters = {tool.name: tuple(tool.parameters["properties"]) for tool in TOOLS}
     required = {tool.name: tuple(tool.parameters["required"]) for tool in TOOLS}
     assert required == {
@@ -66,34 +66,35 @@ def test_the_tools_have_the_papers_names_and_parameters():
     json.dumps([dict(tool.parameters) for tool in TOOLS])
 
 
-def test_a_search_shows_path_lines_and_source(context):
-    answer = call(context, "search_tool", construct="function", entity="half")
+def test_search_shows_path_lines_and_source(context):
+    answer = call_tool(context, "search_tool", construct="function", entity="half")
     assert answer == Observation(
         "1 function named half:\n\n## pie/maths.py, lines 4-5: half\ndef half(n):\n    return n // 2"
     )
 
 
-def test_a_search_shows_all_of_that_name(context):
-    answer = call(context, "search_tool", construct="class_method", entity="cut")
+def test_search_shows_all_of_a_name(context):
+    answer = call_tool(context, "search_tool", construct="class_method", entity="cut")
     assert answer.text.startswith("2 methods named cut:\n\n## cake.py, lines 2-3: Cake.cut\n")
     assert "## pie/maths.py, lines 11-12: Pie.cut\n" in answer.text
 
 
-@pytest.mark.parametrize("entity", ["Pie.cut", " Pie.cut "])
-def test_a_dotted_name_shows_the_one_that_is_meant(context, entity):
-    answer = call(context, "search_tool", construct="class_method", entity=entity)
-    assert answer.text.startswith("1 method named cut:")
-    assert "Pie.cut" in answer.text
+@pytest.mark.parametrize(
+    ("entity", "start"),
+    [
+        ("Pie.cut", "1 method named cut:\n\n## pie/maths.py"),
+        (" Pie.cut ", "1 method named cut:\n\n## pie/maths.py"),
+        ("Tart.cut", "2 methods named cut:"),
+    ],
+)
+def test_dotted_name_narrows_the_search_where_it_fits(context, entity, start):
+    answer = call_tool(context, "search_tool", construct="class_method", entity=entity)
+    assert answer.text.startswith(start)
 
 
-def test_a_dotted_name_that_fits_none_shows_all_of_its_last_part(context):
-    answer = call(context, "search_tool", construct="class_method", entity="Tart.cut")
-    assert answer.text.startswith("2 methods named cut:")
-
-
-def test_a_search_is_of_the_tree_as_it_was(context):
-    call(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
-    answer = call(context, "search_tool", construct="function", entity="half")
+def test_search_shows_the_tree_before_the_edits(context):
+    call_tool(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+    answer = call_tool(context, "search_tool", construct="function", entity="half")
     assert "n // 2" in answer.text
 
 
@@ -106,25 +107,27 @@ def test_a_search_is_of_the_tree_as_it_was(context):
         ("class", "qqqqqqqqqq", "No class is named qqqqqqqqqq. Look for a name that the issue or other code mentions."),
     ],
 )  # fmt: skip
-def test_what_is_not_there_leads_to_what_is(context, construct, entity, said):
-    answer = call(context, "search_tool", construct=construct, entity=entity)
+def test_missing_name_is_answered_with_similar_names(context, construct, entity, said):
+    answer = call_tool(context, "search_tool", construct=construct, entity=entity)
     assert not answer.ok
     assert not answer.malformed
     assert answer.text.startswith(said)
 
 
 @pytest.mark.parametrize("entity", ["half, halve", "half(n)", "rates['half']", "halve half"])
-def test_who_asks_for_more_than_a_name_is_told_to_ask_for_one(context, entity):
-    answer = call(context, "search_tool", construct="function", entity=entity)
+def test_search_for_more_than_a_name_asks_for_one_name(context, entity):
+    answer = call_tool(context, "search_tool", construct="function", entity=entity)
     assert answer.text.endswith(" Ask for one bare name at a time.")
 
 
-def test_a_long_answer_is_paged_and_says_how_to_go_on(tmp_path):
+def test_long_answer_is_paged_and_names_the_next_page(tmp_path):
     body = "".join(f"    n = {number}\n" for number in range(2_000))
     with open_tool_context(tmp_path / "tree", {"long.py": f"def long(n):\n{body}"}) as context:
         seen, page = [], 1
         while True:
-            answer = call(context, "search_tool", construct="function", entity="long", page=page)
+            answer = call_tool(
+                context, "search_tool", construct="function", entity="long", page=page
+            )
             assert len(answer.text) < 10_500
             seen += [line for line in answer.text.split("\n") if line.startswith("    n = ")]
             if "the last" in answer.text:
@@ -134,86 +137,54 @@ def test_a_long_answer_is_paged_and_says_how_to_go_on(tmp_path):
                 f'call search_tool(construct="function", entity="long", page={page})' in answer.text
             )
         assert "\n".join(seen) + "\n" == body
-        beyond = call(context, "search_tool", construct="function", entity="long", page=page + 1)
+        beyond = call_tool(
+            context, "search_tool", construct="function", entity="long", page=page + 1
+        )
         assert beyond.text == f"There is no page {page + 1}: the answer has {page} pages."
         assert not beyond.ok
 
 
-def test_a_source_that_cannot_be_read_is_said_beside_the_others(context, tmp_path):
+def test_unreadable_source_is_reported_beside_the_others(context, tmp_path):
     with Workspace.open(tmp_path / "tree", TreeLimits(file_bytes=len(CAKE))) as small:
         poor = ToolContext(small, context.snapshot, context.tree)
-        answer = call(poor, "search_tool", construct="class_method", entity="cut")
+        answer = call_tool(poor, "search_tool", construct="class_method", entity="cut")
     assert "return 12" in answer.text
     assert "(its source cannot be shown: 'pie/maths.py' has more than" in answer.text
 
 
-def test_a_carriage_return_alone_is_shown_and_found_when_copied(tmp_path):
-    with open_tool_context(
-        tmp_path / "tree", {"a.py": 'def f():\n    return """a\rb"""\n'}
-    ) as context:
-        answer = call(context, "search_tool", construct="function", entity="f")
-        assert "a⟦U+000D⟧b" in answer.text
-        assert call(context, "edit_tool", path="a.py", old_str="a⟦U+000D⟧b", new_str="c").ok
-        assert context.workspace.read("a.py").endswith(b'"""c"""\n')
-
-
-def test_what_strangers_wrote_is_shown_escaped_and_found_when_copied(tmp_path):
-    tree = {"a.py": 'def sign():\n    return "<|im_end|>\u202e"\n'}
+@pytest.mark.parametrize(
+    ("source", "line", "edited"),
+    [
+        (b'"<|im_end|>\xe2\x80\xae"', '"⟦U+003C⟧|im_end|>⟦U+202E⟧"', b'"<|im_end|>\xe2\x80\xae", 1'),
+        (b'"a\rb"', '"a⟦U+000D⟧b"', b'"a\rb", 1'),
+        (b'"caf\xe9"', '"caf⟦U+DCE9⟧"', b'"caf\xe9", 1'),
+    ],
+    ids=["markup", "carriage return", "no UTF-8"],
+)  # fmt: skip
+def test_escaped_source_is_found_when_copied(tmp_path, source, line, edited):
+    tree = {"a.py": b"# coding: latin-1\ndef sign():\n    return " + source + b"\n"}
     with open_tool_context(tmp_path / "tree", tree) as context:
-        answer = call(context, "search_tool", construct="function", entity="sign")
-        assert "<|im_end|>" not in answer.text
-        assert "\u202e" not in answer.text
-        line = answer.text.split("\n")[-1]
-        edited = call(
-            context,
-            "edit_tool",
-            path="a.py",
-            old_str=line,
-            new_str=line.replace("return", "return  "),
-        )
-        assert edited.ok
-        assert (
-            context.workspace.read("a.py").decode()
-            == 'def sign():\n    return   "<|im_end|>\u202e"\n'
-        )
+        answer = call_tool(context, "search_tool", construct="function", entity="sign")
+        assert answer.text.split("\n")[-1] == f"    return {line}"
+        assert call_tool(context, "edit_tool", path="a.py", old_str=line, new_str=f"{line}, 1").ok
+        assert context.workspace.read("a.py").endswith(b"    return " + edited + b"\n")
 
 
-def test_bytes_that_are_no_text_are_shown_and_found_when_copied(tmp_path):
-    with open_tool_context(tmp_path / "tree", {"a.py": "# coding: latin-1\n"}):
-        (tmp_path / "tree" / "a.py").write_bytes(
-            b'# coding: latin-1\ndef name():\n    return "caf\xe9"\n'
-        )
-    with open_tool_context(tmp_path / "tree", {}) as context:
-        answer = call(context, "search_tool", construct="function", entity="name")
-        line = answer.text.split("\n")[-1]
-        assert line == '    return "caf⟦U+DCE9⟧"'
-        assert call(
-            context, "edit_tool", path="a.py", old_str=line, new_str=line.replace("caf", "Caf")
-        ).ok
-        assert b'"Caf\xe9"' in context.workspace.read("a.py")
-
-
-def test_an_empty_patch_is_refused_and_a_full_one_handed_in(context):
-    refused = call(context, "patch_submission")
+def test_submission_hands_in_the_diff_and_refuses_an_empty_one(context):
+    refused = call_tool(context, "patch_submission")
     assert refused.text.startswith("Nothing was handed in: no file differs")
     assert not refused.ok
-    call(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+    call_tool(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
     answer = run_tool(ToolCall("1", "patch_submission", ""), context)
     assert isinstance(answer, Submission)
     (file,) = diff.parse(answer.diff)
     assert (file.path, file.added, file.removed) == ("pie/maths.py", 1, 1)
 
 
-def test_an_edit_that_was_taken_back_is_no_patch(context):
-    call(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
-    call(context, "edit_tool", path="pie/maths.py", old_str="n / 2", new_str="n // 2")
-    assert not call(context, "patch_submission").ok
-
-
-def test_trouble_with_git_is_an_answer_too(context, monkeypatch, tmp_path):
-    call(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+def test_missing_git_is_reported_as_an_answer(context, monkeypatch, tmp_path):
+    call_tool(context, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert call(context, "patch_submission").text.startswith("git was not found")
+    assert call_tool(context, "patch_submission").text.startswith("git was not found")
 
 
 MALFORMED = [
@@ -240,8 +211,8 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "said"), MALFORMED, ids=range(len(MALFORMED)))
-def test_a_malformed_call_is_answered_with_what_to_write(shared, name, arguments, said):
-    answer = run_tool(ToolCall("1", name, arguments), shared)
+def test_malformed_call_is_answered_with_the_correct_form(shared_context, name, arguments, said):
+    answer = run_tool(ToolCall("1", name, arguments), shared_context)
     assert said in answer.text
     assert (answer.ok, answer.malformed) == (False, True)
     assert len(answer.text) < 400
@@ -276,8 +247,8 @@ ANY_CALL = st.builds(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(call=ANY_CALL)
-def test_whatever_is_called_there_is_an_answer_and_nothing_is_raised(shared, call):
-    answer = run_tool(call, shared)
+def test_any_call_gets_an_answer_without_an_exception(shared_context, call):
+    answer = run_tool(call, shared_context)
     assert isinstance(answer, Submission) or (answer.text and answer.text.encode())
 
 
@@ -286,11 +257,11 @@ ESCAPES = ["/etc/passwd", "../outside", "a/../../outside", ".git/config", ".GIT/
 
 @pytest.mark.parametrize("old_str", ["", "secret"])
 @pytest.mark.parametrize("path", ESCAPES, ids=ascii)
-def test_no_edit_leaves_the_tree(context, tmp_path, path, old_str):
+def test_edit_cannot_leave_the_tree(context, tmp_path, path, old_str):
     outside = tmp_path / "outside"
     outside.write_text("secret")
     (tmp_path / "tree" / "link").symlink_to(outside)
-    answer = call(context, "edit_tool", path=path, old_str=old_str, new_str="theirs")
+    answer = call_tool(context, "edit_tool", path=path, old_str=old_str, new_str="theirs")
     assert not answer.ok
     assert context.workspace.list_changed() == ()
     assert outside.read_text() == "secret"

@@ -19,7 +19,9 @@ HINT = Guidance(
 QUOTE = "so rounding has to\nWAIT until: the end"
 
 
-def said(reply="Let's see.", arguments='{"entity": "half"}', answer="def half(n): ...", **values):
+def build_reply_trajectory(
+    reply="Let's see.", arguments='{"entity": "half"}', answer="def half(n): ...", **values
+):
     call = ToolCall("a", "edit_tool", arguments)
     step = build_step(
         reply=Message("assistant", reply, (call,)),
@@ -28,29 +30,29 @@ def said(reply="Let's see.", arguments='{"entity": "half"}', answer="def half(n)
     return build_trajectory(**{"guidance": HINT, "steps": (step,)} | values)
 
 
-def test_runs_are_five_words_or_a_whole_line():
-    found = find_word_runs(HINT)
-    assert " rounding has to wait until " in found
-    assert " round in tax of " in found
-    assert " return " not in found, "a single word is nobody's"
-    assert not any("rates" in run for run in found), "a path is the tree's"
-    assert drop_public_runs(found, ["Nothing of it"]) == found
+def test_word_runs_are_five_words_or_a_whole_line():
+    runs = find_word_runs(HINT)
+    assert " rounding has to wait until " in runs
+    assert " round in tax of " in runs
+    assert " return " not in runs, "a single word is nobody's"
+    assert not any("rates" in run for run in runs), "a path is the tree's"
+    assert drop_public_runs(runs, ["Nothing of it"]) == runs
 
 
 @pytest.mark.parametrize(
     "trajectory",
     [
-        said(reply=QUOTE),
-        said(arguments=json.dumps({"new_str": f"# {QUOTE}"})),
-        said(arguments=f'{{"new_str": "# {QUOTE}'),
-        said(reply="I round in Tax.of now."),
-        said(reply="⟦U+0072⟧ound in Tax.of"),
-        said(reply="A maintainer said of it that it is late."),
-        said(patch="+# Rounding has to wait until then\n"),
+        build_reply_trajectory(reply=QUOTE),
+        build_reply_trajectory(arguments=json.dumps({"new_str": f"# {QUOTE}"})),
+        build_reply_trajectory(arguments=f'{{"new_str": "# {QUOTE}'),
+        build_reply_trajectory(reply="I round in Tax.of now."),
+        build_reply_trajectory(reply="⟦U+0072⟧ound in Tax.of"),
+        build_reply_trajectory(reply="A maintainer said of it that it is late."),
+        build_reply_trajectory(patch="+# Rounding has to wait until then\n"),
     ],
     ids=["reply", "call", "malformed call", "plan", "escaped", "who said so", "patch"],
 )
-def test_words_of_the_hint_are_found(trajectory):
+def test_quoted_hint_is_detected(trajectory):
     assert trajectory.quotes_hint
     assert trajectory.remove_guidance() is None
 
@@ -58,33 +60,39 @@ def test_words_of_the_hint_are_found(trajectory):
 @pytest.mark.parametrize(
     "trajectory",
     [
-        said(reply="Rounding waits until the last step, I think, so shop/tax/rates.py it is."),
-        said(reply=QUOTE, guidance=None),
-        said(reply=QUOTE, issue=Issue("Tax", "Rounding has to wait until the end")),
-        said(answer=QUOTE, reply="I see."),
-        said(patch="-# Rounding has to wait until then\n+# Rounding has to wait until now\n"),
+        build_reply_trajectory(
+            reply="Rounding waits until the last step, I think, so shop/tax/rates.py it is."
+        ),
+        build_reply_trajectory(reply=QUOTE, guidance=None),
+        build_reply_trajectory(
+            reply=QUOTE, issue=Issue("Tax", "Rounding has to wait until the end")
+        ),
+        build_reply_trajectory(answer=QUOTE, reply="I see."),
+        build_reply_trajectory(
+            patch="-# Rounding has to wait until then\n+# Rounding has to wait until now\n"
+        ),
     ],
     ids=["own words", "no hint", "in the issue", "in the tree", "in the patched file"],
 )
-def test_what_it_has_from_elsewhere_or_says_itself_is_no_quote(trajectory):
+def test_words_from_elsewhere_are_no_quote(trajectory):
     assert not trajectory.quotes_hint
     assert trajectory.remove_guidance().guidance is None
 
 
-def test_what_a_patch_adds_is_told_from_what_was_only_said():
-    assert not said(reply=QUOTE).patch_quotes_hint
-    assert said(patch="+# Rounding has to wait until then\n").patch_quotes_hint
-    assert not said(guidance=None, patch=f"+{QUOTE}").patch_quotes_hint
+def test_patch_quotes_the_hint_only_in_its_added_lines():
+    assert not build_reply_trajectory(reply=QUOTE).patch_quotes_hint
+    assert build_reply_trajectory(patch="+# Rounding has to wait until then\n").patch_quotes_hint
+    assert not build_reply_trajectory(guidance=None, patch=f"+{QUOTE}").patch_quotes_hint
 
 
-def test_what_a_prompt_shows_beside_the_hint_is_no_quote():
+def test_words_of_the_prompt_are_no_quote():
     asked = build_step(
         prompt=(Message("user", f"In the file: {QUOTE}"),), reply=Message("assistant", QUOTE)
     )
     assert not build_trajectory(guidance=HINT, steps=(asked,)).quotes_hint
 
 
-def test_an_attempt_is_named_by_what_was_recorded():
+def test_identity_depends_on_the_record():
     assert len(compute_identity(build_trajectory())) == 64
     assert compute_identity(build_trajectory()) == compute_identity(build_trajectory())
     assert compute_identity(build_trajectory(seed=8)) != compute_identity(build_trajectory())

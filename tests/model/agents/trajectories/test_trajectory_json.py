@@ -44,7 +44,7 @@ TRAJECTORIES = st.builds(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TRAJECTORIES)
-def test_there_and_back(trajectory):
+def test_trajectory_survives_a_round_trip(trajectory):
     raw = dump_trajectory(trajectory)
     assert raw.isascii()
     assert raw.count(b"\n") == 1
@@ -63,7 +63,7 @@ def test_there_and_back(trajectory):
         (b'{"format": "r4p.trajectory/1"}', "engine"),
     ],
 )
-def test_what_is_no_trajectory_is_refused(raw, why):
+def test_invalid_document_is_refused(raw, why):
     with pytest.raises(BadTrajectory, match=why):
         load_trajectory(raw)
 
@@ -71,19 +71,19 @@ def test_what_is_no_trajectory_is_refused(raw, why):
 @pytest.mark.parametrize(
     ("field", "value"), [("stop", "bored"), ("more", 1), ("steps", [{}]), ("limits", {"bad": 1})]
 )
-def test_a_trajectory_with_something_else_in_it_is_refused(field, value):
+def test_unexpected_field_value_is_refused(field, value):
     document = json.loads(dump_trajectory(build_trajectory())) | {field: value}
     with pytest.raises(BadTrajectory):
         load_trajectory(json.dumps(document).encode())
 
 
-def test_a_conversation_is_its_opening_and_its_steps():
+def test_conversation_is_the_opening_and_the_steps():
     trajectory = build_trajectory(steps=(build_step(), build_step()))
     roles = [one.role for one in build_conversation(trajectory.opening, trajectory.steps)]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
 
 
-def test_an_attempt_adds_up_what_its_steps_cost():
+def test_attempt_sums_the_cost_of_its_steps():
     attempt = build_attempt(
         steps=(build_step(), build_step()), patch="diff", stop=StopReason.SUBMITTED
     )

@@ -12,7 +12,7 @@ from tests.model.evaluation.builders import build_row, format_lines
 ATTACKS = json.loads((files("model.evaluation.attacks") / "attack.schema.json").read_text())
 
 
-def test_attacks_need_no_groups_and_go_on_where_they_were(run, tmp_path):
+def test_attacks_need_no_groups_and_continue_where_they_stopped(run, tmp_path):
     ask = ("--attack", "--limit", "12", "--votes", "1", "--out", "runs")
     command = ["--verifier", "r4p", "--script", "script.jsonl", *ask]
     shown = CliRunner().invoke(app, command)
@@ -29,7 +29,7 @@ def test_attacks_need_no_groups_and_go_on_where_they_were(run, tmp_path):
     assert json.loads(kept.with_suffix(".json").read_text()) == made
 
 
-def test_attacks_on_consensus_count_copies_as_one_opinion(run, real_group):
+def test_attacks_on_consensus_count_copies_once(run, real_group):
     asked = run(
         "--attack", "--json", "--limit", "24", verifier="consensus", groups=real_group, script=None
     )
@@ -38,14 +38,17 @@ def test_attacks_on_consensus_count_copies_as_one_opinion(run, real_group):
     assert made["kinds"]["structural"]["flips"] == 0
 
 
-def test_what_cannot_be_attacked_is_a_usage_error(run, tmp_path):
+def test_attack_needs_a_group_that_can_be_attacked(run, tmp_path):
     (tmp_path / "groups.jsonl").write_text(format_lines(build_row(2, True, True)))
     result = run("--attack")
     assert result.exit_code == 2
     assert "has no group that can be attacked" in result.stderr
+    result = CliRunner().invoke(app, ["--verifier", "consensus"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "name a file with --groups" in result.stderr
 
 
-def test_a_run_file_of_attacks_is_called_so_that_nobody_takes_it_for_a_measurement(run, tmp_path):
+def test_run_file_of_attacks_has_its_own_suffix(run, tmp_path):
     result = run("--attack", "--limit", "3", "--out", "mine.jsonl", groups="groups.jsonl")
     assert result.exit_code == 2
     assert "mine.jsonl of an attack has to end in .attack.jsonl" in result.stderr
@@ -53,9 +56,3 @@ def test_a_run_file_of_attacks_is_called_so_that_nobody_takes_it_for_a_measureme
     named = run("--attack", "--limit", "3", "--out", "mine.attack.jsonl", groups="groups.jsonl")
     assert named.exit_code == 0
     assert (tmp_path / "mine.attack.json").exists()
-
-
-def test_without_attacks_groups_must_be_given(run):
-    result = CliRunner().invoke(app, ["--verifier", "consensus"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "name a file with --groups" in result.stderr

@@ -7,12 +7,12 @@ from model.evaluation import judge_catalog
 from model.evaluation.labelled_group import read_groups
 from model.verifiers import consensus as verifiers
 from model.verifiers.hybrid import HybridVerifier
-from tests.model.commands.evaluate.test_evaluate import document
+from tests.model.commands.evaluate.test_evaluate import read_document
 
 
-def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_group, tmp_path):
+def test_consensus_needs_no_engine_and_runs_beside_its_strict_twin(run, real_group, tmp_path):
     ask = ("--out", "runs")
-    made = document(run(*ask, "--json", verifier="consensus", groups=real_group, script=None))
+    made = read_document(run(*ask, "--json", verifier="consensus", groups=real_group, script=None))
     assert made["calibrated"] is False
     assert made["format_valid"]["value"] is None
     assert made["engine"]["model"] == "blocks of issues held out"
@@ -28,7 +28,7 @@ def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_g
     assert (tmp_path / "runs" / "real.consensus.jsonl").read_bytes() == kept
 
 
-def test_a_hybrid_asks_no_fit_that_saw_the_issue_either(run, real_group):
+def test_hybrid_asks_a_fit_that_never_saw_the_issue(run, real_group):
     (group,) = read_groups(Path(real_group))
     judge = judge_catalog.build_hybrid_judge("hybrid:consensus+consensus", [None, None], 1)
     unseeing = verifiers.build_holdout(group.repo, group.instance_id)
@@ -36,16 +36,16 @@ def test_a_hybrid_asks_no_fit_that_saw_the_issue_either(run, real_group):
     said = HybridVerifier(unseeing, unseeing).verify(group.issue, patches, votes=1)
     believed = [one.belief for one in judge.judge(group).patches]
     assert believed == [one.score for one in said.patches]
-    made = document(run("--json", verifier="hybrid:consensus+r4p", groups=real_group))
+    made = read_document(run("--json", verifier="hybrid:consensus+r4p", groups=real_group))
     assert made["engine"]["model"] == "blocks of issues held out + script"
     assert made["calibrated"] is False
 
 
-def test_issues_that_consensus_may_have_learnt_from_are_told(run, real_group):
+def test_issues_outside_the_held_out_blocks_are_cautioned_about(run, real_group):
     known = run("--json", verifier="consensus", groups=real_group, script=None)
-    assert "caution" not in document(known)
+    assert "caution" not in read_document(known)
     other = run("--json", verifier="consensus", script=None)
-    assert document(other)["caution"].startswith("6 of 6 groups lie outside the blocks")
+    assert read_document(other)["caution"].startswith("6 of 6 groups lie outside the blocks")
     assert "6 of 6 groups lie outside the blocks" in other.stderr
 
 

@@ -16,7 +16,7 @@ NAME = "yes-no-trajectory"
 
 
 @pytest.fixture
-def told(tmp_path):
+def groups_file(tmp_path):
     """A file with a group of which one patch has a trajectory."""
     one = build_row(1, True, False)
     one["patches"][0]["trajectory"] = "I ran the tests twice."
@@ -26,37 +26,39 @@ def told(tmp_path):
 
 @pytest.mark.parametrize("verifier", [NAME, f"hybrid:consensus+{NAME}"])
 @pytest.mark.parametrize("attack", [[], ["--attack"]], ids=["measured", "attacked"])
-def test_a_file_without_any_is_refused_with_the_field_that_is_missing(run, verifier, attack):
+def test_groups_without_trajectories_are_refused(run, verifier, attack):
     result = run(*attack, verifier=verifier)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"verifier {verifier} looks at trajectories, and none of" in result.stderr
     assert "`trajectory` of a patch" in result.stderr
 
 
-def test_a_file_with_some_is_judged_by_them(told):
-    read = list(labelled_group.read_groups(told))
-    judge_catalog.check_trajectories(NAME, read)
+def test_trajectories_are_judged(groups_file):
+    groups = list(labelled_group.read_groups(groups_file))
+    judge_catalog.check_trajectories(NAME, groups)
     engine = LogprobEngine(
         {"I ran the tests": [build_token("YES", YES=0.9, NO=0.1)], "": [build_token("NO", NO=1)]}
     )
-    judged = run_all(read, judge_catalog.build_judge(NAME, catalog.load_verifier(NAME, engine), 1))
+    judged = run_all(
+        groups, judge_catalog.build_judge(NAME, catalog.load_verifier(NAME, engine), 1)
+    )
     assert len(engine.requests) == 4
     assert sum("I ran the tests" in str(one.messages) for one in engine.requests) == 1
     assert judged[0].patches[0].score == pytest.approx(0.9)
 
 
-def test_others_never_see_one(told):
-    read = list(labelled_group.read_groups(told))
+def test_other_verifiers_never_see_a_trajectory(groups_file):
+    groups = list(labelled_group.read_groups(groups_file))
     for name in ("yes-no", "r4p"):
         judge_catalog.check_trajectories(name, [])
         engine = LogprobEngine({"": [build_token("YES", YES=0.9, NO=0.1)]})
-        run_all(read, judge_catalog.build_judge(name, catalog.load_verifier(name, engine), 1))
+        run_all(groups, judge_catalog.build_judge(name, catalog.load_verifier(name, engine), 1))
         assert engine.requests
         assert "I ran the tests" not in str(engine.requests)
 
 
-def test_an_attack_leaves_the_trajectory_of_the_attacker_as_it_is(told):
-    first = next(iter(labelled_group.read_groups(told)))
+def test_attack_leaves_the_attackers_trajectory_unchanged(groups_file):
+    first = next(iter(labelled_group.read_groups(groups_file)))
     texts = [replace(one.patch, trajectory="Mine.") for one in first.patches]
     patches = zip(first.patches, texts, strict=True)
     known = replace(first, patches=tuple(replace(one, patch=text) for one, text in patches))

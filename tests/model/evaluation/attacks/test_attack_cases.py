@@ -32,7 +32,7 @@ def corpus():
     return attack_run.load_attack_cases(None, None)
 
 
-def differing(case):
+def list_differences(case):
     """The issue's end or the lines that twin and attacked group do not share, as (twin's, attack's)."""
     texts = [
         [group.issue.text, *(one.patch.diff for one in group.patches)]
@@ -41,10 +41,10 @@ def differing(case):
     return [(a, b) for a, b in zip_longest(*texts, fillvalue="") if a != b]
 
 
-def row(case):
+def describe_case(case):
     pairs = [
         [line for line in one.split("\n") if line not in set(other.split("\n"))]
-        for twin, attack in differing(case)
+        for twin, attack in list_differences(case)
         for one, other in ((twin, attack), (attack, twin))
     ]
     shown = [lines if len(lines) < 40 else [f"{len(lines)} lines"] for lines in pairs]
@@ -59,12 +59,14 @@ def row(case):
     }
 
 
-def test_the_corpus_is_the_one_that_is_written_down(corpus):
+def test_corpus_is_the_recorded_one(corpus):
     """After a change on purpose: `python -m tests.model.evaluation.attacks.test_attack_cases`."""
-    assert list(map(row, corpus)) == [json.loads(line) for line in CORPUS.read_text().splitlines()]
+    assert list(map(describe_case, corpus)) == [
+        json.loads(line) for line in CORPUS.read_text().splitlines()
+    ]
 
 
-def test_there_are_cases_of_every_kind_on_every_base_group(corpus):
+def test_corpus_has_every_kind_on_every_base_group(corpus):
     assert len(corpus) >= 120
     assert len({case.id for case in corpus}) == len(corpus)
     counted = Counter(case.template.kind for case in corpus)
@@ -74,20 +76,20 @@ def test_there_are_cases_of_every_kind_on_every_base_group(corpus):
     }
 
 
-def test_a_wrong_patch_attacks_for_itself_or_against_a_correct_rival(corpus):
+def test_attacker_is_wrong_and_targets_itself_or_a_correct_rival(corpus):
     for case in corpus:
         truth = {one.patch.id: one.resolved for one in case.twin.patches}
         assert truth[case.attacker] is False
         assert truth[case.target] is (case.template.goal is Goal.SINK)
 
 
-def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
+def test_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
     for case in corpus:
         if case.template.place is Place.RIVALS:
             assert case.attacked.patches[: len(case.twin.patches)] == case.twin.patches
             assert len(case.attacked.patches) > len(case.twin.patches)
             continue
-        pairs = differing(case)
+        pairs = list_differences(case)
         assert len(pairs) <= 1
         for twin, attack in pairs:
             assert [len(line) for line in twin.split("\n")] == [
@@ -97,7 +99,7 @@ def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
     assert set(same) <= {"a colon", "one character"}
 
 
-def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
+def test_structural_case_has_a_variant_of_words_only(corpus):
     for case in corpus:
         is_text = case.template.kind in {AttackKind.DELIMITERS, AttackKind.BOXES, AttackKind.IDS}
         assert (case.words_only is not None) is is_text is (len(case.groups) == 4)
@@ -112,17 +114,17 @@ def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
             assert changed == {"-"}
 
 
-def test_a_comment_that_nobody_sees_has_a_twin_that_nobody_sees():
+def test_twin_of_a_hidden_comment_is_hidden():
     (play,) = (one for one in load_templates() if one.name == "a comment of the issue")
     assert neutralise_text(play, play.text).startswith("<!-- ")
 
 
-def test_a_smaller_limit_takes_a_part_with_every_kind(corpus):
+def test_smaller_limit_keeps_every_kind(corpus):
     assert corpus[:40] == attack_run.load_attack_cases(None, 40)
     assert {case.template.kind for case in corpus[:13]} == set(AttackKind)
 
 
-def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
+def test_group_without_a_wrong_patch_cannot_be_attacked(corpus):
     base = corpus[0].twin
     right = tuple(one for one in base.patches if one.resolved)
     wrong = tuple(one for one in base.patches if not one.resolved)
@@ -131,21 +133,21 @@ def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
     assert {case.template.goal for case in only} == {Goal.RAISE}
 
 
-def test_a_patch_that_only_removes_is_copied_with_a_change_all_the_same(corpus):
+def test_copy_of_a_patch_that_only_removes_adds_a_line(corpus):
     text = "--- a/x.py\n+++ b/x.py\n@@ -1 +0,0 @@\n-gone\n"
     removes = labelled_group.LabelledPatch(Patch(PatchId("a"), text), resolved=False, source=None)
-    made = build_cases(
+    cases = build_cases(
         [labelled_group.LabelledGroup("a-1", "a/a", corpus[0].twin.issue, (removes,))]
     )
-    (case,) = (one for one in made if one.template.name == "one name changed")
+    (case,) = (one for one in cases if one.template.name == "one name changed")
     assert all("+pass  # " in one.patch.diff for one in case.attacked.patches[1:])
 
 
 @pytest.mark.parametrize("place", [Place.BEFORE, Place.BETWEEN, Place.AFTER])
-def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
-    made = [case for case in corpus if case.template.place is place]
-    assert {case.template.kind for case in made} == {AttackKind.PREAMBLE}
-    for case in made:
+def test_text_around_a_diff_leaves_the_diff_unchanged(corpus, place):
+    cases = [case for case in corpus if case.template.place is place]
+    assert {case.template.kind for case in cases} == {AttackKind.PREAMBLE}
+    for case in cases:
         patches = zip(case.twin.patches, case.attacked.patches, strict=True)
         (pair,) = ([one.patch.diff for one in two] for two in patches if two[0] != two[1])
         twin, attacked = map(diff.extract_bare_diff, pair)
@@ -164,24 +166,24 @@ def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
     ],
     ids=["one line", "two files", "only removes", "no newline"],
 )
-def test_a_text_is_placed_so_that_git_still_reads_the_diff(text, place):
-    made = place_text(text, place, "one\n\ntwo" if place is not Place.PATH else "one two")
-    added = [(one.added, one.removed) for one in diff.parse(made)]
+def test_placed_text_leaves_a_diff_that_git_reads(text, place):
+    cases = place_text(text, place, "one\n\ntwo" if place is not Place.PATH else "one two")
+    added = [(one.added, one.removed) for one in diff.parse(cases)]
     shown = subprocess.run(
-        ["git", "apply", "--numstat", "-"], input=made.encode(), capture_output=True, check=True
+        ["git", "apply", "--numstat", "-"], input=cases.encode(), capture_output=True, check=True
     )
     rows = [line.split("\t")[:2] for line in shown.stdout.decode().splitlines()]
     assert [tuple(map(int, one)) for one in rows] == added
     assert sum(one for one, _ in added) > sum(one.added for one in diff.parse(text))
 
 
-def test_every_attacked_patch_is_read(corpus):
+def test_every_attacked_patch_is_parsed(corpus):
     for case in corpus[:100]:
         for one in case.attacked.patches:
             assert diff.parse(one.patch.diff), case.id
 
 
-def test_copies_are_the_same_edit_or_nearly(corpus):
+def test_copies_are_equal_or_nearly_equal_edits(corpus):
     for case in corpus:
         if case.template.kind is not AttackKind.COPIES:
             continue
@@ -193,5 +195,5 @@ def test_copies_are_the_same_edit_or_nearly(corpus):
 
 
 if __name__ == "__main__":
-    rows = map(row, attack_run.load_attack_cases(None, None))
+    rows = map(describe_case, attack_run.load_attack_cases(None, None))
     CORPUS.write_text("".join(json.dumps(one, ensure_ascii=True) + "\n" for one in rows))

@@ -7,7 +7,7 @@ from tests.model.evaluation.builders import make_judged_group
 from tests.model.evaluation.report.builders import build_group, build_run, build_set, list_rows
 
 
-def test_bins_of_edited_lines_begin_where_they_say():
+def test_bins_of_edited_lines_have_their_bounds():
     judged = build_run()
     lines = (0, 3, 6, 11, 26)
     patches = [
@@ -22,7 +22,7 @@ def test_bins_of_edited_lines_begin_where_they_say():
     assert section.missing == ()
 
 
-def test_patches_without_lines_or_rivals_are_in_no_bin_and_said():
+def test_patches_without_lines_or_rivals_are_in_no_bin_with_a_note():
     alone = replace(
         make_judged_group("a", (0.9, True)),
         patches=(replace(make_judged_group("a", (0.9, True)).patches[0], edited_lines=None),),
@@ -34,13 +34,13 @@ def test_patches_without_lines_or_rivals_are_in_no_bin_and_said():
     assert similar.missing == ("s: 1 patch without a rival, and so without a similarity.",)
 
 
-def test_similarity_is_that_of_the_group():
+def test_similarity_bins_use_the_groups_similarity():
     section = breakdown.build_similarity_section(build_set(build_run(issues=5)))
     assert [row[1] for row in list_rows(section)] == ["4"] * 5
     assert section.missing == ()
 
 
-def test_repositories_come_largest_first_and_the_many_small_ones_together():
+def test_repositories_are_sorted_by_size_and_small_ones_pooled():
     judged = [build_group(f"i{at}", repo=f"octo/{at:02}") for at in range(14)]
     judged.append(build_group("more", repo="octo/13"))
     section = breakdown.build_repository_section(build_set(judged))

@@ -15,19 +15,19 @@ from tests.model.evaluation.report.builders import (
 )
 
 
-def voted(issue, *counts):
-    made = build_group(issue, votes=3)
+def build_voted_group(issue, *counts):
+    group = build_group(issue, votes=3)
     patches = [
         replace(one, votes=VoteCount(*count))
-        for one, count in zip(made.patches, counts, strict=True)
+        for one, count in zip(group.patches, counts, strict=True)
     ]
-    return replace(made, patches=tuple(patches))
+    return replace(group, patches=tuple(patches))
 
 
-def test_deviating_votes_are_the_fewer_of_a_patch():
+def test_deviating_votes_are_a_patchs_minority():
     judged = [
-        voted("a", (3, 0, 0), (2, 1, 0), (0, 3, 0), (2, 0, 1)),
-        voted("b", (3, 0, 0), (1, 2, 0), (0, 3, 0), (3, 2, 0)),
+        build_voted_group("a", (3, 0, 0), (2, 1, 0), (0, 3, 0), (2, 0, 1)),
+        build_voted_group("b", (3, 0, 0), (1, 2, 0), (0, 3, 0), (3, 2, 0)),
     ]
     section = repeatability.build_deviation_section(build_set(judged))
     assert [row[:4] for row in list_rows(section)] == [
@@ -39,7 +39,7 @@ def test_deviating_votes_are_the_fewer_of_a_patch():
     assert section.missing == ()
 
 
-def test_who_votes_too_little_has_no_deviation_and_is_told_why():
+def test_too_few_votes_have_no_deviation():
     section = repeatability.build_deviation_section(
         build_set(build_run("consensus"), build_run(votes=1))
     )
@@ -50,14 +50,14 @@ def test_who_votes_too_little_has_no_deviation_and_is_told_why():
     )
 
 
-def cast(issue, *votes):
+def build_cast_group(issue, *votes):
     return replace(build_group(issue), votes=tuple(votes), asked=len(votes))
 
 
-def test_a_verifier_that_always_takes_seat_one_is_seen():
+def test_seat_bias_is_measured():
     a, b, c, d = NAMES
     judged = [
-        cast(
+        build_cast_group(
             issue,
             seat_vote([a], (a, b, c, d)),
             seat_vote([b], (b, a, d, c)),
@@ -77,9 +77,9 @@ def test_a_verifier_that_always_takes_seat_one_is_seen():
     assert "2 issues, 8 patches, 22 votes on them" in section.figures[0].caption
 
 
-def test_one_seat_or_one_vote_tells_nothing_of_order():
+def test_one_seat_shows_no_bias():
     a, *_ = NAMES
-    alone = [cast("x", seat_vote([a], (a,)), seat_vote([], (a,)))]
+    alone = [build_cast_group("x", seat_vote([a], (a,)), seat_vote([], (a,)))]
     section = seat_bias.build_seats_section(build_set(alone, build_run("consensus")))
     assert section.figures == ()
     assert section.missing == (

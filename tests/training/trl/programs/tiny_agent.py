@@ -29,10 +29,10 @@ def tree(root: Path) -> Path:
 def base(directory: Path, scratch: Path) -> Path:
     """The weights and the tokenizer."""
     torch.manual_seed(0)
-    tiny_model.random_model(directory)
+    tiny_model.write_random_model(directory)
     tokenizer = AutoTokenizer.from_pretrained(directory)
     attempts = [
-        guided_attempts.attempt(scratch / "tree", guided_attempts.mending(new))
+        guided_attempts.run_attempt(scratch / "tree", guided_attempts.script_fix(new))
         for new in (RIGHT, WRONG)
     ]
     tokenizer.add_tokens(_phrases(attempts))
