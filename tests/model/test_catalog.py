@@ -37,13 +37,13 @@ def test_names_the_missing_engine_setting(choice, message):
         catalog.load_engine(choice)
 
 
-def test_an_unknown_embedded_model_is_named(tmp_path):
+def test_unknown_embedded_model_is_refused(tmp_path):
     choice = EngineChoice("local_transformers", model="llama", cache=tmp_path)
     with pytest.raises(EngineDown, match=r"'llama'; choose qwen2\.5-coder"):
         catalog.load_engine(choice)
 
 
-def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
+def test_unknown_verifier_or_prompt_is_refused(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text("")
     engine = catalog.load_engine(EngineChoice("scripted", script=script))
@@ -71,7 +71,7 @@ def test_leave_one_out_is_refused_by_verifiers_without_groups(name):
         catalog.load_verifier(name, ScriptedEngine([]), voting=VotingChoice(leave_one_out=True))
 
 
-def test_a_hybrid_is_composed_of_two_others():
+def test_hybrid_name_is_parsed_into_two_verifiers():
     assert catalog.parse_verifier_name("hybrid") == ("yes-no", "r4p")
     assert catalog.parse_verifier_name("hybrid:pairwise+r4p-two-rounds") == (
         "pairwise",
@@ -91,5 +91,5 @@ def test_verifiers_have_different_fingerprints(tmp_path):
     assert all(len(item) == 12 for item in prints)
 
 
-def test_a_key_is_not_shown():
+def test_api_key_is_not_shown():
     assert "s3cret" not in repr(EngineChoice("openai_compatible", api_key="s3cret"))

@@ -42,24 +42,24 @@ def run(tmp_path):
     return output
 
 
-def test_the_example_judges_a_group_with_a_server(run):
+def test_example_judges_a_group_with_a_server(run):
     replies = [build_completion(r"They differ. \boxed{1,2}")]
     with serve_chat(models=[MODELS], chat=replies) as server:
         code = BLOCKS[0].replace("http://localhost:8000/v1", server.url)
         assert server.url in code
         lines = run(code)
     assert [line.split()[0] for line in lines] == ["a", "b", "c"]
-    held_correct = [int(n) for n in re.findall(r"VoteCount\(correct=(\d)", "\n".join(lines))]
-    assert sum(held_correct) == 4 * 2  # four votes, each for two seats
+    counts = [int(n) for n in re.findall(r"VoteCount\(correct=(\d)", "\n".join(lines))]
+    assert sum(counts) == 4 * 2  # four votes, each for two seats
 
 
-def test_the_example_without_a_model_gives_every_patch_a_score(run):
+def test_example_without_a_model_scores_every_patch(run):
     lines = [line.split() for line in run(BLOCKS[1])]
     assert [(name, verdict) for name, verdict, _ in lines] == [(n, "unsure") for n in "abc"]
     assert all(0 < float(score) < 1 for _, _, score in lines)
 
 
-def test_the_first_example_has_ten_lines_at_most():
+def test_first_example_has_at_most_ten_lines():
     assert len([line for line in BLOCKS[0].splitlines() if line]) <= 10
 
 

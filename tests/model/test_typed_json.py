@@ -46,11 +46,11 @@ FULL = Shape(
 
 
 @pytest.mark.parametrize("shape", [FULL, Shape("line", 1)])
-def test_a_value_survives_a_round_trip(shape):
+def test_value_survives_a_round_trip(shape):
     assert read(Shape, json.loads(json.dumps(asdict(shape)))) == shape
 
 
-def nested(depth):
+def build_nested(depth):
     value = "x"
     for _ in range(depth):
         value = [value]
@@ -81,7 +81,7 @@ def nested(depth):
         ({"pair": ["a"]}, "Shape.pair holds list"),
         ({"pair": ["a", "b"]}, "Shape.pair holds 'b'"),
         ({"marks": []}, "Shape.marks holds list"),
-        ({"marks": {"a": nested(MAX_DEPTH + 1)}}, "Shape.marks holds list"),
+        ({"marks": {"a": build_nested(MAX_DEPTH + 1)}}, "Shape.marks holds list"),
         ({"more": 1}, "Shape has no field 'more'"),
         ({"m" * 200: 1}, "Shape has no field 'm{78}…"),
     ],
@@ -97,4 +97,4 @@ def test_refuses_a_missing_field():
 
 
 def test_reads_json_up_to_the_depth_limit():
-    assert read(Shape, {"name": "", "sides": 0, "marks": {"a": nested(MAX_DEPTH)}}).marks
+    assert read(Shape, {"name": "", "sides": 0, "marks": {"a": build_nested(MAX_DEPTH)}}).marks

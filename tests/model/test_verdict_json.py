@@ -79,10 +79,10 @@ def test_document_counts_skipped_votes(schema):
 
 
 def test_document_names_the_proposer_of_our_patches(schema):
-    ours = Proposer("mini-se", "Coder-7B", 12, "b" * 40)
-    document = to_json(VERDICT, replace(SUBJECT, proposers={PatchId("#13"): ours}))
-    theirs, marked = document["patches"]
-    assert "proposed_by" not in theirs
+    proposer = Proposer("mini-se", "Coder-7B", 12, "b" * 40)
+    document = to_json(VERDICT, replace(SUBJECT, proposers={PatchId("#13"): proposer}))
+    plain, marked = document["patches"]
+    assert "proposed_by" not in plain
     assert marked["proposed_by"] == {
         "agent": "mini-se",
         "model": "Coder-7B",
@@ -99,7 +99,7 @@ def schema():
     return jsonschema_rs.validator_for(json.loads(text))
 
 
-def test_the_document_is_valid_by_the_published_schema(schema):
+def test_document_is_valid_by_the_published_schema(schema):
     for subject in (SUBJECT, Subject("t", "g")):
         assert list(schema.iter_errors(to_json(VERDICT, subject))) == []
 
@@ -118,10 +118,10 @@ def test_schema_refuses_unknown_verdicts_and_fields(schema):
     assert not schema.is_valid(to_json(VERDICT, SUBJECT) | {"extra": 1})
 
 
-def test_patches_are_read_back():
+def test_patches_are_parsed_back():
     assert read_patches(to_json(VERDICT, SUBJECT)) == VERDICT.patches
 
 
-def test_another_schema_is_refused():
+def test_other_schema_is_refused():
     with pytest.raises(ValueError, match="verdict/2"):
         read_patches({"schema": "r4p.verdict/2", "patches": []})

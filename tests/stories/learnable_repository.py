@@ -46,7 +46,9 @@ class Values:
         return {f"{name}.py": f"{name} = {after}\n"}
 
     def diffs(self, *, guarded: bool) -> list[str]:
-        return [tiny_model.build_diff(name, self.of(name), guarded=guarded) for name in tiny_model.NAMES]
+        return [
+            tiny_model.build_diff(name, self.of(name), guarded=guarded) for name in tiny_model.NAMES
+        ]
 
 
 def base(directory: Path) -> Path:

@@ -28,15 +28,15 @@ FINE = ProbeComparison(
 )
 
 
-def test_no_objection_to_the_trained_adapter():
+def test_trained_adapter_has_no_objection():
     assert compare(PROBE, ServedLogprobs(BASE, BASE, ADAPTED)) == FINE
     assert find_objections(FINE) == ()
 
 
-def test_objections_to_the_base_model():
-    found = compare(PROBE, ServedLogprobs(BASE, BASE, BASE))
-    assert (found.effect, found.max_change, found.mean_distance) == (0.0, 0.0, 1.0)
-    assert [objection.split(" ")[0] for objection in find_objections(found)] == [
+def test_base_model_has_three_objections():
+    comparison = compare(PROBE, ServedLogprobs(BASE, BASE, BASE))
+    assert (comparison.effect, comparison.max_change, comparison.mean_distance) == (0.0, 0.0, 1.0)
+    assert [objection.split(" ")[0] for objection in find_objections(comparison)] == [
         "its",
         "0.00",
         "log-probabilities",
@@ -48,14 +48,16 @@ def test_rounding_errors_are_accepted():
         return tuple(tuple(item + by for item in row) for row in rows)
 
     served = ServedLogprobs(rounded(BASE, 0.04), rounded(BASE, 0.05), rounded(ADAPTED, -0.05))
-    found = compare(PROBE, served)
+    comparison = compare(PROBE, served)
     # effects of 1 and 2 nats arrive as 0.91 and 1.91
-    assert found.effect == pytest.approx((1 * 0.91 + 2 * 1.91) / 5)
+    assert comparison.effect == pytest.approx((1 * 0.91 + 2 * 1.91) / 5)
     # they lie 0.018 above, 0.009 above and 0.09 below 0.946 of 1, 2 and 0
-    assert found.effect_error == pytest.approx(((0.036**2 + 0.018**2 + 0.09**2) / 2 / 5) ** 0.5)
-    assert found.max_noise == pytest.approx(0.01)
-    assert found.mean_distance == pytest.approx(0.05)
-    assert find_objections(found) == ()
+    assert comparison.effect_error == pytest.approx(
+        ((0.036**2 + 0.018**2 + 0.09**2) / 2 / 5) ** 0.5
+    )
+    assert comparison.max_noise == pytest.approx(0.01)
+    assert comparison.mean_distance == pytest.approx(0.05)
+    assert find_objections(comparison) == ()
 
 
 @pytest.mark.parametrize(
@@ -74,9 +76,9 @@ def test_rounding_errors_are_accepted():
         ({"effect": math.nan}, "the trainer saw no effect either"),
     ],
 )
-def test_every_objection_by_its_message(changes, said):
-    (found,) = find_objections(replace(FINE, **changes))
-    assert said in found
+def test_each_deviation_has_its_objection(changes, said):
+    (comparison,) = find_objections(replace(FINE, **changes))
+    assert said in comparison
 
 
 @pytest.mark.parametrize(("effect", "blur"), [(0.65, 0.1), (1.5, 0.2), (0.8, 0.0), (1.25, 0.0)])
@@ -89,12 +91,12 @@ def test_effect_is_nan_when_the_trainer_saw_none():
     assert math.isnan(compare(idle, ServedLogprobs(((-1.0,),), ((-1.0,),), ((-1.0,),))).effect)
 
 
-def test_answers_about_other_tokens_are_refused():
+def test_log_probabilities_of_other_tokens_are_refused():
     with pytest.raises(ValueError, match="zip"):
         compare(PROBE, ServedLogprobs(BASE, BASE, ((-1.0,),)))
 
 
-def test_a_probe_is_read_as_it_was_written():
+def test_probe_survives_a_round_trip():
     assert parse_probe(json.dumps(asdict(PROBE))) == PROBE
     with pytest.raises(
         ValueError, match=r"its schema is r4p.probe/9; this version reads r4p.probe/1"

@@ -65,7 +65,7 @@ NAMES = st.sampled_from(
 )
 
 
-def there_and_back(message, read):
+def round_trip(message, read):
     raw = encode_message(message)
     assert raw.isascii()
     assert raw.count(b"\n") == 1
@@ -83,8 +83,8 @@ def there_and_back(message, read):
         ProcessFailed("why"),
     ],
 )
-def test_what_an_agent_says_arrives(message):
-    assert there_and_back(message, parse_agent_message) == message
+def test_agent_message_survives_a_round_trip(message):
+    assert round_trip(message, parse_agent_message) == message
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_what_an_agent_says_arrives(message):
         PipeAnswer(2, replies=(Reply(COMPLETION),)),
     ],
 )
-def test_what_an_agent_is_told_arrives(message):
-    assert there_and_back(message, parse_parent_message) == message
+def test_parent_message_survives_a_round_trip(message):
+    assert round_trip(message, parse_parent_message) == message
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"[1, 2, 3]", b"null", b'["Task", {}]', b"[" * 10**5])
-def test_what_is_no_message_is_refused(raw):
+def test_invalid_message_is_refused(raw):
     with pytest.raises(BadMessage):
         parse_agent_message(raw)
 
@@ -114,29 +114,29 @@ SAID = st.recursive(
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.tuples(KINDS | SAID, SAID) | SAID, st.integers(0, 500))
-def test_whatever_is_said_is_a_message_or_a_bad_one(said, digits):
-    raw = json.dumps(said).encode()
-    for one in (raw, raw.replace(b"1", b"1" * digits)):
+def test_any_json_is_a_message_or_refused(content, digits):
+    raw = json.dumps(content).encode()
+    for line in (raw, raw.replace(b"1", b"1" * digits)):
         try:
-            heard = parse_agent_message(one)
+            parsed = parse_agent_message(line)
         except BadMessage:
             continue
-        assert parse_agent_message(encode_message(heard)) == heard
+        assert parse_agent_message(encode_message(parsed)) == parsed
 
 
-def test_no_direction_takes_the_others_messages():
+def test_message_of_the_other_direction_is_refused():
     with pytest.raises(BadMessage, match="KeyError"):
         parse_agent_message(encode_message(PipeAnswer(1)))
     with pytest.raises(BadMessage, match="KeyError"):
         parse_parent_message(encode_message(Ready()))
 
 
-def piped(engine):
+def build_pipe_engine(engine):
     """An engine that is asked as if by another process: by bytes alone."""
 
     def ask(question):
-        heard = parse_agent_message(encode_message(question))
-        return parse_parent_message(encode_message(answer_question(engine, heard)))
+        parsed = parse_agent_message(encode_message(question))
+        return parse_parent_message(encode_message(answer_question(engine, parsed)))
 
     return PipeEngine(describe_engine(engine), ask)
 
@@ -153,9 +153,9 @@ class Answering(RecordingEngine):
         return list(self.answers)
 
 
-def test_facts_counts_and_completions_come_through():
+def test_pipe_engine_passes_facts_counts_and_completions():
     engine = Answering(COMPLETION, replace(COMPLETION, text="\ud800", tokens=()))
-    there = piped(engine)
+    there = build_pipe_engine(engine)
     assert (there.name, there.model, there.context_tokens) == ("scripted", "script", 99)
     assert there.count_tokens("12345") == engine.count_tokens("12345") == 2
     assert there.complete([REQUEST, REQUEST]) == list(engine.answers)
@@ -177,17 +177,17 @@ def test_facts_counts_and_completions_come_through():
         (type("OddDown", (EngineDown,), {}), EngineDown),
     ],
 )
-def test_failures_come_through_as_what_they_are(kind, arrives):
-    (failed,) = piped(Answering(kind("no luck"))).complete([REQUEST])
+def test_engine_error_keeps_its_type(kind, arrives):
+    (failed,) = build_pipe_engine(Answering(kind("no luck"))).complete([REQUEST])
     assert (type(failed), str(failed)) == (arrives, "no luck")
 
 
-def test_an_engine_that_is_down_is_down_there():
+def test_engine_down_is_raised():
     with pytest.raises(EngineDown, match="out of memory"):
-        piped(RecordingEngine(ScriptLine(down="out of memory"))).complete([REQUEST])
+        build_pipe_engine(RecordingEngine(ScriptLine(down="out of memory"))).complete([REQUEST])
 
 
-def test_an_answer_with_nothing_in_it_is_no_completion():
+def test_empty_answer_is_engine_down():
     there = PipeEngine(
         EngineFacts("a", "b", 9), lambda question: PipeAnswer(question.id, replies=(Reply(),))
     )
@@ -195,5 +195,5 @@ def test_an_answer_with_nothing_in_it_is_no_completion():
     assert isinstance(failed, EngineDown)
 
 
-def test_a_message_names_its_kind_first():
+def test_message_begins_with_its_kind():
     assert json.loads(encode_message(ProcessFailed("why"))) == ["ProcessFailed", {"why": "why"}]

@@ -23,7 +23,7 @@ def test_lines_answer_in_order_and_are_used_up():
     assert [ask(engine) for _ in range(3)] == ["one", "two", "two"]
 
 
-def test_a_request_is_not_kept_waiting_for_longer_than_it_allows():
+def test_stalled_request_ends_with_its_time_limit():
     engine = ScriptedEngine([ScriptLine(reply="late", stall_seconds=60, repeat=True)])
     hasty = Request((Message("user", "x"),), 10, 1.0, 0, seconds=0.01)
     (answer,) = engine.complete([hasty])
@@ -31,7 +31,7 @@ def test_a_request_is_not_kept_waiting_for_longer_than_it_allows():
     assert hasty == replace(hasty, seconds=None), "patience is no part of the question"
 
 
-def test_a_line_waits_for_a_prompt_that_contains_its_text():
+def test_line_waits_for_a_prompt_with_its_text():
     engine = ScriptedEngine(
         [ScriptLine(when="secret", reply="found"), ScriptLine(reply="else", repeat=True)]
     )
@@ -42,27 +42,23 @@ def test_a_line_waits_for_a_prompt_that_contains_its_text():
 @pytest.mark.parametrize(
     ("texts", "box"), [(("foo",), "1, 2"), (("bar",), "2"), ((), ""), (("baz", "bar"), "2")]
 )
-def test_seats_are_boxed_by_what_their_patch_contains(texts, box):
+def test_seats_are_boxed_by_the_text_of_their_patch(texts, box):
     assert ask(ScriptedEngine([ScriptLine(box_containing=texts)])) == f"\n\\boxed{{{box}}}"
     assert ask(ScriptedEngine([ScriptLine(box_containing=texts)]), prefill="\\boxed{") == f"{box}}}"
 
 
-def test_a_request_can_fail_and_the_engine_can_die():
+def test_line_can_fail_a_request_or_the_engine():
     assert str(ask(ScriptedEngine([ScriptLine(fail="boom")]))) == "boom"
     with pytest.raises(EngineDown, match="gone"):
         ask(ScriptedEngine([ScriptLine(down="gone")]))
 
 
-def test_it_can_stall():
-    assert ask(ScriptedEngine([ScriptLine(reply="late", stall_seconds=0.01)])) == "late"
-
-
-def test_a_script_that_has_run_out_is_a_dead_engine():
+def test_used_up_script_is_a_dead_engine():
     with pytest.raises(EngineDown, match="no line left"):
         ask(ScriptedEngine([]))
 
 
-def test_a_script_is_read_from_json_lines(tmp_path):
+def test_script_is_loaded_from_json_lines(tmp_path):
     path = tmp_path / "script.jsonl"
     lines = [{"reply": "one"}, {"reply": "so", "box_containing": ["foo"], "repeat": True}]
     path.write_text("\n\n".join(map(json.dumps, lines)))
@@ -81,7 +77,7 @@ def test_a_script_is_read_from_json_lines(tmp_path):
         ('{"box_containing": 3}', "'int' object is not iterable"),
     ],
 )
-def test_a_bad_line_is_named_with_what_is_expected(tmp_path, bad, why):
+def test_bad_line_is_named_with_the_expected_form(tmp_path, bad, why):
     path = tmp_path / "script.jsonl"
     path.write_text('{"reply": "fine"}\n' + bad)
     expected = rf"script\.jsonl, line 2 is no answer \({why}\); write one JSON object a line, as"
@@ -89,7 +85,7 @@ def test_a_bad_line_is_named_with_what_is_expected(tmp_path, bad, why):
         load_script(path)
 
 
-def test_the_answer_that_is_shown_as_an_example_is_one(tmp_path):
+def test_example_in_the_error_is_valid(tmp_path):
     path = tmp_path / "script.jsonl"
     path.write_text("hello")
     with pytest.raises(BadEngine) as failure:
@@ -98,6 +94,6 @@ def test_the_answer_that_is_shown_as_an_example_is_one(tmp_path):
     assert ask(load_script(path)) == "Patch 1 is right. \\boxed{1}"
 
 
-def test_a_script_that_is_not_there_is_named(tmp_path):
+def test_missing_script_is_named(tmp_path):
     with pytest.raises(BadEngine, match=r"none\.jsonl can't be read \(No such file or directory\)"):
         load_script(tmp_path / "none.jsonl")

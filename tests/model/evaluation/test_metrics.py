@@ -53,17 +53,17 @@ GROUPS = [
         ("oracle", 1.0),
     ],
 )
-def test_a_metric_is_what_it_is_by_hand(name, value):
+def test_metric_matches_hand_computed_values(name, value):
     assert METRICS[name](build_columns(GROUPS)) == pytest.approx(value)
 
 
-def test_a_group_is_matched_when_every_patch_is_and_by_the_chance_of_its_tosses():
+def test_exact_match_counts_tosses_by_their_chance():
     both = make_judged_group("a", (0.9, True), (0.1, False))
     one_toss = make_judged_group("b", (0.9, True), (None, False))
     assert METRICS["exact_match"](build_columns([both, one_toss])) == 0.75
 
 
-def test_ties_for_the_best_are_averaged():
+def test_best_of_group_averages_ties():
     tied = make_judged_group("a", (0.9, True), (0.9, False), (0.9, False), (0.1, True))
     assert METRICS["best_of_group"](build_columns([tied])) == pytest.approx(1 / 3)
 
@@ -77,30 +77,30 @@ def test_ece_is_the_gap_of_bins_of_equal_mass():
     assert sorted(set(assign_bins(beliefs))) == [2, 7]  # equal beliefs share a bin
 
 
-def test_no_opinion_is_no_belief_of_a_half():
+def test_missing_belief_is_in_no_bin():
     sure = make_judged_group("a", *[(0.8, True)] * 4, (0.8, False))
     silent = make_judged_group("b", *[(None, True)] * 5)
-    of = build_columns([sure, silent])
-    assert compute_ece(of) == pytest.approx(0)
-    assert [list(one) for one in bin_reliability(of)] == [[0, 1, 2, 3, 4]]
+    columns = build_columns([sure, silent])
+    assert compute_ece(columns) == pytest.approx(0)
+    assert [list(one) for one in bin_reliability(columns)] == [[0, 1, 2, 3, 4]]
     assert math.isnan(compute_ece(build_columns([silent])))
     assert bin_reliability(build_columns([silent])) == []
 
 
-def test_a_diagram_has_every_patch_in_one_bin_and_no_empty_bin():
+def test_bins_have_every_patch_once_and_are_not_empty():
     low, high = split_into_bins(np.array([0.8, 0.1, 0.8, 0.1, 0.8]))
     assert (list(low), list(high)) == ([1, 3], [0, 2, 4])
     assert split_into_bins(np.array([])) == []
 
 
-def test_the_share_of_readable_and_of_forced_votes_is_counted_over_all():
+def test_format_and_forced_shares_are_of_all_votes():
     votes = [cast_vote([]), cast_vote(["candidate-1"], forced=True), cast_vote(None, forced=True)]
     group = make_judged_group("a", (0.5, True), votes=votes, asked=4)
     assert METRICS["format_valid"](build_columns([group])) == 0.5
     assert METRICS["forced"](build_columns([group])) == 0.25
 
 
-def test_where_there_is_nothing_to_count_there_is_no_number():
+def test_metric_without_data_is_nan():
     unsure = build_columns([make_judged_group("a", (0.5, True))])
     undefined = {name for name, metric in METRICS.items() if math.isnan(metric(unsure))}
     assert undefined == {
@@ -121,7 +121,7 @@ def test_where_there_is_nothing_to_count_there_is_no_number():
     ("belief", "accuracy", "f1", "exact"),
     [(1.0, 0.25, 0.4, 0.0), (0.0, 0.75, 0.0, 0.0), (0.5, 0.5, 1 / 3, 1 / 16)],
 )
-def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1, exact):
+def test_constant_predictor_has_the_metrics_of_the_labels(belief, accuracy, f1, exact):
     same = build_constant_columns([make_judged_group("a", (0, True), *[(1, False)] * 3)], belief)
     assert METRICS["accuracy"](same) == accuracy
     assert METRICS["f1"](same) == pytest.approx(f1)
@@ -129,7 +129,7 @@ def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1,
     assert METRICS["mcc"](same) == 0.0
 
 
-def test_a_probability_counts_before_the_score():
+def test_probability_counts_before_the_score():
     group = make_judged_group("a", (0.9, False))
     calm = replace(group, patches=(replace(group.patches[0], probability=0.2),))
     assert METRICS["accuracy"](build_columns([group])) == 0.0
@@ -150,7 +150,7 @@ some_groups = st.lists(
 
 
 @given(some_groups, st.randoms(use_true_random=False))
-def test_no_metric_depends_on_the_order(groups, randomness: random.Random):
+def test_metrics_do_not_depend_on_the_order(groups, randomness: random.Random):
     shuffled = [
         replace(group, patches=tuple(randomness.sample(group.patches, len(group.patches))))
         for group in randomness.sample(groups, len(groups))
@@ -162,7 +162,7 @@ def test_no_metric_depends_on_the_order(groups, randomness: random.Random):
 
 
 @given(some_groups)
-def test_every_metric_is_a_share_and_mcc_a_correlation(groups):
+def test_metrics_are_shares_and_mcc_a_correlation(groups):
     for name, metric in METRICS.items():
         value = metric(build_columns(groups))
         lowest = -1 if name == "mcc" else 0
@@ -172,32 +172,32 @@ def test_every_metric_is_a_share_and_mcc_a_correlation(groups):
 @given(some_groups)
 def test_best_of_all_is_best_of_group_and_of_one_is_random(groups):
     for group in groups:
-        of = build_columns([group])
+        columns = build_columns([group])
         assert average_best_at_k([group], len(group.patches)) == pytest.approx(
-            METRICS["best_of_group"](of)
+            METRICS["best_of_group"](columns)
         )
-        assert average_best_at_k([group], 1) == pytest.approx(METRICS["random"](of))
+        assert average_best_at_k([group], 1) == pytest.approx(METRICS["random"](columns))
 
 
-def test_scikit_learn_agrees():
+def test_metrics_equal_scikit_learns():
     drawn = random.Random(7)
     rows = [
         [(drawn.choice((0.2, 0.4, 0.7, drawn.random())), drawn.random() < 0.4)] for _ in range(300)
     ]
-    of = build_columns([make_judged_group(str(at), *row) for at, row in enumerate(rows)])
-    said = of.belief > 0.5
+    columns = build_columns([make_judged_group(str(at), *row) for at, row in enumerate(rows)])
+    decided = columns.belief > 0.5
     for name, value in {
-        "accuracy": oracle.accuracy_score(of.label, said),
-        "f1": oracle.f1_score(of.label, said),
-        "balanced_accuracy": oracle.balanced_accuracy_score(of.label, said),
-        "mcc": oracle.matthews_corrcoef(of.label, said),
-        "auroc": oracle.roc_auc_score(of.label, of.belief),
-        "brier": oracle.brier_score_loss(of.label, of.belief),
+        "accuracy": oracle.accuracy_score(columns.label, decided),
+        "f1": oracle.f1_score(columns.label, decided),
+        "balanced_accuracy": oracle.balanced_accuracy_score(columns.label, decided),
+        "mcc": oracle.matthews_corrcoef(columns.label, decided),
+        "auroc": oracle.roc_auc_score(columns.label, columns.belief),
+        "brier": oracle.brier_score_loss(columns.label, columns.belief),
     }.items():
-        assert METRICS[name](of) == pytest.approx(value), name
+        assert METRICS[name](columns) == pytest.approx(value), name
 
 
-def test_the_majority_takes_the_most_frequent_edit_of_those_drawn():
+def test_majority_takes_the_most_frequent_edit():
     group = set_edits(make_judged_group("a", *[(0.1, True)] * 2, *[(0.9, False)] * 2), "aabc")
     assert compute_best_by_majority(group, 4) == 1
     assert compute_best_by_majority(group, 1) == 0.5
@@ -210,7 +210,7 @@ def test_the_majority_takes_the_most_frequent_edit_of_those_drawn():
     )
 
 
-def test_among_unreadable_patches_the_majority_picks_at_random():
+def test_majority_of_unreadable_patches_is_random():
     assert (
         compute_best_by_majority(
             set_edits(make_judged_group("a", (0.9, True), (0.1, False)), "  "), 2
@@ -225,7 +225,7 @@ def test_among_unreadable_patches_the_majority_picks_at_random():
     )
 
 
-def test_a_file_of_an_older_version_does_not_tell_edits():
+def test_older_file_has_no_edits():
     old = make_judged_group("a", (0.9, True), (0.1, False))
     assert not has_edits([old])
     assert has_edits([set_edits(old, "a ")])

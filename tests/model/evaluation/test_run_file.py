@@ -11,10 +11,10 @@ from model.evaluation import run_file
 from model.evaluation.run_file import read_run_file
 from tests.model.evaluation.builders import cast_vote, make_judged_group
 
-ONE = make_judged_group(
+FIRST = make_judged_group(
     "a", (0.9, True), (None, False), votes=[cast_vote(["candidate-1"]), cast_vote(None)], asked=2
 )
-TWO = replace(make_judged_group("b", (0.1, True)), similarity=0.25, language="java")
+SECOND = replace(make_judged_group("b", (0.1, True)), similarity=0.25, language="java")
 
 
 @pytest.fixture
@@ -23,52 +23,52 @@ def path(tmp_path):
     path = tmp_path / "runs" / "run.jsonl"
     with run_file.open_run_file(path) as file:
         assert file.judged == ()
-        file.add(ONE)
-        file.add(TWO)
+        file.add(FIRST)
+        file.add(SECOND)
     return path
 
 
-def test_what_is_added_is_read_again_the_same(path):
-    assert list(read_run_file(path)) == [ONE, TWO]
+def test_added_group_is_read_back(path):
+    assert list(read_run_file(path)) == [FIRST, SECOND]
     assert next(read_run_file(path)).patches[1].verdict is Verdict.NOT_JUDGED
 
 
-def test_a_line_tells_a_stranger_what_it_is(path):
+def test_line_has_its_schema_and_key(path):
     first = json.loads(path.read_text().splitlines()[0])
     assert first["schema"] == "r4p.judged/1"
     assert first["key"]["engine"]["model"] == "script"
     assert first["patches"][0]["resolved"] is True
 
 
-def test_what_an_older_version_wrote_reads_as_unknown(path):
+def test_fields_missing_in_an_older_file_are_unknown(path):
     older = [json.loads(line) for line in path.read_text().splitlines()]
     for one in (patch for group in older for patch in group["patches"]):
         del one["rank"], one["edit"]
     path.write_text("".join(f"{json.dumps(group, separators=(',', ':'))}\n" for group in older))
-    assert list(read_run_file(path)) == [ONE, TWO]
+    assert list(read_run_file(path)) == [FIRST, SECOND]
 
 
-def test_what_a_killed_run_left_half_written_is_cut_off(path):
+def test_half_written_line_is_cut_off(path):
     whole = path.read_bytes()
     for cut in range(len(whole) - 1, len(whole) - 30, -7):
         path.write_bytes(whole[:cut])
-        assert list(read_run_file(path)) == [ONE]
+        assert list(read_run_file(path)) == [FIRST]
         with run_file.open_run_file(path) as file:
-            assert file.judged == (ONE,)
-            file.add(TWO)
+            assert file.judged == (FIRST,)
+            file.add(SECOND)
         assert path.read_bytes() == whole
 
 
-def test_two_runs_do_not_write_one_file(path):
-    another = pytest.raises(BadRun, match="being written by another run")
-    with run_file.open_run_file(path), another, run_file.open_run_file(path):
+def test_second_run_on_a_file_is_refused(path):
+    refused = pytest.raises(BadRun, match="being written by another run")
+    with run_file.open_run_file(path), refused, run_file.open_run_file(path):
         pytest.fail("held twice")
     with run_file.open_run_file(path) as file:
         assert len(file.judged) == 2
 
 
 @pytest.mark.parametrize("content", [b"a note without an end", b'{"some": "json"}', b"{}\n"])
-def test_a_file_that_is_no_run_is_named_and_left_alone(tmp_path, content):
+def test_foreign_file_is_refused_and_unchanged(tmp_path, content):
     path = tmp_path / "notes.jsonl"
     path.write_bytes(content)
     with pytest.raises(BadRun, match=r"notes\.jsonl"), run_file.open_run_file(path):
@@ -76,13 +76,13 @@ def test_a_file_that_is_no_run_is_named_and_left_alone(tmp_path, content):
     assert path.read_bytes() == content
 
 
-def test_a_bad_line_is_named(path):
+def test_bad_line_is_named(path):
     path.write_bytes(path.read_bytes() + b'{"key": 1}\n')
     with pytest.raises(BadRun, match=r"line 3 is no judged group \(key"):
         list(read_run_file(path))
 
 
-def test_what_can_not_be_opened_is_said(tmp_path):
+def test_unopenable_file_is_reported(tmp_path):
     with pytest.raises(BadRun, match="can't be read: No such file"):
         list(read_run_file(tmp_path / "none.jsonl"))
     with (

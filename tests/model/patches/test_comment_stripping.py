@@ -37,7 +37,7 @@ from model.patches.comment_stripping import strip_comments
         ("a.unknown", "x # y // z", "x # y // z"),
     ],
 )
-def test_a_comment_is_cut_where_no_string_holds_it(path, line, code):
+def test_comment_outside_a_string_is_removed(path, line, code):
     assert strip_comments(path, [line]) == [code]
 
 
@@ -56,7 +56,7 @@ DOCSTRING = ["def f():", '    """New.', "    more", '    """', "    evil()"]
         (['"""said""" + evil()'], ['"""said""" + evil()']),
     ],
 )
-def test_a_docstring_is_cut_and_another_string_is_not(lines, code):
+def test_docstring_is_removed_and_other_strings_stay(lines, code):
     assert strip_comments("a.py", lines) == code
 
 
@@ -76,7 +76,7 @@ def test_ambiguous_lines_at_hunk_edges_count_as_code(lines):
     assert any("evil()" in line for line in strip_comments("a.py", lines))
 
 
-def test_three_quotes_alone_open_a_docstring_at_the_top_of_a_file():
+def test_three_quotes_open_a_docstring_at_the_top_of_a_file():
     lines = ["# licence", '"""', "Says.", '"""', "x"]
     assert strip_comments("a.py", lines, top=True) == ["", "", "", "", "x"]
     assert "Says." in strip_comments("a.py", lines)
@@ -92,7 +92,7 @@ def test_three_quotes_alone_open_a_docstring_at_the_top_of_a_file():
         ([" * a", " *", " * b"], ["", "", ""]),
     ],
 )
-def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code):
+def test_block_comment_ends_at_its_mark_or_its_line(lines, code):
     assert strip_comments("a.java", lines) == code
 
 
@@ -102,9 +102,9 @@ def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code
     st.booleans(),
 )
 def test_stripping_keeps_the_number_of_lines_and_adds_no_text(lines, path, top):
-    found = strip_comments(path, lines, top=top)
-    assert len(found) == len(lines)
-    for line, code in zip(lines, found, strict=True):
+    stripped = strip_comments(path, lines, top=top)
+    assert len(stripped) == len(lines)
+    for line, code in zip(lines, stripped, strict=True):
         rest = iter(line)
         assert all(sign == " " or sign in rest for sign in code)
 

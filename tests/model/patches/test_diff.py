@@ -11,8 +11,10 @@ from model.patches import diff
 from model.patches.diff import FilePatch
 from tests.model.builders import build_diff
 
+A = build_diff("new")
 
-def git(tree, *arguments):
+
+def run_git(tree, *arguments):
     done = subprocess.run(
         ["git", "-c", "core.autocrlf=false", *arguments], cwd=tree, check=True, capture_output=True
     )
@@ -22,7 +24,7 @@ def git(tree, *arguments):
 @pytest.fixture
 def tree(tmp_path):
     """A repository with one file of each awkward kind, committed."""
-    git(tmp_path, "init", "-q")
+    run_git(tmp_path, "init", "-q")
     (tmp_path / "plain.py").write_bytes(b"one\ntwo\nthree\n")
     (tmp_path / "dos.py").write_bytes(b"one\r\ntwo\r\n")
     (tmp_path / "open end.py").write_bytes(b"one\ntwo")
@@ -32,11 +34,11 @@ def tree(tmp_path):
     (tmp_path / "gone.py").write_bytes(b"one\ntwo\n")
     (tmp_path / "script.sh").write_bytes(b"echo\n")
     (tmp_path / "image.bin").write_bytes(b"\0\1\2" * 20)
-    git(tmp_path, "add", "-A")
+    run_git(tmp_path, "add", "-A")
     return tmp_path
 
 
-def edit(tree):
+def edit_tree(tree):
     (tree / "plain.py").write_bytes(b"one\n2\nthree\n-- \n++ four\n")
     (tree / "dos.py").write_bytes(b"one\r\nTWO\r\n")
     (tree / "open end.py").write_bytes(b"one\ntwo\nthree")
@@ -47,16 +49,16 @@ def edit(tree):
     (tree / "image.bin").write_bytes(b"\0\3\4" * 20)
     (tree / "fresh.py").write_bytes(b"hello\n")
     (tree / "nothing.py").write_bytes(b"")
-    git(tree, "add", "-A")
+    run_git(tree, "add", "-A")
 
 
 @pytest.mark.parametrize("binary", [[], ["--binary"]], ids=["named", "whole"])
-def test_counts_and_paths_are_those_of_git(tree, binary):
-    before = git(tree, "write-tree").decode().strip()
-    edit(tree)
-    text = git(tree, "diff", "--cached", "-M", *binary, before).decode()
+def test_counts_and_paths_equal_gits(tree, binary):
+    before = run_git(tree, "write-tree").decode().strip()
+    edit_tree(tree)
+    text = run_git(tree, "diff", "--cached", "-M", *binary, before).decode()
     fields = (
-        git(tree, "diff", "--cached", "-M", "--numstat", "-z", before).decode().split("\0")[:-1]
+        run_git(tree, "diff", "--cached", "-M", "--numstat", "-z", before).decode().split("\0")[:-1]
     )
     expected = {}
     while fields:
@@ -80,7 +82,7 @@ def test_counts_and_paths_are_those_of_git(tree, binary):
     assert diff.count_edited_lines(text) == sum(a + r for a, r, _ in expected.values())
 
 
-def test_a_diff_without_git_headers_is_read():
+def test_diff_without_git_headers_is_parsed():
     text = "--- a/x.py\t2026-01-01\n+++ b/x.py\t2026-01-02\n@@ -1 +1,2 @@\n one\n+two"
     assert diff.parse(text) == (FilePatch("x.py", "x.py", added=1, removed=0),)
 
@@ -115,7 +117,7 @@ def test_a_diff_without_git_headers_is_read():
     ],
     ids=["empty", "with text", "quoted", "renamed", "renamed with text", "copied with text"],
 )
-def test_a_folder_whose_name_ends_like_a_prefix_is_part_of_the_path(header, path):
+def test_folder_named_like_a_prefix_is_part_of_the_path(header, path):
     assert [file.path for file in diff.parse(header)] == [path]
 
 
@@ -125,13 +127,11 @@ def test_an_empty_diff_touches_nothing(blank):
     assert diff.count_edited_lines(blank) == 0
 
 
-def test_a_whole_diff_with_dos_line_ends_means_the_same():
-    unix = build_diff("new")
-    assert diff.parse(unix.replace("\n", "\r\n")) == diff.parse(unix)
-    assert diff.fingerprint(unix.replace("\n", "\r\n")) == diff.fingerprint(unix)
+def test_diff_with_dos_line_ends_is_parsed_alike():
+    assert diff.parse(A.replace("\n", "\r\n")) == diff.parse(A)
 
 
-def test_line_ends_inside_a_file_are_part_of_the_edit():
+def test_line_end_inside_a_line_changes_the_fingerprint():
     assert diff.fingerprint(build_diff("new\r")) != diff.fingerprint(build_diff("new"))
 
 
@@ -151,7 +151,7 @@ def test_error_names_the_line_and_the_fix(text, line):
         diff.parse(text)
 
 
-def test_a_combined_diff_of_a_merge_is_refused():
+def test_combined_diff_of_a_merge_is_refused():
     text = "diff --cc x\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n"
     with pytest.raises(BadDiff, match="line 1 belongs to a combined diff"):
         diff.parse(text)
@@ -170,40 +170,42 @@ def test_combined_diff_is_recognised_by_its_headers(text, line):
         diff.parse(text)
 
 
-@pytest.mark.parametrize("talk", ["@@@ -1 is where it broke", "diff --cc shows it"])
-def test_text_about_merges_is_no_combined_diff(talk):
-    (file,) = diff.parse(f"Subject: a fix\n\n{talk}\n---\n\n{build_diff('better')}")
+@pytest.mark.parametrize("text", ["@@@ -1 is where it broke", "diff --cc shows it"])
+def test_text_about_merges_is_no_combined_diff(text):
+    (file,) = diff.parse(f"Subject: a fix\n\n{text}\n---\n\n{build_diff('better')}")
     assert file.is_textual
 
 
-def test_a_long_bad_line_is_shown_cut():
+def test_long_bad_line_is_cut_in_the_error():
     with pytest.raises(BadDiff) as failure:
         diff.parse("x" * 5000)
     assert len(str(failure.value)) < 300
 
 
-def test_a_diff_above_the_limit_is_refused_unread(monkeypatch):
+def test_diff_above_the_size_limit_is_refused(monkeypatch):
     monkeypatch.setattr(diff, "MAX_CHARACTERS", 10)
     with pytest.raises(BadDiff, match="more than the limit of 10"):
         diff.parse(build_diff("new"))
 
 
-def test_the_fingerprint_ignores_where_an_edit_stands():
-    moved = build_diff("new").replace("@@ -1 +1 @@", "@@ -70 +81 @@ def outer():")
-    moved = moved.replace("--- a/", "index 1234567..89abcde 100644\n--- a/", 1)
-    assert diff.fingerprint(moved) == diff.fingerprint(build_diff("new"))
+@pytest.mark.parametrize(
+    "same",
+    [
+        A.replace("@@ -1 +1 @@", "@@ -70 +81 @@ def outer():"),
+        A.replace("--- a/", "index 1234567..89abcde 100644\n--- a/", 1),
+        A.rstrip("\n"),
+        A + "\n\n",
+        A.replace("\n", "\r\n"),
+    ],
+    ids=["place", "index line", "no last newline", "blank lines", "dos line ends"],
+)
+def test_fingerprint_ignores_place_and_surroundings(same):
+    assert diff.fingerprint(same) == diff.fingerprint(A)
 
 
-@pytest.mark.parametrize("end", ["", "\n\n", "\n\n\n"])
-def test_the_fingerprint_ignores_how_the_text_ends(end):
-    assert diff.fingerprint(build_diff("new").rstrip("\n") + end) == diff.fingerprint(
-        build_diff("new")
-    )
-
-
-def test_the_fingerprint_ignores_the_order_of_files():
-    one, two = build_diff("new", path="a.py"), build_diff("new", path="b.py")
-    assert diff.fingerprint(one + two) == diff.fingerprint(two + one)
+def test_fingerprint_ignores_the_order_of_files():
+    other = build_diff("new", path="b.py")
+    assert diff.fingerprint(A + other) == diff.fingerprint(other + A)
 
 
 @pytest.mark.parametrize(
@@ -217,16 +219,16 @@ def test_the_fingerprint_ignores_the_order_of_files():
     ],
     ids=["space", "path", "removed line", "mode", "final newline"],
 )
-def test_the_fingerprint_tells_edits_apart(other):
+def test_fingerprint_differs_for_different_edits(other):
     assert diff.fingerprint(other) != diff.fingerprint(build_diff("new"))
 
 
-def test_two_edits_of_a_binary_file_differ_by_their_blob_ids():
+def test_binary_edits_differ_by_their_blob_ids():
     text = "diff --git a/x b/x\nindex {}..2222222 100644\nBinary files a/x and b/x differ\n"
     assert diff.fingerprint(text.format("1" * 7)) != diff.fingerprint(text.format("3" * 7))
 
 
-def test_an_empty_context_line_without_its_space_is_context():
+def test_empty_context_line_may_lack_its_space():
     text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n{}\n-a\n+b\n"
     assert diff.fingerprint(text.format("")) == diff.fingerprint(text.format(" "))
 

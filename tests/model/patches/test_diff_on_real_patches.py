@@ -18,7 +18,7 @@ def patches(large_data):
         return [patch["patch"] + "\n" for line in lines for patch in json.loads(line)["patches"]]
 
 
-def numstat(patch):
+def read_numstat(patch):
     shown = subprocess.run(
         ["git", "apply", "--numstat", "-"], input=patch, capture_output=True, text=True, check=True
     )
@@ -26,14 +26,14 @@ def numstat(patch):
     return [(path, int(added), int(removed)) for added, removed, path in rows]
 
 
-def test_every_patch_is_read_and_has_a_fingerprint(patches):
+def test_every_real_patch_is_parsed_and_fingerprinted(patches):
     assert len(patches) > 3_000
     for patch in patches:
         assert diff.parse(patch)
         assert diff.fingerprint(patch) == diff.fingerprint(patch.replace("\n", "\r\n"))
 
 
-def test_line_counts_equal_those_of_git(patches):
+def test_line_counts_of_real_patches_equal_gits(patches):
     for patch in patches[::EVERY]:
-        ours = [(file.path, file.added, file.removed) for file in diff.parse(patch)]
-        assert ours == numstat(patch)
+        parsed = [(file.path, file.added, file.removed) for file in diff.parse(patch)]
+        assert parsed == read_numstat(patch)

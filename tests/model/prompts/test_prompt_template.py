@@ -6,7 +6,7 @@ from model.errors import TemplateError
 from model.prompts import prompt_template
 
 
-def test_the_group_prompt_holds_issue_and_four_seats():
+def test_group_prompt_has_the_issue_and_four_seats():
     template = prompt_template.load("r4p_group")
     system, user = template.render(issue="It breaks.", patches=("A", "B", "", ""))
 
@@ -22,19 +22,19 @@ def test_the_group_prompt_holds_issue_and_four_seats():
 @pytest.mark.parametrize("name", ["r4p_group", "pairwise", "most_likely", "yes_no"])
 def test_prompts_share_a_prefix_up_to_the_first_patch(name):
     template = prompt_template.load(name)
-    one, two = (
+    first, second = (
         "".join(
             message.content
             for message in template.render(issue="I", patches=patches, trajectory="")
         )
         for patches in (("A", "B"), ("B", "A"))
     )
-    at = one.index("<patch-1>")
-    assert one[:at] == two[:at]
+    at = first.index("<patch-1>")
+    assert first[:at] == second[:at]
 
 
 @pytest.mark.parametrize("name", ["r4p_group", "pairwise", "most_likely", "yes_no"])
-def test_every_prompt_has_a_version_and_ends_with_our_text(name):
+def test_prompt_has_a_version_and_ends_with_our_text(name):
     template = prompt_template.load(name)
     system, user = template.render(issue="I", patches=("A",), trajectory="")
     assert template.version == "1"
@@ -52,14 +52,14 @@ def test_prompt_mentions_a_trajectory_only_when_it_shows_one():
 
 
 def test_template_has_version_and_fingerprint(tmp_path):
-    ours = prompt_template.load("r4p_group")
-    assert ours.version == "1"
-    assert len(ours.fingerprint) == 12
+    packaged = prompt_template.load("r4p_group")
+    assert packaged.version == "1"
+    assert len(packaged.fingerprint) == 12
     own = tmp_path / "own.j2"
     own.write_text("{% block system %}s{% endblock %}{% block user %}{{ issue }}{% endblock %}")
     template = prompt_template.load(own)
     assert (template.name, template.version) == ("own", "unversioned")
-    assert template.fingerprint != ours.fingerprint
+    assert template.fingerprint != packaged.fingerprint
     assert template.render(issue="I", patches=())[1].content == "I"
 
 
@@ -72,14 +72,14 @@ def test_template_has_version_and_fingerprint(tmp_path):
     ],
     ids=["syntax", "no system block", "no text"],
 )
-def test_a_template_that_cannot_be_used_says_why(tmp_path, text, message):
+def test_unusable_template_is_refused_with_the_reason(tmp_path, text, message):
     path = tmp_path / "own.j2"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(TemplateError, match=message):
         prompt_template.load(path)
 
 
-def test_a_template_that_asks_for_an_unknown_name_does_not_render(tmp_path):
+def test_template_with_an_unknown_name_does_not_render(tmp_path):
     path = tmp_path / "own.j2"
     path.write_text("{% block system %}{{ author }}{% endblock %}{% block user %}{% endblock %}")
     with pytest.raises(TemplateError, match="'author' is undefined"):

@@ -57,7 +57,7 @@ def test_injection_becomes_a_visible_escape(text, safe, trick):
         "array[INSTANCE]",
     ],
 )  # fmt: skip
-def test_honest_text_is_left_alone(text):
+def test_honest_text_is_unchanged(text):
     assert escape_patch(text) == SafeText(text)
 
 
@@ -69,15 +69,15 @@ def test_honest_text_is_left_alone(text):
         ("a <!-- open to the end", f"a {COMMENT_MARK}", 1),
     ],
 )
-def test_comments_of_an_issue_are_removed_and_counted(text, safe, comments):
+def test_html_comments_of_an_issue_are_removed_and_counted(text, safe, comments):
     assert escape_issue(text) == SafeText(safe, ((InjectionKind.HTML_COMMENT, comments),))
 
 
-def test_comments_in_a_patch_are_code_and_stay():
+def test_html_comments_of_a_patch_stay():
     assert escape_patch("+<!-- x -->").text == "+<!-- x -->"
 
 
-def test_a_tag_cannot_be_hidden_behind_a_comment():
+def test_tag_cannot_be_hidden_behind_a_comment():
     assert "<patch-" not in escape_issue("<<!-- -->patch-1><pat<!---->ch-2>").text
 
 
@@ -88,21 +88,21 @@ tricky = st.lists(
 
 
 @given(tricky)
-def test_escapes_can_be_undone_exactly(text):
+def test_escapes_can_be_undone(text):
     escape = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
     back = escape.sub(lambda match: chr(int(match[1], 16)), escape_patch(text).text)
     assert back == text
 
 
 @given(st.binary(max_size=20), tricky)
-def test_a_file_is_turned_back_byte_for_byte(start, text):
+def test_restored_file_has_its_bytes(start, text):
     raw = start + text.encode(errors="replace")
     read = raw.decode(errors="surrogateescape")
     assert restore_escapes(escape_patch(read).text).encode(errors="surrogateescape") == raw
 
 
 @pytest.mark.parametrize("text", ["⟦U+D800⟧", "⟦U+DFFF⟧", "⟦U+110000⟧", "⟦U+3c⟧", "⟦U+003c⟧"])
-def test_an_escape_that_is_not_ours_stays(text):
+def test_foreign_escape_stays(text):
     assert restore_escapes(text) == text
 
 
@@ -115,14 +115,14 @@ def test_escaped_text_holds_no_tag_chat_marker_or_box(text):
         assert escape_invisible(safe) == safe
 
 
-def test_a_carriage_return_alone_writes_over_nothing():
+def test_lone_carriage_return_is_escaped():
     assert escape_invisible("harmless\rrm -rf") == "harmless⟦U+000D⟧rm -rf"
     assert escape_invisible("one\r\ntwo\r\n") == "one\r\ntwo\r\n"
     assert restore_escapes(escape_patch("a\rb").text) == "a\rb"
 
 
 @given(tricky)
-def test_an_issue_shows_no_comment(text):
+def test_escaped_issue_has_no_comment(text):
     assert "<!--" not in escape_issue(text).text
 
 

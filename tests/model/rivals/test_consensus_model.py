@@ -24,7 +24,7 @@ from tests.model.builders import build_diff
 ISSUE = Issue("x is wrong", "x should be 1")
 
 
-def trees():
+def build_trees():
     """One split at 0.5 of the first column: -1 below, 2 above; and a tree that always adds 0.5."""
     return BoostedTrees(
         roots=np.array([0, 3]),
@@ -36,26 +36,32 @@ def trees():
     )
 
 
-def expert(**changes):
+def build_expert(**changes):
     parts = {
         "mean": np.zeros(1),
         "scale": np.ones(1),
         "weights": np.array([3.0]),
         "bias": 0.25,
-        "trees": trees(),
+        "trees": build_trees(),
     }
     return GroupClassifier(**(parts | changes))
 
 
-def wide(bias):
+def build_wide_expert(bias):
     size = len(list_columns())
     nothing = np.zeros(size)
-    return expert(mean=nothing, scale=np.ones(size), weights=nothing, bias=bias)
+    return build_expert(mean=nothing, scale=np.ones(size), weights=nothing, bias=bias)
 
 
-def artefact():
+def build_model():
     fits = {
-        name: FittedModel(name, wide(1.0), wide(0.0), wide(-1.0), Thresholds(0.8, 0.2))
+        name: FittedModel(
+            name,
+            build_wide_expert(1.0),
+            build_wide_expert(0.0),
+            build_wide_expert(-1.0),
+            Thresholds(0.8, 0.2),
+        )
         for name in ("early", "late", "a/a", "everything")
     }
     blocks = (HoldoutBlock("early", ("a/a",), 0, 100), HoldoutBlock("late", ("a/a",), 100))
@@ -63,22 +69,24 @@ def artefact():
 
 
 def test_trees_sum_their_leaves():
-    assert trees().sum_leaves(np.array([[0.0], [0.5], [1.0]])).tolist() == [-0.5, -0.5, 2.5]
+    assert build_trees().sum_leaves(np.array([[0.0], [0.5], [1.0]])).tolist() == [-0.5, -0.5, 2.5]
 
 
 def test_classifier_adds_log_odds():
-    below, above = expert(mean=np.array([1.0])).predict_probability(np.array([[1.0], [2.0]]))
+    below, above = build_expert(mean=np.array([1.0])).predict_probability(np.array([[1.0], [2.0]]))
     assert np.log(below / (1 - below)) == pytest.approx(0.25 - 0.5)
     assert np.log(above / (1 - above)) == pytest.approx(3 + 0.25 + 2.5)
 
 
 def test_features_are_clipped():
-    far, limit = expert().predict_probability(np.array([[1e9], [consensus_model.MAX_DEVIATIONS]]))
+    far, limit = build_expert().predict_probability(
+        np.array([[1e9], [consensus_model.MAX_DEVIATIONS]])
+    )
     assert far == limit
 
 
-def test_copies_and_small_groups_have_their_own_classifiers():
-    fit = artefact().fits["everything"]
+def test_copies_and_small_groups_use_their_own_classifiers():
+    fit = build_model().fits["everything"]
     rivals = [
         edits.read_edit(build_diff(f"x = {number}")) for number in range(consensus_model.FEW_RIVALS)
     ]
@@ -103,20 +111,20 @@ def test_copies_and_small_groups_have_their_own_classifiers():
         ("b/b", "unnumbered", False, "everything"),
     ],
 )
-def test_an_issue_is_judged_by_a_fit_that_never_saw_it(repository, instance, strict, name):
-    assert artefact().select_fit(repository, instance, strict=strict).name == name
+def test_issue_is_judged_by_a_fit_that_never_saw_it(repository, instance, strict, name):
+    assert build_model().select_fit(repository, instance, strict=strict).name == name
 
 
 def test_model_survives_a_round_trip():
-    packed = consensus_model.to_bytes(artefact())
+    packed = consensus_model.to_bytes(build_model())
     again = consensus_model.from_bytes(packed)
     assert consensus_model.to_bytes(again) == packed
-    assert again.blocks == artefact().blocks
+    assert again.blocks == build_model().blocks
     assert again.fits["early"].thresholds == Thresholds(0.8, 0.2)
     assert len(again.fingerprint) == 12
 
 
-def test_refuses_another_format_with_the_fix():
+def test_other_format_is_refused_with_the_fix():
     with pytest.raises(BadArtefact, match=r"r4p\.consensus/0.*training\.consensus"):
         consensus_model.from_bytes(
             lzma.compress(json.dumps({"format": "r4p.consensus/0"}).encode())

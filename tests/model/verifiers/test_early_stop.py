@@ -19,7 +19,7 @@ ISSUE = Issue("It breaks", "when the list is empty")
 TEMPLATE = prompt_template.load("r4p_group")
 
 
-class Moody(ScriptedEngine):
+class SeededEngine(ScriptedEngine):
     """Answers by the seed of a request: boxes some seats, forgets the box, or fails."""
 
     def __init__(self, mood, agreeing):
@@ -49,24 +49,26 @@ class Moody(ScriptedEngine):
     st.integers(),
     st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]),
 )
-def test_the_verdicts_are_those_of_all_votes(kind, count, votes, before, mood, agreeing):
+def test_early_stop_gives_the_verdicts_of_all_votes(kind, count, votes, before, mood, agreeing):
     patches = [build_patch(str(n), f"solution {n};") for n in range(count)]
-    earlier = kind(Moody(mood, agreeing), TEMPLATE).verify(ISSUE, patches, votes=before).votes
+    earlier = (
+        kind(SeededEngine(mood, agreeing), TEMPLATE).verify(ISSUE, patches, votes=before).votes
+    )
     runs = []
     for stop_early in (False, True):
-        engine = Moody(mood, agreeing)
-        told = []
+        engine = SeededEngine(mood, agreeing)
+        progress = []
         verdict = kind(engine, TEMPLATE, VotingOptions(Sampling(stop_early=stop_early))).verify(
             ISSUE,
             patches,
             votes=votes,
             earlier=earlier,
-            on_vote=lambda *said, to=told: to.append(said),
+            on_vote=lambda *said, to=progress: to.append(said),
         )
         runs.append({patch.id: patch.verdict for patch in verdict.patches})
         assert len(verdict.votes) == verdict.asked
-        assert all(done <= asked for done, asked in told)
-        assert not told or told[-1] == (verdict.asked - len(earlier),) * 2
+        assert all(done <= asked for done, asked in progress)
+        assert not progress or progress[-1] == (verdict.asked - len(earlier),) * 2
         for patch in verdict.patches:
             about = [vote for vote in verdict.votes if patch.id in vote.seats]
             assert patch.votes.valid + patch.votes.none == len(about)

@@ -26,7 +26,7 @@ ISSUE = Issue("It breaks", "when the list is empty")
 EIGHT = [build_patch(str(n), f"solution {n};") for n in range(8)]
 
 
-def weighing(**chances):
+def build_yes_no(**chances):
     """A yes-no verifier that gives the numbered patches these chances."""
     answers = {
         f"solution {name.lstrip('n')};": [build_token("YES", YES=chance, NO=1 - chance)]
@@ -35,7 +35,7 @@ def weighing(**chances):
     return YesNoVerifier(LogprobEngine(answers), prompt_template.load("yes_no"))
 
 
-def voting(*texts, name=R4PVerifier):
+def build_voting(*texts, name=R4PVerifier):
     engine = RecordingEngine(ScriptLine(reply="Patch 1: seen.", box_containing=texts, repeat=True))
     return name(engine, prompt_template.load("r4p_group")), engine
 
@@ -44,8 +44,8 @@ FALLING = {f"n{n}": 0.9 - n / 10 for n in range(8)}
 
 
 def test_second_verdict_of_the_better_half_wins():
-    second, engine = voting("solution 3;")
-    verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT, votes=2)
+    second, engine = build_voting("solution 3;")
+    verdict = HybridVerifier(build_yes_no(**FALLING), second).verify(ISSUE, EIGHT, votes=2)
     seated = {seat for vote in verdict.votes if len(vote.seats) == 4 for seat in vote.seats}
     assert seated == {"0", "1", "2", "3"}
     assert [patch.id for patch in verdict.patches] == [item.id for item in EIGHT]
@@ -62,26 +62,28 @@ def test_second_verdict_of_the_better_half_wins():
 
 
 def test_shortlist_holds_at_least_three():
-    second, _ = voting("solution")
-    verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT[:4], votes=1)
+    second, _ = build_voting("solution")
+    verdict = HybridVerifier(build_yes_no(**FALLING), second).verify(ISSUE, EIGHT[:4], votes=1)
     shortlisted = [patch.id for patch in verdict.patches if "shortlist" not in patch.reason]
     assert shortlisted == ["0", "1", "2"]
 
 
 def test_progress_adds_up():
-    second, _ = voting("solution 3;")
-    told = []
-    HybridVerifier(weighing(**FALLING), second).verify(
-        ISSUE, EIGHT[:4], votes=2, on_vote=lambda *said: told.append(said)
+    second, _ = build_voting("solution 3;")
+    progress = []
+    HybridVerifier(build_yes_no(**FALLING), second).verify(
+        ISSUE, EIGHT[:4], votes=2, on_vote=lambda *said: progress.append(said)
     )
-    assert told == [(4, 4), (6, 6)]
+    assert progress == [(4, 4), (6, 6)]
 
 
-def test_where_the_second_has_no_opinion_the_first_stands():
-    silent = R4PVerifier(
+def test_first_verdict_stands_where_the_second_has_none():
+    failing = R4PVerifier(
         RecordingEngine(ScriptLine(fail="boom", repeat=True)), prompt_template.load("r4p_group")
     )
-    verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
+    verdict = HybridVerifier(build_yes_no(n0=0.9, n1=0.1), failing).verify(
+        ISSUE, EIGHT[:2], votes=1
+    )
     assert [patch.verdict for patch in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
     assert [patch.score for patch in verdict.patches] == pytest.approx([0.9, 0.1])
     assert verdict.patches[0].rank > verdict.patches[1].rank
@@ -89,10 +91,10 @@ def test_where_the_second_has_no_opinion_the_first_stands():
 
 
 def test_no_claim_without_any_opinion():
-    silent = R4PVerifier(
+    failing = R4PVerifier(
         RecordingEngine(ScriptLine(fail="boom", repeat=True)), prompt_template.load("r4p_group")
     )
-    verdict = HybridVerifier(silent, silent).verify(
+    verdict = HybridVerifier(failing, failing).verify(
         ISSUE, [EIGHT[0], Patch(PatchId("e"), "")], votes=1
     )
     assert [patch.verdict for patch in verdict.patches] == [Verdict.UNSURE, Verdict.NOT_JUDGED]
@@ -100,8 +102,8 @@ def test_no_claim_without_any_opinion():
 
 
 def test_earlier_votes_count_once_for_their_verifier():
-    first, _ = voting("solution 1;", name=PointwiseVerifier)
-    second, engine = voting("solution 1;")
+    first, _ = build_voting("solution 1;", name=PointwiseVerifier)
+    second, engine = build_voting("solution 1;")
     hybrid = HybridVerifier(first, second)
     earlier = hybrid.verify(ISSUE, EIGHT[:2], votes=2).votes
     asked = len(engine.requests)
@@ -137,9 +139,9 @@ class TestsRun:
         return GroupVerdict(patches, self.engine, tuple(earlier), 0, parts, Tokens(), 0, 0)
 
 
-def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties():
+def test_execution_verifier_decides_the_shortlist_and_the_first_breaks_ties():
     tests = TestsRun(n0=0.5, n1=1, n2=1, n3=0.5)
-    verdict = HybridVerifier(weighing(**FALLING), tests).verify(ISSUE, EIGHT, votes=1)
+    verdict = HybridVerifier(build_yes_no(**FALLING), tests).verify(ISSUE, EIGHT, votes=1)
     ranks = {patch.id: patch.rank for patch in verdict.patches}
     assert sorted(ranks, key=ranks.get, reverse=True)[:4] == ["1", "2", "0", "3"]
     assert verdict.patches[1].reason == "100% of the tests pass"
@@ -148,8 +150,8 @@ def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties()
 
 
 def test_engine_joins_different_names():
-    one, _ = voting("x")
-    other = weighing(n0=0.5)
+    one, _ = build_voting("x")
+    other = build_yes_no(n0=0.5)
     assert HybridVerifier(one, one).engine.name == "scripted"
     mixed = HybridVerifier(one, other).engine
     assert mixed.model == "script"

@@ -34,14 +34,14 @@ def judge(patches, *lines, votes=1):
     )
 
 
-def scores(verdict):
+def list_scores(verdict):
     return {patch.id: patch.score for patch in verdict.patches}
 
 
 def test_winner_of_every_comparison_scores_one():
     engine, verdict = judge([A, B, C], ScriptLine(box_containing=("solution a",), repeat=True))
     assert len(engine.requests) == verdict.asked == 6
-    assert scores(verdict) == {"a": 1, "b": 0, "c": 0}
+    assert list_scores(verdict) == {"a": 1, "b": 0, "c": 0}
     assert verdict.patches[0].votes == VoteCount(correct=4)
     assert {vote.seats for vote in verdict.votes} >= {("a", "b"), ("b", "a")}
 
@@ -49,17 +49,17 @@ def test_winner_of_every_comparison_scores_one():
 @pytest.mark.parametrize("seat", [1, 2])
 def test_seat_bias_gives_every_patch_one_half(seat):
     _, verdict = judge([A, B, C, D], ScriptLine(reply=f"\\boxed{{{seat}}}", repeat=True), votes=2)
-    assert set(scores(verdict).values()) == {0.5}
+    assert set(list_scores(verdict).values()) == {0.5}
     assert {patch.verdict for patch in verdict.patches} == {Verdict.UNSURE}
 
 
-def test_an_order_of_merit_is_found():
+def test_order_of_merit_is_ranked():
     lines = [
         ScriptLine(when=f"solution {item}", box_containing=(f"solution {item}",), repeat=True)
         for item in "cadb"
     ]
     _, verdict = judge([A, B, C, D], *lines)
-    assert sorted("abcd", key=scores(verdict).get, reverse=True) == list("cadb")
+    assert sorted("abcd", key=list_scores(verdict).get, reverse=True) == list("cadb")
 
 
 def test_single_patch_is_compared_with_an_empty_patch():
@@ -69,16 +69,16 @@ def test_single_patch_is_compared_with_an_empty_patch():
     assert verdict.patches[0].score == 0
 
 
-def test_above_four_the_cost_grows_with_the_number_of_parts():
+def test_requests_grow_with_the_number_of_parts_above_four():
     patches = [build_patch(str(n), f"solution {n};") for n in range(8)]
     _, verdict = judge(patches, ScriptLine(box_containing=("solution 5;",), repeat=True), votes=2)
     assert verdict.asked == 2 * 24
-    assert scores(verdict)["5"] == 1
+    assert list_scores(verdict)["5"] == 1
 
 
-def test_the_best_of_two_is_ranked_first_and_not_called_correct():
+def test_best_of_two_is_ranked_first_and_stays_unsure():
     _, verdict = judge([A, B], ScriptLine(box_containing=("solution a",), repeat=True), votes=5)
-    assert scores(verdict) == {"a": 1, "b": 0}
+    assert list_scores(verdict) == {"a": 1, "b": 0}
     assert {patch.verdict for patch in verdict.patches} == {Verdict.UNSURE}
     ranked = "That ranks it, and does not say whether it is correct"
     assert [patch.reason for patch in verdict.patches] == [
@@ -89,12 +89,12 @@ def test_the_best_of_two_is_ranked_first_and_not_called_correct():
 
 def test_only_a_calibrator_with_history_claims():
     _, verdict = judge([A, B], ScriptLine(box_containing=("solution a",), repeat=True))
-    known = build_evidence(verdict, {}, "pairwise")
+    evidence = build_evidence(verdict, {}, "pairwise")
     for calibrator in (None, replace(CALIBRATOR, history=History(2, 2, 2))):
-        plain = apply_calibrator(verdict, known, calibrator)
+        plain = apply_calibrator(verdict, evidence, calibrator)
         assert {patch.verdict for patch in plain.patches} == {Verdict.UNSURE}
         assert {patch.probability for patch in plain.patches} == {None}
-    best, other = apply_calibrator(verdict, known, CALIBRATOR).patches
+    best, other = apply_calibrator(verdict, evidence, CALIBRATOR).patches
     assert (best.verdict, other.verdict) == (Verdict.CORRECT, Verdict.INCORRECT)
     assert best.probability > 0.8
     assert best.reason.startswith("Uncalibrated, this would be unsure. Preferred 2 of 2 times")
@@ -114,14 +114,14 @@ def test_unreadable_comparisons_are_reported_and_not_counted():
     assert unread.reason.startswith("None of 4 votes could be read")
 
 
-def test_the_same_edit_and_an_empty_one_say_so():
+def test_copy_and_empty_patch_have_their_reason():
     twin, empty = replace(A, id=PatchId("twin")), Patch(PatchId("empty"), "")
     _, verdict = judge([A, B, twin, empty], ScriptLine(box_containing=("solution a",), repeat=True))
     assert verdict.patches[2].reason.startswith("The same edit as a. Preferred 2 of 2 times")
     assert verdict.patches[3].verdict is Verdict.NOT_JUDGED
 
 
-def test_a_ranking_is_never_settled_early():
+def test_ranking_never_stops_early():
     engine = RecordingEngine(ScriptLine(box_containing=("solution a",), repeat=True))
     judging = VotingOptions(Sampling(stop_early=True))
     verdict = PairwiseVerifier(engine, prompt_template.load("pairwise"), judging).verify(

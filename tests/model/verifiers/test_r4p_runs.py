@@ -15,50 +15,50 @@ def test_later_run_continues_the_plan_and_counts_all_votes():
     patches = [build_patch(str(n), f"solution {n}") for n in range(5)]
     verifier(whole).verify(ISSUE, patches, votes=5)
     earlier = verifier(RecordingEngine(RIGHT_IS_A)).verify(ISSUE, patches, votes=3)
-    told = []
+    progress = []
     verdict = verifier(rest).verify(
-        ISSUE, patches, votes=2, earlier=earlier.votes, on_vote=lambda *said: told.append(said)
+        ISSUE, patches, votes=2, earlier=earlier.votes, on_vote=lambda *said: progress.append(said)
     )
     assert rest.requests == whole.requests[6:]
     assert verdict.votes[:6] == earlier.votes
-    assert (verdict.asked, verdict.valid, told) == (10, 10, [(4, 4)])
+    assert (verdict.asked, verdict.valid, progress) == (10, 10, [(4, 4)])
     assert {patch.votes.valid for patch in verdict.patches} == {5}
     assert verdict.partition == earlier.partition
 
 
-def test_an_earlier_vote_that_failed_stays_none():
+def test_failed_earlier_vote_stays_none():
     earlier = judge([A, B], ScriptLine(fail="boom"), votes=1)
     verdict = judge([A, B], RIGHT_IS_A, votes=2, earlier=earlier.votes)
     assert verdict.patches[0].votes == VoteCount(correct=2, none=1)
 
 
-def stopping(lines, patches, votes, **options):
+def judge_with_early_stop(lines, patches, votes, **options):
     engine = RecordingEngine(*lines)
     verdict = verifier(engine, stop_early=True).verify(ISSUE, patches, votes=votes, **options)
     return engine, verdict
 
 
 def test_skips_and_counts_superfluous_votes():
-    told = []
-    engine, verdict = stopping(
-        [RIGHT_IS_A], [A, B], votes=5, on_vote=lambda *said: told.append(said)
+    progress = []
+    engine, verdict = judge_with_early_stop(
+        [RIGHT_IS_A], [A, B], votes=5, on_vote=lambda *said: progress.append(said)
     )
     assert [len(batch) for batch in engine.batches if batch] == [3]
     assert (verdict.asked, verdict.valid, verdict.spared) == (3, 3, 2)
-    assert told == [(3, 3)]
+    assert progress == [(3, 3)]
     assert verdicts(verdict) == {"a": Verdict.CORRECT, "b": Verdict.INCORRECT}
     assert verdict.patches[0].votes == VoteCount(correct=3)
 
 
-def test_votes_that_do_not_agree_are_all_asked_for():
-    engine, verdict = stopping(
+def test_disagreeing_votes_are_all_requested():
+    engine, verdict = judge_with_early_stop(
         [ScriptLine(box_containing=("solution a",)), ScriptLine(box_containing=()), RIGHT_IS_A],
         [A],
         votes=5,
     )
     assert [len(batch) for batch in engine.batches if batch] == [3, 1]
     assert (verdict.spared, verdict.patches[0].votes) == (1, VoteCount(correct=3, incorrect=1))
-    _, whole = stopping(
+    _, whole = judge_with_early_stop(
         [ScriptLine(fail="boom"), ScriptLine(fail="boom"), RIGHT_IS_A], [A], votes=5
     )
     assert (whole.spared, whole.patches[0].votes) == (0, VoteCount(correct=3, none=2))
@@ -66,14 +66,16 @@ def test_votes_that_do_not_agree_are_all_asked_for():
 
 def test_decided_part_stops_by_itself():
     patches = [build_patch(str(n), f"solution {n};") for n in range(6)]
-    engine, verdict = stopping([ScriptLine(box_containing=("3;",), repeat=True)], patches, votes=3)
+    engine, verdict = judge_with_early_stop(
+        [ScriptLine(box_containing=("3;",), repeat=True)], patches, votes=3
+    )
     assert (len(engine.requests), verdict.asked, verdict.spared) == (4, 4, 2)
     assert {patch.votes.valid for patch in verdict.patches} == {2}
 
 
 def test_later_run_skips_votes_that_earlier_votes_decided():
     earlier = judge([A, B], RIGHT_IS_A, votes=9).votes
-    engine, verdict = stopping([RIGHT_IS_A], [A, B], votes=3, earlier=earlier)
+    engine, verdict = judge_with_early_stop([RIGHT_IS_A], [A, B], votes=3, earlier=earlier)
     assert (engine.requests, verdict.asked, verdict.spared) == ([], 9, 3)
     assert verdict.votes == earlier
     assert verdict.patches[0].votes == VoteCount(correct=9)

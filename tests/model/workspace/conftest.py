@@ -19,8 +19,8 @@ class Trapped:
     root: Path
     outside: Path
 
-    def world(self):
-        """All there is on disk, inside and outside: kind, mode, size or content, and when it changed."""
+    def snapshot(self):
+        """Return all that is on disk, inside and outside: kind, mode, size or content, and when it changed."""
         seen = {}
         for top in (self.root, self.outside):
             for folder, folders, files in os.walk(top):

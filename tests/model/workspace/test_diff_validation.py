@@ -27,7 +27,7 @@ EDIT = (
     ],
     ids=lambda one: one.path,
 )  # fmt: skip
-def test_what_our_own_git_writes_passes(change):
+def test_diff_of_our_git_passes(change):
     diff = git_diff.build_diff([change, FileChange("and/more", b"1\n", b"2\n")], 30)
     diff_validation.validate_diff(diff)
     assert diff.count("diff --git ") == 2
@@ -61,6 +61,6 @@ def test_what_our_own_git_writes_passes(change):
         (EDIT + "--- a/CODEOWNERS\n+++ b/CODEOWNERS\n@@ -1 +1 @@\n-a\n+b\n", "line 9 .* not a file header"),
     ],
 )  # fmt: skip
-def test_anything_else_is_refused(diff, why):
+def test_any_other_diff_is_refused(diff, why):
     with pytest.raises(BadDiff, match=why):
         diff_validation.validate_diff(diff)

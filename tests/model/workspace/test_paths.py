@@ -29,7 +29,7 @@ from model.workspace.paths import (
         ("git~1/x", "git's own directory"),
     ],
 )
-def test_the_message_names_the_path_and_the_fault(path, said):
+def test_refusal_names_the_path_and_the_fault(path, said):
     assert said in explain_refusal(path)
     with pytest.raises(PathRefused) as raised:
         check_path(path)
@@ -41,17 +41,17 @@ def test_the_message_names_the_path_and_the_fault(path, said):
     "path",
     ["a", "a/b.py", "ünï/cödé.py", "日本/語.py", "a b", "a.", "-x", "...a", "n" * 255, "e\u0301"],
 )
-def test_a_plain_path_is_itself(path):
+def test_plain_path_is_unchanged(path):
     assert check_path(path) == path
     assert check_path(f"./{path}") == path
 
 
-def test_a_name_with_a_space_of_its_own_is_no_control_character():
+def test_no_break_space_is_allowed():
     """U+00A0 can't be printed as such, and yet is text."""
     assert explain_name_refusal("a\u00a0b") is None
 
 
-def test_a_path_is_shown_short_and_on_one_line():
+def test_path_is_quoted_short_on_one_line():
     assert quote_path("a\nb") == "'a\\nb'"
     assert quote_path("x" * 500) == f"'{'x' * 118}…"
 
@@ -65,12 +65,12 @@ def test_a_path_is_shown_short_and_on_one_line():
         *(".vscode/tasks.json", ".travis.yml", "appveyor.yml", ".gitlab-ci.yaml", ".envrc. "),
     ],
 )
-def test_what_runs_elsewhere_may_be_read_and_not_written(path):
+def test_automation_file_may_not_be_written(path):
     assert "which a fix may not change" in explain_write_refusal(path)
 
 
 @pytest.mark.parametrize(
     "path", ["cloudbuild.py", "src/drone.yml", "zuul/main.py", "buildspec", "docs/tekton/a.yaml"]
 )
-def test_code_of_such_a_name_may_be_written(path):
+def test_code_named_like_automation_may_be_written(path):
     assert explain_write_refusal(path) is None

@@ -9,47 +9,43 @@ from tests.model.workspace.conftest import SECRET
 from tests.model.workspace.test_workspace_escapes import BY_LINK
 
 
+@pytest.fixture
+def root(trapped):
+    """A handle of the tree."""
+    handle = os.open(trapped.root, safe_open.FOLDER)
+    yield handle
+    os.close(handle)
+
+
 @pytest.mark.parametrize("path", ["..", "../outside/secret", "package/../..", "/etc", "", "a//b"])
-def test_the_second_wall_stands_by_itself(trapped, way, path):
-    """Were a name let through by mistake, opening it would still not leave the tree."""
-    root = os.open(trapped.root, safe_open.FOLDER)
-    try:
-        with (
-            pytest.raises(OSError, match=r".") as raised,
-            safe_open.open_below(root, path, os.O_RDONLY),
-        ):
-            pass
-    finally:
-        os.close(root)
+def test_open_below_never_leaves_the_tree(root, way, path):
+    """Opening stays in the tree also when a name was let through by mistake."""
+    with (
+        pytest.raises(OSError, match=r".") as raised,
+        safe_open.open_below(root, path, os.O_RDONLY),
+    ):
+        pass
     assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY])
 @pytest.mark.parametrize("path", [one for one in BY_LINK if one != "to_itself/x"])
-def test_no_link_is_opened_for_reading_or_writing(trapped, way, path, flags):
-    before = trapped.world()
-    root = os.open(trapped.root, safe_open.FOLDER)
-    try:
-        with pytest.raises(OSError, match=r"."), safe_open.open_below(root, path, flags, 0o600):
-            pass
-    finally:
-        os.close(root)
-    assert trapped.world() == before
+def test_no_link_is_opened(trapped, root, way, path, flags):
+    before = trapped.snapshot()
+    with pytest.raises(OSError, match=r"."), safe_open.open_below(root, path, flags, 0o600):
+        pass
+    assert trapped.snapshot() == before
 
 
-def test_both_ways_open_the_same_files(trapped, way):
-    root = os.open(trapped.root, safe_open.FOLDER)
-    try:
-        assert safe_open.read_file(root, "package/module.py", 100) == (b"one = 1\n", False)
-        with safe_open.open_below(root, "package/made", os.O_WRONLY | os.O_CREAT, 0o640) as handle:
-            os.write(handle, b"x")
-    finally:
-        os.close(root)
-    assert (trapped.root / "package" / "made").read_bytes() == b"x"
+def test_both_ways_open_the_same_files(trapped, root, way):
+    assert safe_open.read_file(root, "package/module.py", 100) == (b"one = 1\n", False)
+    with safe_open.open_below(root, "package/new", os.O_WRONLY | os.O_CREAT, 0o640) as handle:
+        os.write(handle, b"x")
+    assert (trapped.root / "package" / "new").read_bytes() == b"x"
 
 
 @pytest.mark.parametrize("lacking", ["another system", "a call that this kernel does not know"])
-def test_without_the_kernels_call_it_goes_step_by_step(trapped, monkeypatch, lacking):
+def test_opening_goes_step_by_step_without_openat2(trapped, monkeypatch, lacking):
     if lacking == "another system":
         monkeypatch.setattr("sys.platform", "darwin")
     else:

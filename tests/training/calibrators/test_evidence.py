@@ -19,7 +19,7 @@ from training.calibrators.evidence import (
 VOTES = [cast_vote([]), cast_vote([], forced=True), cast_vote(None)]
 
 
-def voted():
+def build_voted_group():
     """Two patches: two of three votes read about the first, none about the second."""
     group = make_judged_group("a", (0.5, True), (None, False), votes=VOTES, asked=3)
     counts = VoteCount(1, 1, 1), VoteCount()
@@ -30,9 +30,9 @@ def voted():
 CONSENSUS = make_judged_group("a", (0.7, True), (0.2, False), verifier="consensus")
 
 
-def test_votes_and_consensus_stand_side_by_side():
-    (case,) = collect_evidence([voted(), CONSENSUS])
-    assert case.group == voted()
+def test_evidence_has_votes_and_consensus():
+    (case,) = collect_evidence([build_voted_group(), CONSENSUS])
+    assert case.group == build_voted_group()
     assert case.evidence == (
         Evidence(0.5, 2, valid_share=2 / 3, forced_share=0.5, consensus=0.7),
         Evidence(None, 0, valid_share=None, forced_share=0.5, consensus=0.2),
@@ -40,36 +40,36 @@ def test_votes_and_consensus_stand_side_by_side():
     assert [(row.correct, row.issue) for row in list_rows([case])] == [(True, "a"), (False, "a")]
 
 
-def test_consensus_alone_is_evidence_too():
+def test_consensus_alone_is_evidence():
     (case,) = collect_evidence([CONSENSUS])
     assert case.evidence == (Evidence(consensus=0.7), Evidence(consensus=0.2))
 
 
-def test_either_can_be_left_out():
-    of = collect_evidence([voted(), CONSENSUS])
-    assert [one.consensus for one in drop_consensus(of)[0].evidence] == [None, None]
-    assert drop_votes(of)[0].evidence == (Evidence(consensus=0.7), Evidence(consensus=0.2))
+def test_votes_or_consensus_can_be_dropped():
+    cases = collect_evidence([build_voted_group(), CONSENSUS])
+    assert [one.consensus for one in drop_consensus(cases)[0].evidence] == [None, None]
+    assert drop_votes(cases)[0].evidence == (Evidence(consensus=0.7), Evidence(consensus=0.2))
 
 
-def test_a_probability_takes_the_place_of_the_score_and_decides():
-    of = collect_evidence([voted(), CONSENSUS])
-    (group,) = apply_probabilities(of, [0.9, 0.9], [Thresholds(0.8, 0.2)] * 2)
+def test_probability_replaces_the_score_and_decides():
+    cases = collect_evidence([build_voted_group(), CONSENSUS])
+    (group,) = apply_probabilities(cases, [0.9, 0.9], [Thresholds(0.8, 0.2)] * 2)
     assert [one.verdict for one in group.patches] == [Verdict.CORRECT, Verdict.NOT_JUDGED]
     assert [(one.score, one.belief) for one in group.patches] == [(None, 0.9)] * 2
 
 
-def test_consensus_that_judges_no_short_patch_is_consensus():
+def test_consensus_with_a_minimum_of_lines_is_consensus():
     short = make_judged_group("a", (0.7, True), (None, False), verifier="consensus-min-lines-3")
     strict = make_judged_group(
         "a", (0.1, True), (0.1, False), verifier="consensus-min-lines-3-strict"
     )
-    (case,) = collect_evidence([voted(), short, strict])
+    (case,) = collect_evidence([build_voted_group(), short, strict])
     assert [one.consensus for one in case.evidence] == [0.7, None]
     assert [one.score for one in case.evidence] == [0.5, None]
 
 
-def test_a_chance_of_yes_is_no_share_of_votes_and_a_shortlists_score_no_evidence():
-    group = voted()
+def test_yes_probability_and_preliminary_score_are_no_votes():
+    group = build_voted_group()
     yes_no = replace(group, key=replace(group.key, verifier="yes-no-min-lines-3"))
     assert [one.valid for one in collect_evidence([yes_no])[0].evidence] == [0, 0]
     left = replace(
@@ -78,8 +78,8 @@ def test_a_chance_of_yes_is_no_share_of_votes_and_a_shortlists_score_no_evidence
     assert collect_evidence([left, CONSENSUS])[0].evidence[0] == Evidence()
 
 
-def test_what_a_calibrator_weighed_already_is_refused():
-    group = voted()
+def test_calibrated_run_is_refused():
+    group = build_voted_group()
     weighed = replace(group, key=replace(group.key, verifier="r4p-calibrated-0123456789ab"))
     with pytest.raises(ValueError, match="r4p-calibrated-0123456789ab was made with a calibrator"):
         collect_evidence([weighed])

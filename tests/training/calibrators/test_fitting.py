@@ -21,36 +21,38 @@ from training.calibrators.fitting import (
 from training.calibrators.reliability_diagram import bin_beliefs, count_effective_trials
 
 
-def drawn(count, come_true, *, seed=0, each=4, consensus=False):
+def draw_rows(count, come_true, *, seed=0, each=4, consensus=False):
     """Rows of `count` issues whose patches are correct as often as `come_true(score)` says."""
     randomness = random.Random(seed)
-    found = []
+    drawn_rows = []
     for issue in range(count):
         for _ in range(each):
             score = randomness.randrange(11) / 10
-            said = Evidence(consensus=score) if consensus else Evidence(score=score, valid=10)
-            found.append(PatchEvidence(said, randomness.random() < come_true(score), str(issue)))
-    return found
+            evidence = Evidence(consensus=score) if consensus else Evidence(score=score, valid=10)
+            drawn_rows.append(
+                PatchEvidence(evidence, randomness.random() < come_true(score), str(issue))
+            )
+    return drawn_rows
 
 
-def known(labels):
+def build_rows(labels):
     """Rows of which only the truth matters."""
     return [PatchEvidence(Evidence(), label, str(at)) for at, label in enumerate(labels)]
 
 
-def overconfident(score):
+def be_overconfident(score):
     return 0.35 + 0.3 * score
 
 
-def stepped(score):
+def be_stepped(score):
     return 0.9 if score > 0.75 else 0.2
 
 
-def test_held_out_probabilities_come_true_where_raw_scores_do_not():
-    told = drawn(300, overconfident)
-    labels = np.asarray([row.correct for row in told], dtype=float)
-    raw = np.asarray([row.evidence.score for row in told])
-    fitted = fit_calibrator(told, fitted_at="now")
+def test_held_out_probabilities_are_calibrated():
+    rows = draw_rows(300, be_overconfident)
+    labels = np.asarray([row.correct for row in rows], dtype=float)
+    raw = np.asarray([row.evidence.score for row in rows])
+    fitted = fit_calibrator(rows, fitted_at="now")
     assert np.mean((fitted.held_out - labels) ** 2) < np.mean((raw - labels) ** 2) - 0.03
     gaps = [
         abs(one.belief - one.correct)
@@ -62,63 +64,65 @@ def test_held_out_probabilities_come_true_where_raw_scores_do_not():
     )
 
 
-def test_a_row_is_held_out_with_its_whole_issue():
-    told = drawn(60, overconfident)
+def test_row_is_held_out_with_its_issue():
+    rows = draw_rows(60, be_overconfident)
     changed = [
         PatchEvidence(row.evidence, not row.correct, row.issue) if row.issue == "7" else row
-        for row in told
+        for row in rows
     ]
-    same = [at for at, row in enumerate(told) if row.issue == "7"]
-    before, after = predict_held_out(told), predict_held_out(changed)
+    same = [at for at, row in enumerate(rows) if row.issue == "7"]
+    before, after = predict_held_out(rows), predict_held_out(changed)
     assert before[same] == pytest.approx(after[same])
     assert not np.allclose(before, after)
 
 
-@pytest.mark.parametrize("come_true", [overconfident, stepped])
-def test_neither_the_order_of_the_rows_nor_of_the_issues_matters(come_true):
-    told = drawn(60, come_true)
-    shuffled = random.Random(1).sample(told, len(told))
-    one, other = (fit_calibrator(of, fitted_at="now").calibrator for of in (told, shuffled))
-    assert one.kind is other.kind
+@pytest.mark.parametrize("come_true", [be_overconfident, be_stepped])
+def test_order_of_rows_does_not_matter(come_true):
+    rows = draw_rows(60, come_true)
+    shuffled = random.Random(1).sample(rows, len(rows))
+    first, second = (
+        fit_calibrator(issue_of, fitted_at="now").calibrator for issue_of in (rows, shuffled)
+    )
+    assert first.kind is second.kind
     for score in (0.0, 0.4, 1.0):
         evidence = Evidence(score=score, valid=10)
-        assert one.predict_probability(evidence) == pytest.approx(
-            other.predict_probability(evidence), abs=1e-4
+        assert first.predict_probability(evidence) == pytest.approx(
+            second.predict_probability(evidence), abs=1e-4
         )
 
 
-def test_with_too_little_history_it_knows_only_that():
-    fitted = fit_calibrator(drawn(20, overconfident), fitted_at="now")
+def test_short_history_fits_nothing():
+    fitted = fit_calibrator(draw_rows(20, be_overconfident), fitted_at="now")
     assert fitted.briers == {}
     assert np.isnan(fitted.held_out).all()
     assert fitted.calibrator.explain_silence(Evidence(score=1.0)) == NO_HISTORY
     assert fit_calibrator([], fitted_at="now").calibrator.history.issues == 0
 
 
-def test_patches_without_an_opinion_are_no_history():
+def test_rows_without_evidence_are_no_history():
     silent = [PatchEvidence(Evidence(), True, f"silent-{at}") for at in range(50)]
-    fitted = fit_calibrator(drawn(60, overconfident) + silent, fitted_at="now")
+    fitted = fit_calibrator(draw_rows(60, be_overconfident) + silent, fitted_at="now")
     assert fitted.calibrator.history.issues == 60
     assert np.isnan(fitted.held_out).sum() == 50
 
 
-def test_votes_that_were_right_by_being_wrong_get_no_weight():
-    fitted = fit_calibrator(drawn(100, lambda score: 0.8 - 0.6 * score), fitted_at="now")
+def test_inverted_votes_get_no_weight():
+    fitted = fit_calibrator(draw_rows(100, lambda score: 0.8 - 0.6 * score), fitted_at="now")
     assert fitted.calibrator.weights == {}
     assert fitted.calibrator.predict_probability(Evidence(score=1.0)) == pytest.approx(0.5, abs=0.1)
 
 
-def test_one_certain_fold_is_no_reason_to_fail():
+def test_fold_of_one_class_is_fitted():
     # all incorrect patches are in one issue: the folds without it hold one truth only
-    told = [PatchEvidence(Evidence(score=0.9, valid=4), True, str(at)) for at in range(40)]
-    told += [PatchEvidence(Evidence(score=0.1, valid=4), False, "odd") for _ in range(20)]
-    fitted = fit_calibrator(told, fitted_at="now")
+    rows = [PatchEvidence(Evidence(score=0.9, valid=4), True, str(at)) for at in range(40)]
+    rows += [PatchEvidence(Evidence(score=0.1, valid=4), False, "odd") for _ in range(20)]
+    fitted = fit_calibrator(rows, fitted_at="now")
     assert ((fitted.held_out > 0) & (fitted.held_out < 1)).all()
 
 
-def test_thresholds_claim_the_most_that_keeps_what_they_promise():
+def test_thresholds_claim_the_most_at_their_target():
     beliefs = np.repeat([0.1, 0.4, 0.6, 0.9], 100)
-    labels = known(at < share for share in (5, 40, 60, 95) for at in range(100))
+    labels = build_rows(at < share for share in (5, 40, 60, 95) for at in range(100))
     strict = choose_thresholds(beliefs, labels, ClaimTargets(accept=0.85, reject=0.85))
     assert (strict.correct, strict.incorrect) == (0.9, 0.1)
     # together 155 of 200 are right, of which Wilson promises 0.71
@@ -128,11 +132,11 @@ def test_thresholds_claim_the_most_that_keeps_what_they_promise():
     assert (never.correct, never.incorrect) == (None, None)
 
 
-def test_claims_keep_their_promise_on_new_issues():
-    calibrator = fit_calibrator(drawn(300, stepped), fitted_at="now").calibrator
+def test_claims_reach_their_targets_on_new_issues():
+    calibrator = fit_calibrator(draw_rows(300, be_stepped), fitted_at="now").calibrator
     claimed = [
         (calibrator.thresholds.decide(calibrator.predict_probability(row.evidence)), row.correct)
-        for row in drawn(400, stepped, seed=9)
+        for row in draw_rows(400, be_stepped, seed=9)
     ]
     accepted = [correct for verdict, correct in claimed if verdict is Verdict.CORRECT]
     rejected = [not correct for verdict, correct in claimed if verdict is Verdict.INCORRECT]
@@ -142,29 +146,30 @@ def test_claims_keep_their_promise_on_new_issues():
     assert np.mean(rejected) >= ClaimTargets().reject
 
 
-def test_the_thresholds_of_a_row_are_chosen_without_its_labels():
-    told = drawn(400, stepped)
-    probabilities = np.asarray([0.9 if row.evidence.score > 0.75 else 0.2 for row in told])
+def test_thresholds_of_a_row_ignore_its_labels():
+    rows = draw_rows(400, be_stepped)
+    probabilities = np.asarray([0.9 if row.evidence.score > 0.75 else 0.2 for row in rows])
     changed = [
         PatchEvidence(row.evidence, not row.correct, row.issue) if row.issue == "7" else row
-        for row in told
+        for row in rows
     ]
-    own = next(at for at, row in enumerate(told) if row.issue == "7")
-    one, other = (
-        _choose_held_out_thresholds(of, probabilities, ClaimTargets()) for of in (told, changed)
+    own = next(at for at, row in enumerate(rows) if row.issue == "7")
+    first, second = (
+        _choose_held_out_thresholds(issue_of, probabilities, ClaimTargets())
+        for issue_of in (rows, changed)
     )
-    assert one[own] == other[own] == Thresholds(0.9, 0.2)
-    assert len(one) == len(told)
+    assert first[own] == second[own] == Thresholds(0.9, 0.2)
+    assert len(first) == len(rows)
 
 
-def test_a_few_lucky_claims_promise_nothing():
+def test_few_claims_set_no_threshold():
     lucky = choose_thresholds(
-        np.full(8, 0.9), known([True] * 8), ClaimTargets(accept=0.8, reject=0.8)
+        np.full(8, 0.9), build_rows([True] * 8), ClaimTargets(accept=0.8, reject=0.8)
     )
     assert lucky.correct is None
 
 
-def test_patches_of_one_issue_are_no_more_than_one_trial():
+def test_patches_of_one_issue_are_one_trial():
     assert count_effective_trials(np.ones(12), np.arange(12)) == 12
     assert count_effective_trials(np.ones(12), np.repeat([0, 1, 2], 4)) == 3
     assert count_effective_trials(np.ones(0), np.arange(0)) == 0
@@ -174,11 +179,13 @@ def test_patches_of_one_issue_are_no_more_than_one_trial():
     believed = np.full(80, 0.9)
     assert choose_thresholds(believed, alone, ClaimTargets(accept=0.9)).correct == 0.9
     assert choose_thresholds(believed, rows_of_four, ClaimTargets(accept=0.9)).correct is None
-    wide, narrow = (bin_beliefs(beliefs, np.ones(20), of)[0].low for of in (issues // 4, issues))
+    wide, narrow = (
+        bin_beliefs(beliefs, np.ones(20), issue_of)[0].low for issue_of in (issues // 4, issues)
+    )
     assert wide < narrow
 
 
-def test_labels_that_count_half_promise_less():
+def test_light_labels_count_less():
     assert count_effective_trials(np.full(12, 0.5), np.arange(12)) == 6
     sure = [PatchEvidence(Evidence(), True, str(at)) for at in range(40)]
     weak = [PatchEvidence(Evidence(), True, str(at), 0.5) for at in range(40)]
@@ -189,7 +196,7 @@ def test_labels_that_count_half_promise_less():
     assert choose_thresholds(np.full(80, 0.9), twice, ClaimTargets(accept=0.9)).correct == 0.9
 
 
-def test_the_diagram_counts_every_patch_that_has_a_belief():
+def test_diagram_counts_every_patch_with_a_belief():
     beliefs = np.asarray([0.1] * 6 + [0.8] * 4 + [np.nan])
     labels = np.asarray([0.0] * 6 + [1, 1, 1, 0] + [1])
     low, high = bin_beliefs(beliefs, labels, np.arange(11))
@@ -202,12 +209,12 @@ def test_the_diagram_counts_every_patch_that_has_a_belief():
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.booleans()), min_size=80, max_size=120)
 )
-def test_whatever_the_history_probabilities_are_such_and_keep_the_order(history):
-    told = [
+def test_any_history_gives_ordered_probabilities(history):
+    rows = [
         PatchEvidence(Evidence(score=score, valid=4, consensus=consensus), correct, str(at // 2))
         for at, (score, consensus, correct) in enumerate(history)
     ]
-    calibrator = fit_calibrator(told, fitted_at="now").calibrator
+    calibrator = fit_calibrator(rows, fitted_at="now").calibrator
     steps = [
         calibrator.predict_probability(Evidence(score=at / 20, valid=4, consensus=at / 20))
         for at in range(21)

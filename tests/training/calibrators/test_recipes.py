@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model.calibration.calibration import CalibrationMethod, Evidence, History, sigmoid
-from tests.training.calibrators.test_fitting import drawn, overconfident, stepped
+from tests.training.calibrators.test_fitting import be_overconfident, be_stepped, draw_rows
 from training.calibrators.evidence import PatchEvidence
 from training.calibrators.recipes import (
     AS_IT_IS,
@@ -22,51 +22,54 @@ from training.calibrators.recipes import (
 HISTORY = History(100, 100, 100)
 
 
-def judged(count, *, says, bias=0.0, seed=0):
+def draw_judged_rows(count, *, says, bias=0.0, seed=0):
     """Rows of `count` issues of four patches; consensus believes with a bias, votes show the truth so often."""
     randomness = random.Random(seed)
-    found = []
+    drawn = []
     for issue in range(count):
         for _ in range(4):
             belief = randomness.choice([0.2, 0.4, 0.6, 0.8])
             correct = randomness.random() < sigmoid(math.log(belief / (1 - belief)) + bias)
             voted = correct if randomness.random() < says else not correct
             evidence = Evidence(score=float(voted), valid=4, valid_share=1.0, consensus=belief)
-            found.append(PatchEvidence(evidence, correct, str(issue)))
-    return found
+            drawn.append(PatchEvidence(evidence, correct, str(issue)))
+    return drawn
 
 
-def chosen(rows):
+def choose(rows):
     return select_simplest(cross_validate(rows), rows)
 
 
 @pytest.mark.parametrize("count", [40, 200])
-def test_votes_by_chance_are_left_out(count):
-    names = [chosen(judged(count, says=0.5, seed=seed)) for seed in range(10)]
+def test_random_votes_are_left_out(count):
+    names = [choose(draw_judged_rows(count, says=0.5, seed=seed)) for seed in range(10)]
     # one standard error is no proof: a lucky draw may pass it
     assert names.count(AS_IT_IS) >= 8
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_votes_that_know_more_are_weighed(seed):
-    recipe = chosen(judged(60, says=0.8, seed=seed))
+def test_informative_votes_are_weighed(seed):
+    recipe = choose(draw_judged_rows(60, says=0.8, seed=seed))
     assert recipe.features == ("votes", "consensus")
 
 
-def test_a_belief_that_is_too_high_everywhere_is_corrected():
-    assert chosen(judged(200, says=0.5, bias=-1.0)).name == "consensus"
+def test_biased_consensus_is_corrected():
+    assert choose(draw_judged_rows(200, says=0.5, bias=-1.0)).name == "consensus"
 
 
 @pytest.mark.parametrize(
     ("count", "come_true", "kind"),
-    [(40, overconfident, CalibrationMethod.PLATT), (400, stepped, CalibrationMethod.ISOTONIC)],
+    [
+        (40, be_overconfident, CalibrationMethod.PLATT),
+        (400, be_stepped, CalibrationMethod.ISOTONIC),
+    ],
     ids=["little and smooth", "much and stepped"],
 )
-def test_a_curve_is_taken_only_where_it_is_clearly_better(count, come_true, kind):
-    assert chosen(drawn(count, come_true)).kind is kind
+def test_isotonic_needs_a_clear_gain(count, come_true, kind):
+    assert choose(draw_rows(count, come_true)).kind is kind
 
 
-def test_what_is_on_offer_goes_by_the_evidence_there_is():
+def test_recipes_follow_the_available_evidence():
     def names(*evidence):
         return [
             one.name for one in list_recipes([PatchEvidence(one, True, "1") for one in evidence])
@@ -82,32 +85,32 @@ def test_what_is_on_offer_goes_by_the_evidence_there_is():
     assert names(votes, both) == ["consensus", "votes", "votes and consensus", *everything]
 
 
-def test_consensus_as_it_is_says_what_it_believes():
+def test_unchanged_consensus_keeps_its_belief():
     calibrator = fit_recipe([], AS_IT_IS, HISTORY, "now")
     assert calibrator.predict_probability(Evidence(consensus=0.73)) == pytest.approx(0.73)
 
 
 @pytest.mark.parametrize("recipe", RECIPES[1:], ids=lambda one: one.name)
-def test_a_row_of_weight_two_counts_like_two_rows(recipe):
-    told = judged(60, says=0.8)
-    twice = [*told, *told[:40]]
-    heavy = [PatchEvidence(one.evidence, one.correct, one.issue, 2.0) for one in told[:40]] + told[
+def test_row_of_weight_two_counts_like_two_rows(recipe):
+    rows = draw_judged_rows(60, says=0.8)
+    twice = [*rows, *rows[:40]]
+    heavy = [PatchEvidence(one.evidence, one.correct, one.issue, 2.0) for one in rows[:40]] + rows[
         40:
     ]
-    one, other = (fit_recipe(rows, recipe, HISTORY, "now") for rows in (twice, heavy))
-    for row in told[::7]:
+    first, second = (fit_recipe(rows, recipe, HISTORY, "now") for rows in (twice, heavy))
+    for row in rows[::7]:
         # the scale of features is taken from rows, of which there are fewer
-        assert one.predict_probability(row.evidence) == pytest.approx(
-            other.predict_probability(row.evidence), abs=0.02
+        assert first.predict_probability(row.evidence) == pytest.approx(
+            second.predict_probability(row.evidence), abs=0.02
         )
 
 
-def test_the_brier_score_weighs_rows_and_leaves_out_what_is_unknown():
-    told = [
+def test_brier_score_weighs_rows_without_unknown_ones():
+    rows = [
         PatchEvidence(Evidence(), True, "1", 3.0),
         PatchEvidence(Evidence(), False, "2"),
         PatchEvidence(Evidence(), True, "3"),
     ]
-    assert compute_brier(np.asarray([0.5, 1.0, np.nan]), told) == pytest.approx(
+    assert compute_brier(np.asarray([0.5, 1.0, np.nan]), rows) == pytest.approx(
         (3 * 0.25 + 1.0) / 4
     )

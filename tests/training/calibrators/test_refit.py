@@ -41,19 +41,19 @@ def corpus(database):
     return Corpus(database)
 
 
-def live(corpus, judge=JUDGE, **how):
+def add_history(corpus, judge=JUDGE, **how):
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, judge, **how)
 
 
-def kept(corpus):
+def list_states(corpus):
     with transaction(corpus.database) as connection:
         return list(connection.scalars(select(table.c.state).order_by(table.c.id)))
 
 
 @pytest.mark.services
-def test_outcomes_become_a_calibrator_in_use_once(corpus):
-    live(corpus)
+def test_outcomes_become_an_active_calibrator_once(corpus):
+    add_history(corpus)
     (first,) = refit_calibrators(corpus, NOW)
     assert first["decision"] == "in use: the first"
     assert first["history"] == {"issues": 80, "correct": 40, "incorrect": 40}
@@ -67,62 +67,62 @@ def test_outcomes_become_a_calibrator_in_use_once(corpus):
     assert corpus.find_active_calibrator(OTHER) is None
     (again,) = refit_calibrators(corpus, NOW)
     assert (again["decision"], again["calibrator"]) == ("nothing new", first["calibrator"])
-    assert kept(corpus) == ["active"]
+    assert list_states(corpus) == ["active"]
 
 
 @pytest.mark.services
-def test_what_neither_has_seen_decides_what_comes_into_use(corpus):
-    live(corpus, issues=60, wrong_votes=3)
+def test_new_patches_decide_the_next_calibrator(corpus):
+    add_history(corpus, issues=60, wrong_votes=3)
     refit_calibrators(corpus, NOW)
-    live(corpus, issues=60, wrong_votes=10**6, first=60)
+    add_history(corpus, issues=60, wrong_votes=10**6, first=60)
     (second,) = refit_calibrators(corpus, NOW)
     assert second["decision"].startswith("in use: Brier ")
     assert second["decision"].endswith(" on 60 patches new to both")
-    assert kept(corpus) == ["retired", "active"]
-    live(corpus, issues=5, first=120)
+    assert list_states(corpus) == ["retired", "active"]
+    add_history(corpus, issues=5, first=120)
     (third,) = refit_calibrators(corpus, NOW)
     assert third["decision"] == "refused: only 5 new patches to compare by"
-    assert kept(corpus) == ["retired", "active", "refused"]
+    assert list_states(corpus) == ["retired", "active", "refused"]
     assert corpus.find_active_calibrator(JUDGE).id == second["calibrator"]
 
 
 @pytest.mark.services
-def test_too_little_history_leaves_things_as_they_are(corpus):
-    live(corpus, issues=28)
-    (found,) = refit_calibrators(corpus, NOW)
-    assert found["decision"] == NO_HISTORY
-    assert kept(corpus) == []
+def test_short_history_changes_nothing(corpus):
+    add_history(corpus, issues=28)
+    (report,) = refit_calibrators(corpus, NOW)
+    assert report["decision"] == NO_HISTORY
+    assert list_states(corpus) == []
 
 
 @pytest.mark.services
-def test_each_judge_has_a_calibrator_of_its_own_history(corpus, database):
-    live(corpus)
+def test_each_judge_has_its_own_calibrator(corpus, database):
+    add_history(corpus)
     with transaction(database) as connection:
         judged_history.settle(connection, REPOSITORY + 1, installation=8)
         judged_history.live(connection, REPOSITORY + 1, OTHER, issues=10)
     decisions = {
-        found["engine"]["prompt_fingerprint"]: found["decision"]
-        for found in refit_calibrators(corpus, NOW)
+        report["engine"]["prompt_fingerprint"]: report["decision"]
+        for report in refit_calibrators(corpus, NOW)
     }
     assert decisions == {"9f3c1a77aa52": "in use: the first", "0" * 12: NO_HISTORY}
 
 
 @pytest.mark.services
-def test_one_of_other_rules_is_as_good_as_none(corpus, database):
-    live(corpus)
+def test_calibrator_of_other_rules_is_replaced(corpus, database):
+    add_history(corpus)
     refit_calibrators(corpus, NOW)
     with transaction(database) as connection:
         connection.execute(update(table).values(document={"schema": "r4p.calibrator/0"}))
         with pytest.raises(ValueError, match="fit again"):
             calibrators.load_active(connection, JUDGE)
-    (found,) = refit_calibrators(corpus, NOW)
-    assert found["decision"] == "in use: the first"
-    assert kept(corpus) == ["retired", "active"]
+    (report,) = refit_calibrators(corpus, NOW)
+    assert report["decision"] == "in use: the first"
+    assert list_states(corpus) == ["retired", "active"]
 
 
 @pytest.mark.services
-def test_the_database_holds_one_in_use_for_each_judge(corpus, database):
-    live(corpus)
+def test_database_allows_one_active_calibrator_per_judge(corpus, database):
+    add_history(corpus)
     refit_calibrators(corpus, NOW)
     with database.connect() as connection:
         row = dict(connection.execute(select(table)).one()._mapping)
@@ -132,14 +132,14 @@ def test_the_database_holds_one_in_use_for_each_judge(corpus, database):
 
 
 @pytest.mark.services
-def test_the_command_says_as_json_what_it_found(corpus, database_url, tmp_path):
-    live(corpus)
+def test_command_prints_its_decisions_as_json(corpus, database_url, tmp_path):
+    add_history(corpus)
     log = tmp_path / "log"
     with child(["app.cli", "calibrate"], {"R4P_DATABASE_URL": database_url}, log) as fit:
         wait_for(lambda: fit.popen.poll() is not None, seconds=120)
     assert fit.popen.returncode == 0, fit.says()
-    (found,) = json.loads(fit.says())["judges"]
-    assert found["decision"] == "in use: the first"
+    (report,) = json.loads(fit.says())["judges"]
+    assert report["decision"] == "in use: the first"
 
 
 CALIBRATOR = Calibrator(
@@ -148,28 +148,28 @@ CALIBRATOR = Calibrator(
 KNOWN = [PatchEvidence(YES if at % 2 else NO, bool(at % 2), str(at)) for at in range(30)]
 
 
-def fitted(right):
+def build_fit(right):
     """As if it had given the truth this much probability on issues held out."""
-    told = [right if row.correct else 1 - right for row in KNOWN]
+    probabilities = [right if row.correct else 1 - right for row in KNOWN]
     return CalibratorFit(
-        CALIBRATOR, np.asarray(told), (), {CalibrationMethod.PLATT: (1 - right) ** 2}
+        CALIBRATOR, np.asarray(probabilities), (), {CalibrationMethod.PLATT: (1 - right) ** 2}
     )
 
 
 @pytest.mark.parametrize(("right", "is_active"), [(0.99, True), (0.6, False)])
-def test_only_what_neither_has_seen_decides_between_two(right, is_active):
+def test_patches_new_to_both_decide_between_two_fits(right, is_active):
     in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(12)))
-    decision = decide_adoption(fitted(right), KNOWN, in_use)
+    decision = decide_adoption(build_fit(right), KNOWN, in_use)
     assert decision.is_active is is_active
     assert "on 18 patches new to both" in decision.why
 
 
-def test_a_few_new_patches_decide_nothing():
+def test_few_new_patches_decide_nothing():
     in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(25)))
-    decision = decide_adoption(fitted(0.99), KNOWN, in_use)
+    decision = decide_adoption(build_fit(0.99), KNOWN, in_use)
     assert (decision.is_active, decision.why) == (False, "only 5 new patches to compare by")
 
 
-def test_corrected_labels_come_into_use():
+def test_corrected_labels_become_active():
     in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(30)))
-    assert decide_adoption(fitted(0.6), KNOWN, in_use).is_active
+    assert decide_adoption(build_fit(0.6), KNOWN, in_use).is_active

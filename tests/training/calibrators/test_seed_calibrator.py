@@ -28,18 +28,18 @@ def corpus(database):
 
 
 @pytest.fixture
-def plant(database_url, monkeypatch, tmp_path):
+def import_calibrator(database_url, monkeypatch, tmp_path):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
 
-    def planted(calibrator, judge=JUDGE):
+    def import_file(calibrator, judge=JUDGE):
         path = tmp_path / "learnt.json"
         calibrator_file.write(path, CalibratorFile(judge.verifier, judge.engine, calibrator, 0.21))
         return CliRunner().invoke(main, ["calibrate", "--from", str(path)])
 
-    return planted
+    return import_file
 
 
-def kept(corpus):
+def list_calibrators(corpus):
     with transaction(corpus.database) as connection:
         return [
             (row.state, row.why, row.seen)
@@ -47,42 +47,42 @@ def kept(corpus):
         ]
 
 
-def test_it_is_in_use_for_its_judge_at_once_and_kept_with_why(corpus, plant):
-    result = plant(MILD)
+def test_imported_calibrator_is_active_at_once(corpus, import_calibrator):
+    result = import_calibrator(MILD)
     assert result.exit_code == 0, result.output
     assert "is in use for r4p on vLLM, model R4P-32B, prompt 9f3c1a77aa52" in result.stdout
     assert corpus.find_active_calibrator(JUDGE).calibrator == MILD
     why = "imported from learnt.json, fitted 2026-10-01T00:00:00+00:00"
-    assert kept(corpus) == [("active", why, [])]
+    assert list_calibrators(corpus) == [("active", why, [])]
     assert refit_calibrators(corpus, NOW) == []  # nothing was judged yet, and it stays
     assert corpus.find_active_calibrator(JUDGE).calibrator == MILD
 
 
-def test_own_history_replaces_it_when_that_is_not_worse(corpus, plant):
-    plant(MILD)
+def test_own_history_replaces_the_import_when_not_worse(corpus, import_calibrator):
+    import_calibrator(MILD)
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, JUDGE)
-    (found,) = refit_calibrators(corpus, NOW)
-    assert found["decision"].startswith("in use: Brier")
-    assert "on 80 patches new to both" in found["decision"]
-    assert [state for state, *_ in kept(corpus)] == ["retired", "active"]
+    (report,) = refit_calibrators(corpus, NOW)
+    assert report["decision"].startswith("in use: Brier")
+    assert "on 80 patches new to both" in report["decision"]
+    assert [state for state, *_ in list_calibrators(corpus)] == ["retired", "active"]
 
 
-def test_own_history_that_is_worse_does_not(corpus, plant):
-    plant(SURE)
+def test_worse_own_history_keeps_the_import(corpus, import_calibrator):
+    import_calibrator(SURE)
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
-    (found,) = refit_calibrators(corpus, NOW)
-    assert found["decision"].startswith("refused: Brier")
+    (report,) = refit_calibrators(corpus, NOW)
+    assert report["decision"].startswith("refused: Brier")
     assert corpus.find_active_calibrator(JUDGE).calibrator == SURE
     assert SURE.predict_probability(YES) > 0.99
     assert SURE.predict_probability(NO) < 0.01
 
 
-def test_a_file_that_can_not_be_used_is_one_line(corpus, plant, tmp_path):
+def test_unusable_file_is_a_usage_error_of_one_line(corpus, import_calibrator, tmp_path):
     young = Calibrator("now", History(5, 4, 4))
-    result = plant(young)
+    result = import_calibrator(young)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "r4p calibrate: calibrator" in result.stderr
     assert "not enough history: 5 issues" in result.stderr
-    assert kept(corpus) == []
+    assert list_calibrators(corpus) == []

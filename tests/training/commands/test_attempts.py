@@ -44,68 +44,70 @@ def scene(database, tmp_path):
         attempts.save(connection, place, AttemptRecord.from_attempt(Attempt(silent, 2.0)))
         crashed = AttemptRecord("mini-se", first.engine, 9, CRASHED, 0, Tokens(), 1.0)
         attempts.save(connection, place, crashed)
-        known = evaluation_alternatives.list_of_group(connection, group, [BASE], place.issue_sha256)
-        _judge(connection, group, known, [0.9, 0.2])
-        _judge(connection, group, known, [None, 0.8])
-        _judge(connection, group, known, [0.7, 0.3], failure="the engine died")
+        alternatives = evaluation_alternatives.list_of_group(
+            connection, group, [BASE], place.issue_sha256
+        )
+        _judge(connection, group, alternatives, [0.9, 0.2])
+        _judge(connection, group, alternatives, [None, 0.8])
+        _judge(connection, group, alternatives, [0.7, 0.3], failure="the engine died")
     return database
 
 
-def _judge(connection, group, known, believed, failure=None):
+def _judge(connection, group, alternatives, believed, failure=None):
     """Probabilities; None: there is none, and one vote of four is for it."""
-    new = NewEvaluation(group, "issue", "advisory", 2, "It", "fails.", (), alternatives=known)
+    new = NewEvaluation(
+        group, "issue", "advisory", 2, "It", "fails.", (), alternatives=alternatives
+    )
     evaluation = evaluations.create(connection, REPOSITORY, new).id
     verdicts = tuple(
         PatchVerdict(
             one.id, Verdict.UNSURE, VoteCount(1, 3, 2), "So.", Coverage(1, 1), probability=chance
         )
-        for one, chance in zip(known, believed, strict=True)
+        for one, chance in zip(alternatives, believed, strict=True)
     )
-    said = VerificationResult({"schema": "r4p.verdict/1"}, verdicts, (), "r4p", failure=failure)
-    evaluations.save_verdict(connection, evaluation, said)
+    result = VerificationResult({"schema": "r4p.verdict/1"}, verdicts, (), "r4p", failure=failure)
+    evaluations.save_verdict(connection, evaluation, result)
 
 
-def test_each_attempt_comes_with_the_last_word_on_its_patch(scene):
-    found = Corpus(scene).list_attempts()
-    assert [one.belief for one in found] == [0.25, 0.8, 0.0]
-    assert {one.issue for one in found} == {"octo/cat#3"}
-    assert [one.trajectory.guidance is None for one in found] == [True, False, True]
-    (pair,) = pairs.pair_guided_attempts(found).pairs
+def test_attempt_has_the_last_verdict_on_its_patch(scene):
+    listed = Corpus(scene).list_attempts()
+    assert [one.belief for one in listed] == [0.25, 0.8, 0.0]
+    assert {one.issue for one in listed} == {"octo/cat#3"}
+    assert [one.trajectory.guidance is None for one in listed] == [True, False, True]
+    (pair,) = pairs.pair_guided_attempts(listed).pairs
     assert "n / 2" in pair.chosen.patch
 
 
-def test_an_attempt_that_nobody_judged_is_unknown(scene):
+def test_unjudged_attempt_is_unknown(scene):
     with transaction(scene) as connection:
         connection.exec_driver_sql("delete from evaluations")
     assert [one.belief for one in Corpus(scene).list_attempts()] == [None, None, 0.0]
 
 
 @pytest.mark.parametrize("text", ["version: 1\n", "version: 1\ntraining: export\n"])
-def test_nothing_is_learnt_without_consent(scene, text):
+def test_no_attempt_is_listed_without_consent(scene, text):
     with transaction(scene) as connection:
         groups.save_config(connection, REPOSITORY, text=text, error=None)
     assert Corpus(scene).list_attempts() == []
 
 
-def write(path):
+def export(path):
     app = Typer()
     app.command()(attempts_cli.attempts)
     return CliRunner().invoke(app, ["--out", str(path)])
 
 
-def test_the_command_writes_a_file_and_says_what_pairs_it_makes(
-    scene, database_url, tmp_path, monkeypatch
-):
+def test_command_writes_attempts_and_counts_pairs(scene, database_url, tmp_path, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
-    done = write(tmp_path / "attempts.jsonl")
+    done = export(tmp_path / "attempts.jsonl")
     assert done.exit_code == 0, done.output
     assert "1 of them make a guided pair" in " ".join(done.stderr.split())
     assert pairs.read_attempts(tmp_path / "attempts.jsonl") == Corpus(scene).list_attempts()
 
 
-def test_without_attempts_the_command_says_why(database_url, tmp_path, monkeypatch):
+def test_command_without_attempts_names_the_setting(database_url, tmp_path, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
-    done = write(tmp_path / "attempts.jsonl")
+    done = export(tmp_path / "attempts.jsonl")
     assert done.exit_code == 2
     assert "training: on" in done.stderr
     assert not (tmp_path / "attempts.jsonl").exists()

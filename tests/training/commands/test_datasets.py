@@ -11,7 +11,7 @@ from training.curation.splits import SPLITS
 from training.datasets import dataset
 
 
-def row(number, *resolved, repo="o/r", licence="MIT", sources=None):
+def build_row(number, *resolved, repo="o/r", licence="MIT", sources=None):
     statement = " ".join(
         f"Step {at} of story {number} fails in part {number}x{at}." for at in range(12)
     )
@@ -34,18 +34,20 @@ def row(number, *resolved, repo="o/r", licence="MIT", sources=None):
 
 @pytest.fixture
 def files(tmp_path):
-    def written(name, rows):
+    def write_rows(name, rows):
         path = tmp_path / name
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
         return str(path)
 
-    rows = [row(at, *(at % 2 == 0, False, True, at % 3 == 0, False)) for at in range(40)]
-    rows += [row(at, True, False, repo="x/y", licence="GPL-3.0-only") for at in range(100, 104)]
+    rows = [build_row(at, *(at % 2 == 0, False, True, at % 3 == 0, False)) for at in range(40)]
+    rows += [
+        build_row(at, True, False, repo="x/y", licence="GPL-3.0-only") for at in range(100, 104)
+    ]
     return {
-        "groups": written("groups.jsonl", rows),
-        "measured": written("measured.jsonl", rows[:5]),
-        "empty": written("empty.jsonl", []),
-        "odd": written("odd.jsonl", [row(1, True)]),
+        "groups": write_rows("groups.jsonl", rows),
+        "measured": write_rows("measured.jsonl", rows[:5]),
+        "empty": write_rows("empty.jsonl", []),
+        "odd": write_rows("odd.jsonl", [build_row(1, True)]),
     }
 
 
@@ -53,14 +55,14 @@ def run(*words):
     return CliRunner().invoke(datasets.app, list(map(str, words)))
 
 
-def test_files_become_a_dataset_that_says_how_it_came_about(files, tmp_path):
+def test_files_become_a_dataset_with_its_manifest(files, tmp_path):
     out = tmp_path / "d"
-    told = run("build", "--groups", files["groups"], "--measured-on", files["measured"])
-    assert told.exit_code == 2  # nowhere to write
+    refused = run("build", "--groups", files["groups"], "--measured-on", files["measured"])
+    assert refused.exit_code == 2  # nowhere to write
     words = ("--groups", files["groups"], "--measured-on", files["measured"], "--out", out)
-    found = run("build", *words, "--hold-out", "x/y", "--json")
-    assert found.exit_code == 0, found.output
-    document = json.loads(found.stdout)
+    result = run("build", *words, "--hold-out", "x/y", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
     assert document == json.loads((out / "manifest.json").read_text())
     assert document["sources"] == {
         hashlib.sha256(Path(files[name]).read_bytes()).hexdigest(): f"{name}.jsonl"
@@ -68,27 +70,27 @@ def test_files_become_a_dataset_that_says_how_it_came_about(files, tmp_path):
     }
     assert document["as_of"] is None
     assert document["rules"]["curation"] >= 1
-    held = {name: dataset.read_split(out, name) for name in SPLITS}
-    assert {one.repo for one in held["repositories"]} == {"x/y"}
-    assert {one.licence for one in held["repositories"]} == {"GPL-3.0-only"}
-    assert document["splits"]["train"]["licences"] == {"MIT": len(held["train"])}
-    learnt = {one.issue for name in SPLITS for one in held[name]}
+    splits = {name: dataset.read_split(out, name) for name in SPLITS}
+    assert {one.repo for one in splits["repositories"]} == {"x/y"}
+    assert {one.licence for one in splits["repositories"]} == {"GPL-3.0-only"}
+    assert document["splits"]["train"]["licences"] == {"MIT": len(splits["train"])}
+    learnt = {one.issue for name in SPLITS for one in splits[name]}
     assert learnt.isdisjoint(f"o/r-{at}" for at in range(5))
-    assert held["train"]
-    assert held["test"]
+    assert splits["train"]
+    assert splits["test"]
 
 
-def test_two_files_of_one_name_are_two_sources(files, tmp_path):
+def test_files_of_one_name_are_two_sources(files, tmp_path):
     first = Path(files["groups"])
     second = tmp_path / "another" / first.name
     second.parent.mkdir()
-    second.write_text(json.dumps(row(200, True, False, True, False)) + "\n")
+    second.write_text(json.dumps(build_row(200, True, False, True, False)) + "\n")
     words = ("build", "--groups", first, "--groups", second, "--out", tmp_path / "d")
     assert run(*words).exit_code == 0
     assert list(dataset.read_manifest(tmp_path / "d").sources.values()) == [first.name] * 2
 
 
-def test_the_same_seed_makes_the_same_dataset_to_the_last_byte(files, tmp_path):
+def test_seed_decides_the_dataset(files, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         assert (
             run(
@@ -100,37 +102,37 @@ def test_the_same_seed_makes_the_same_dataset_to_the_last_byte(files, tmp_path):
     assert digests["a"] == digests["b"] != digests["c"]
 
 
-def test_a_person_reads_what_was_dropped_and_why(files, tmp_path):
+def test_text_output_lists_drops_with_reasons(files, tmp_path):
     words = ("--groups", files["groups"], "--licence", "MIT", "--leave-out", "system/4")
-    found = run("build", *words, "--out", tmp_path / "d")
-    assert found.exit_code == 0, found.output
-    assert "its licence is not among" in found.output
-    assert "of a source that is left" in found.output
-    assert "licences of groups: MIT " in found.output
+    result = run("build", *words, "--out", tmp_path / "d")
+    assert result.exit_code == 0, result.output
+    assert "its licence is not among" in result.output
+    assert "of a source that is left" in result.output
+    assert "licences of groups: MIT " in result.output
     shown = run("show", tmp_path / "d")
     assert shown.exit_code == 0
-    assert shown.output == found.output
+    assert shown.output == result.output
     assert json.loads(run("show", tmp_path / "d", "--json").stdout)["seed"] == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "code"),
+    ("name", "message", "code"),
     [
         ("missing.jsonl", "can't be read: No such file", 2),
         ("empty", "is empty; give a file with one labelled group a line", 2),
         ("odd", "no group is left to train on, of 1 issues", datasets.NOTHING),
     ],
 )
-def test_what_can_not_be_built_says_why_and_leaves_nothing(files, tmp_path, name, said, code):
-    found = run("build", "--groups", files.get(name, tmp_path / name), "--out", tmp_path / "d")
-    assert found.exit_code == code
-    assert said in found.output
+def test_failed_build_says_why_and_leaves_nothing(files, tmp_path, name, message, code):
+    result = run("build", "--groups", files.get(name, tmp_path / name), "--out", tmp_path / "d")
+    assert result.exit_code == code
+    assert message in result.output
     assert not (tmp_path / "d").exists()
 
 
-def test_a_dataset_that_was_changed_is_not_shown_as_whole(files, tmp_path):
+def test_changed_dataset_is_refused(files, tmp_path):
     run("build", "--groups", files["groups"], "--out", tmp_path / "d")
     (tmp_path / "d" / "train.parquet").write_bytes(b"")
-    found = run("show", tmp_path / "d")
-    assert found.exit_code == 2
-    assert "does not match its hash in manifest.json" in found.output
+    result = run("show", tmp_path / "d")
+    assert result.exit_code == 2
+    assert "does not match its hash in manifest.json" in result.output

@@ -21,21 +21,21 @@ LEARNT = "version: 1\ntraining: on\n"
 
 
 @pytest.fixture
-def lived(database, database_url, monkeypatch):
+def history(database, database_url, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     with transaction(database) as connection:
         issue_history.live(connection, LEARNT)
     return database
 
 
-def asked(*arguments):
+def invoke(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
-def told(*arguments):
-    found = asked(*arguments)
-    assert found.exit_code == 0, found.output
-    return found.stdout
+def print_output(*arguments):
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 EXPLAINED = """\
@@ -95,20 +95,20 @@ What happened:
 """
 
 
-def test_an_issue_is_explained_patch_by_patch(lived):
-    assert told("explain", ISSUE, "--as-of", "2026-07-01") == EXPLAINED
+def test_explain_shows_an_issue_patch_by_patch(history):
+    assert print_output("explain", ISSUE, "--as-of", "2026-07-01") == EXPLAINED
 
 
-def test_what_was_known_at_a_day_in_the_past(lived):
-    said = told("explain", ISSUE, "--as-of", "2026-03-10")
-    assert "#12 as of 2026-03-03 21:00: unknown\n" in said
-    assert "To be told on 2026-03-18, unless more happens." in said
-    assert "survival" not in said
-    assert "Nothing has happened." in told("explain", ISSUE, "--as-of", "2026-02-01")
+def test_explain_shows_what_was_known_on_a_day(history):
+    output = print_output("explain", ISSUE, "--as-of", "2026-03-10")
+    assert "#12 as of 2026-03-03 21:00: unknown\n" in output
+    assert "To be told on 2026-03-18, unless more happens." in output
+    assert "survival" not in output
+    assert "Nothing has happened." in print_output("explain", ISSUE, "--as-of", "2026-02-01")
 
 
-def test_json_says_the_same(lived):
-    document = json.loads(told("explain", ISSUE, "--as-of", "2026-07-01", "--json"))
+def test_explain_prints_json(history):
+    document = json.loads(print_output("explain", ISSUE, "--as-of", "2026-07-01", "--json"))
     patches = {(one["pull"], one["is_first"]): one for one in document["patches"]}
     assert (document["schema"], document["issue"]) == ("r4p.labels/1", ISSUE)
     assert patches[12, True] | {"patch": "", "evidence": []} == {
@@ -134,32 +134,32 @@ def test_json_says_the_same(lived):
 @pytest.mark.parametrize(
     "name", ["OCTO/cat#3", "octo/cat/issues/3", "https://github.com/octo/cat/issues/3", "3", "#3"]
 )
-def test_an_issue_may_be_named_in_many_ways(lived, name):
-    assert told("explain", name).startswith("octo/cat#3 as of ")
+def test_issue_can_be_named_in_many_ways(history, name):
+    assert print_output("explain", name).startswith("octo/cat#3 as of ")
 
 
-def test_what_names_no_issue_is_refused_with_the_fix(lived):
+def test_unknown_or_ambiguous_issue_is_refused_with_the_fix(history):
     for name, why in {
         "octo": "'octo' names no issue; write owner/name#number, its URL, or its number",
         "octo/cat#4": "octo/cat#4: nothing is known of such an issue",
     }.items():
-        found = asked("explain", name)
-        assert (found.exit_code, why in found.stderr) == (2, True)
-    with transaction(lived) as connection:
+        result = invoke("explain", name)
+        assert (result.exit_code, why in result.stderr) == (2, True)
+    with transaction(history) as connection:
         connection.execute(
             insert(repositories).values(id=71, installation_id=7, full_name="octo/dog")
         )
         groups.upsert_group(connection, 71, issue_history.ISSUE, ("Barks", ""), "open")
-    found = asked("explain", "3")
-    assert "3 may be any of octo/cat#3, octo/dog#3; say which" in found.stderr
-    assert "Nothing has happened." in told("explain", "octo/dog#3")
-    assert "Nothing is learnt from it" in told("explain", "octo/dog#3")
+    result = invoke("explain", "3")
+    assert "3 may be any of octo/cat#3, octo/dog#3; say which" in result.stderr
+    assert "Nothing has happened." in print_output("explain", "octo/dog#3")
+    assert "Nothing is learnt from it" in print_output("explain", "octo/dog#3")
 
 
-def test_the_summary_counts_every_rule(lived):
-    said = told("summary")
-    assert "5 patches by version 3 of the rules" in said
-    counts = json.loads(told("summary", "--json"))["rules"]
+def test_summary_counts_every_rule(history):
+    output = print_output("summary")
+    assert "5 patches by version 3 of the rules" in output
+    counts = json.loads(print_output("summary", "--json"))["rules"]
     assert {rule: count for rule, count in counts.items() if count} == {
         "survived": 1,
         "sent_back": 1,
@@ -169,39 +169,42 @@ def test_the_summary_counts_every_rule(lived):
     }
 
 
-def test_outcomes_of_an_older_rule_are_told_with_the_fix(lived):
-    assert asked("summary").stderr == ""
-    with transaction(lived) as connection:
+def test_outcomes_of_an_older_rule_are_reported_with_the_fix(history):
+    assert invoke("summary").stderr == ""
+    with transaction(history) as connection:
         old = update(outcomes).where(outcomes.c.pull_number == issue_history.MERGED)
         connection.execute(old.values(rule_version=1))
-    assert asked("explain", ISSUE).stderr == (
+    assert invoke("explain", ISSUE).stderr == (
         "r4p: outcomes of 1 pull requests were derived by an older rule; run r4p outcomes rederive\n"
     )
-    rederive_all(lived)
-    assert asked("summary").stderr == ""
+    rederive_all(history)
+    assert invoke("summary").stderr == ""
 
 
-def test_labels_are_checked_by_hand(lived, tmp_path):
+def test_labels_are_audited_by_hand(history, tmp_path):
     file = tmp_path / "labels.jsonl"
-    lines = [json.loads(line) for line in told("sample", "--count", 3).splitlines()]
+    lines = [json.loads(line) for line in print_output("sample", "--count", 3).splitlines()]
     file.write_text("\n".join(json.dumps(line | {"correct": True}) for line in lines))
-    assert told("audit", file) == told("audit")
-    assert asked("audit", file).stderr == "kept 0 new answers\n"
-    assert "Too few were checked to say how often labels flip." in told("audit")
+    assert print_output("audit", file) == print_output("audit")
+    assert invoke("audit", file).stderr == "kept 0 new answers\n"
+    assert "Too few were checked to say how often labels flip." in print_output("audit")
     file.write_text(json.dumps(lines[0] | {"correct": False}))
-    assert asked("audit", file).stderr == "kept 1 new answers\n"
-    counts = json.loads(told("summary", "--json"))["rules"]
+    assert invoke("audit", file).stderr == "kept 1 new answers\n"
+    counts = json.loads(print_output("summary", "--json"))["rules"]
     assert (counts["checked_right"], counts["checked_wrong"]) == (2, 1)
-    assert len(told("sample").splitlines()) == 1
+    assert len(print_output("sample").splitlines()) == 1
     file.write_text("yes\n")
-    found = asked("audit", file)
-    assert (found.exit_code, f"r4p: {file}: line 1 was not printed by" in found.stderr) == (2, True)
+    result = invoke("audit", file)
+    assert (result.exit_code, f"r4p: {file}: line 1 was not printed by" in result.stderr) == (
+        2,
+        True,
+    )
 
 
-def test_outcomes_are_exported_as_groups_to_evaluate_on(lived, tmp_path):
+def test_outcomes_are_exported_as_groups_to_evaluate_on(history, tmp_path):
     file = tmp_path / "groups.jsonl"
-    found = asked("export", "--out", file)
-    assert found.stderr.splitlines() == [
+    result = invoke("export", "--out", file)
+    assert result.stderr.splitlines() == [
         "issues: 1; patches: 2",
         "left out: 1 patches whose label is not sure",
         "left out: 1 patches whose label is unknown",
@@ -213,18 +216,21 @@ def test_outcomes_are_exported_as_groups_to_evaluate_on(lived, tmp_path):
         (issue_history.diff(13), False),
         (issue_history.diff(14), False),
     ]
-    assert asked("export", "--out", file).exit_code == 2
-    assert json.loads(told("export", "--least-confident", 0.6))["patches"][0]["probability"] == 0.3
+    assert invoke("export", "--out", file).exit_code == 2
+    assert (
+        json.loads(print_output("export", "--least-confident", 0.6))["patches"][0]["probability"]
+        == 0.3
+    )
 
 
 @pytest.mark.parametrize(("config", "issues"), [("training: export", 1), ("training: off", 0)])
-def test_only_what_repositories_agree_to_is_exported(lived, config, issues):
-    with transaction(lived) as connection:
+def test_export_needs_the_repositorys_consent(history, config, issues):
+    with transaction(history) as connection:
         connection.execute(update(repositories).values(config_text=f"version: 1\n{config}\n"))
-    assert len(told("export").splitlines()) == issues
+    assert len(print_output("export").splitlines()) == issues
 
 
-def test_it_is_a_command_of_the_bot(lived, database_url, tmp_path):
+def test_labels_is_a_command_of_the_bot(history, database_url, tmp_path):
     arguments = ["app.cli", "labels", "explain", ISSUE]
     with child(arguments, {"R4P_DATABASE_URL": database_url}, tmp_path / "log") as run:
         wait_for(lambda: run.popen.poll() is not None, seconds=60)

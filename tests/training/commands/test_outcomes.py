@@ -30,7 +30,7 @@ ISSUES = 40
 MERGE = {"base": BASE, "commit": "e" * 40, **MAINTAINER}
 
 
-def register(connection, name=NAME):
+def register_model(connection, name=NAME):
     adapter = Adapter(name, "R4P-32B", Path("/nowhere"), name[-8:] * 8, "r4p")
     models.register(
         connection, NewModel(adapter, Path("/nowhere"), ModelState.CANDIDATE, "passed", {})
@@ -39,62 +39,67 @@ def register(connection, name=NAME):
     connection.execute(update(model_table).values(created_at=before))
 
 
-def shadowed(connection, evaluation, said):
-    patches = [{"id": f"#{pull}", "verdict": verdict.value} for pull, verdict in said.items()]
+def save_shadow(connection, evaluation, output):
+    patches = [{"id": f"#{pull}", "verdict": verdict.value} for pull, verdict in output.items()]
     models.save_shadow(connection, evaluation, NAME, {"patches": patches})
 
 
-def live(life, number):
+def add_issue(life, number):
     """One issue: the first rival is merged; what becomes of the second depends on the number."""
     good, bad = 10 * number, 10 * number + 1
     group = life.ask(number, [good, bad])
-    shown = {good: RIGHT, bad: RIGHT if number % 4 == 0 else WRONG}
-    unseen = {good: WRONG if number % 9 == 0 else RIGHT, bad: RIGHT if number % 8 == 0 else WRONG}
+    verdicts = {good: RIGHT, bad: RIGHT if number % 4 == 0 else WRONG}
+    shadow_verdicts = {
+        good: WRONG if number % 9 == 0 else RIGHT,
+        bad: RIGHT if number % 8 == 0 else WRONG,
+    }
     if number % 10 == 3:
-        unseen[good] = UNSURE
-    spoken = life.judge(group, {(pull, 1): said for pull, said in shown.items()}, day=number)
-    shadowed(life.connection, spoken, unseen)
+        shadow_verdicts[good] = UNSURE
+    evaluation = life.judge(
+        group, {(pull, 1): output for pull, output in verdicts.items()}, day=number
+    )
+    save_shadow(life.connection, evaluation, shadow_verdicts)
     for pull, state in ((good, "success"), (bad, "failure")):
-        told = {"head": head(pull), "state": state, "about": "ci", **CI}
-        life.happen(EventKind.CI_CONCLUDED, pull, number + 0.1, **told)
+        about = {"head": head(pull), "state": state, "about": "ci", **CI}
+        life.happen(EventKind.CI_CONCLUDED, pull, number + 0.1, **about)
     life.happen(EventKind.PULL_MERGED, good, number + 1, **MERGE)
     if number % 5:
         life.happen(EventKind.PULL_CLOSED, bad, number + 1.1, **MAINTAINER)
 
 
 @pytest.fixture
-def lived(database, database_url, monkeypatch):
+def history(database, database_url, monkeypatch):
     """Forty issues beside a shadow, and one that the same model judged later."""
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     monkeypatch.setenv("COLUMNS", "110")
     with transaction(database) as connection:
         life = Life(connection)
         life.settle()
-        register(connection)
+        register_model(connection)
         for number in range(10, 10 + ISSUES):
-            live(life, number)
+            add_issue(life, number)
         group = life.ask(9, [90])
         life.judge(group, {(90, 1): RIGHT}, day=60, model=NAME)
         life.happen(EventKind.PULL_MERGED, 90, 61, **MERGE)
     return database
 
 
-def asked(*arguments):
+def invoke(*arguments):
     return CliRunner().invoke(main, ["outcomes", *arguments])
 
 
-def test_what_a_shadow_said_is_held_against_what_happened(lived):
-    found = asked(NAME)
-    assert found.exit_code == 0, found.output
-    shadow, judge = found.stdout.split("\n\nr4p-")
-    said = "\n".join(line.rstrip() for line in shadow.splitlines())
-    assert f"\n$ r4p models outcomes {NAME}\n{said}\n```" in PAGE, said
+def test_shadow_verdicts_are_compared_with_outcomes(history):
+    result = invoke(NAME)
+    assert result.exit_code == 0, result.output
+    shadow, judge = result.stdout.split("\n\nr4p-")
+    output = "\n".join(line.rstrip() for line in shadow.splitlines())
+    assert f"\n$ r4p models outcomes {NAME}\n{output}\n```" in PAGE, output
     assert "called rightly         1 of 1" in judge
     assert "Too few issues: shares are shown from 30 issues on." in judge
 
 
-def test_json_says_the_same(lived):
-    document = json.loads(asked(NAME, "--json").stdout)
+def test_outcomes_prints_json(history):
+    document = json.loads(invoke(NAME, "--json").stdout)
     shadow, judge = document["as_shadow"], document["as_judge"]
     assert (document["schema"], document["model"]) == ("r4p.track-record/1", NAME)
     assert (shadow["judges"], judge["judges"]) == (["R4P-32B"], [NAME])
@@ -102,28 +107,30 @@ def test_json_says_the_same(lived):
     assert (shadow["unknown"], shadow["learnt"]) == ({"open": 8}, 0)
     assert shadow["measured"]["paired"]["difference"]["accuracy"]["value"] == pytest.approx(0.04)
     assert judge["measured"] is None
-    with transaction(lived) as connection:
+    with transaction(history) as connection:
         later = issue_history.START + timedelta(days=400)
         connection.execute(update(model_table).values(created_at=later))
-    assert json.loads(asked(NAME, "--json").stdout)["as_shadow"]["learnt"] == 80
-    assert "Not compared: 80 of issues that it may have learnt from." in asked(NAME).stdout
+    assert json.loads(invoke(NAME, "--json").stdout)["as_shadow"]["learnt"] == 80
+    assert "Not compared: 80 of issues that it may have learnt from." in invoke(NAME).stdout
 
 
-def test_who_has_said_nothing_and_who_is_unknown(lived):
+def test_silent_and_unknown_models_are_reported(history):
     other = "r4p-20260226-00000000"
-    with transaction(lived) as connection:
-        register(connection, other)
+    with transaction(history) as connection:
+        register_model(connection, other)
         assert (has_outcomes(connection, NAME), has_outcomes(connection, other)) == (True, False)
         assert has_outcomes(connection, "R4P-32B"), "as a judge"
-    assert asked(other).stdout == f"{other} has judged nothing yet, neither shown nor as a shadow\n"
-    unknown = asked("r4p-0")
+    assert (
+        invoke(other).stdout == f"{other} has judged nothing yet, neither shown nor as a shadow\n"
+    )
+    unknown = invoke("r4p-0")
     assert (unknown.exit_code, "r4p models outcomes: " in unknown.stderr) == (2, True)
     assert NAME in unknown.stderr
 
 
-def test_the_model_is_shown_with_the_way_to_its_outcomes(lived, database_url, tmp_path):
-    shown = CliRunner().invoke(models_cli, ["show", NAME]).stdout
-    assert f"r4p models outcomes {NAME}\n" in shown
+def test_model_page_names_the_outcomes_command(history, database_url, tmp_path):
+    verdicts = CliRunner().invoke(models_cli, ["show", NAME]).stdout
+    assert f"r4p models outcomes {NAME}\n" in verdicts
     arguments = ["app.cli", "models", "outcomes", NAME]
     with child(arguments, {"R4P_DATABASE_URL": database_url}, tmp_path / "log") as run:
         wait_for(lambda: run.popen.poll() is not None, seconds=60)

@@ -28,7 +28,7 @@ RUNS = (
 REPOSITORIES = ("django/django", "sphinx-doc/sphinx", "pydata/xarray", "pallets/flask")
 
 
-def record(repository, number, width):
+def build_record(repository, number, width):
     """An issue whose patches with more words are right."""
     lines = [" ".join(["x ="] + [f"n{number}"] * (run + 1) * width) for run in range(len(RUNS))]
     patches = [
@@ -48,7 +48,9 @@ def record(repository, number, width):
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     counts = {repo: 8 if repo == training.DJANGO else 2 for repo in REPOSITORIES}
-    pools = [record(repo, at, 1 + at % 3) for repo, much in counts.items() for at in range(much)]
+    pools = [
+        build_record(repo, at, 1 + at % 3) for repo, much in counts.items() for at in range(much)
+    ]
     distinct = [{**one, "patches": one["patches"][:4]} for one in pools]
     twins = [{**one, "patches": [one["patches"][at] for at in (0, 0, 2, 3)]} for one in pools]
     for name, rows in zip(training.FILES.values(), (distinct, twins, pools, pools), strict=True):
@@ -58,92 +60,94 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def drawn(data):
+def groups(data):
     return training.load_groups(data)
 
 
-def test_every_kind_is_drawn_and_no_issue_too_often(drawn):
-    assert {one.kind for one in drawn} == set(GroupKind)
+def test_every_kind_is_drawn_and_issues_are_limited(groups):
+    assert {one.kind for one in groups} == set(GroupKind)
     for kind in GroupKind:
-        issues = [one.group.instance_id for one in drawn if one.kind is kind and not one.is_part]
+        issues = [one.group.instance_id for one in groups if one.kind is kind and not one.is_part]
         assert max(map(issues.count, issues)) <= group_sampling.PER_ISSUE
 
 
-def test_sources_of_resolved_patches_alone_are_never_drawn(drawn):
+def test_one_sided_source_is_never_drawn(groups):
     learnt = {GroupKind.DRAWN_DISTINCT, GroupKind.DRAWN_RECIPE, GroupKind.DRAWN_TWINS}
-    sources = {p.source for one in drawn if one.kind in learnt for p in one.group.patches}
+    sources = {p.source for one in groups if one.kind in learnt for p in one.group.patches}
     assert sources == set(RUNS[:-1])
 
 
-def test_each_group_is_drawn_in_parts_in_which_copies_are_one_opinion(drawn):
-    whole, parts = ([one for one in drawn if one.is_part is part] for part in (False, True))
+def test_group_is_drawn_in_parts_with_copies_counted_once(groups):
+    whole, parts = ([one for one in groups if one.is_part is part] for part in (False, True))
     sizes = [len(one.group.patches) for one in parts]
     assert sizes.count(2) == sizes.count(3) == len(whole)
     seats = {p.patch.diff for one in whole for p in one.group.patches}
     assert {p.patch.diff for one in parts for p in one.group.patches} <= seats
-    of = build_table(drawn)
-    assert of.has_copies[~of.is_part].any()
-    assert not of.has_copies[of.is_part].any()
-    assert 0 < of.is_part.sum() < sum(sizes)
+    table = build_table(groups)
+    assert table.has_copies[~table.is_part].any()
+    assert not table.has_copies[table.is_part].any()
+    assert 0 < table.is_part.sum() < sum(sizes)
 
 
-def test_each_expert_learns_from_its_sort_of_groups(drawn):
-    of = build_table(drawn)
+def test_each_expert_learns_from_its_kind_of_groups(groups):
+    table = build_table(groups)
     copies, few, distinct = (
-        training.select_training_rows(of, name) for name in consensus_model.EXPERTS
+        training.select_training_rows(table, name) for name in consensus_model.EXPERTS
     )
-    assert of.is_part[few].all()
-    assert not of.is_part[copies | distinct].any()
-    assert of.has_copies[copies].any()
-    assert not of.has_copies[distinct].any()
+    assert table.is_part[few].all()
+    assert not table.is_part[copies | distinct].any()
+    assert table.has_copies[copies].any()
+    assert not table.has_copies[distinct].any()
 
 
-def test_drawing_again_draws_the_same(data, drawn):
-    assert training.load_groups(data) == drawn
+def test_groups_are_drawn_reproducibly(data, groups):
+    assert training.load_groups(data) == groups
 
 
-def test_a_copy_says_what_scikit_learn_says(drawn):
-    of = build_table(drawn)
+def test_exported_expert_equals_scikit_learns(groups):
+    table = build_table(groups)
     for name in consensus_model.EXPERTS:
-        learnt = training.fit_expert(of, name, of.repository != REPOSITORIES[0])
-        standard = consensus_model.standardise(of.facts, learnt.expert.mean, learnt.expert.scale)
+        learnt = training.fit_expert(table, name, table.repository != REPOSITORIES[0])
+        standard = consensus_model.standardise(table.facts, learnt.expert.mean, learnt.expert.scale)
         boosted = np.mean([one.decision_function(standard) for one in learnt.boosted], axis=0)
         linear = learnt.linear.decision_function(standard)
         log_odds = training.BOOSTED * boosted + (1 - training.BOOSTED) * linear
-        theirs = 1 / (1 + np.exp(-log_odds))
-        assert np.abs(learnt.expert.predict_probability(of.facts) - theirs).max() < 1e-3
+        expected = 1 / (1 + np.exp(-log_odds))
+        assert np.abs(learnt.expert.predict_probability(table.facts) - expected).max() < 1e-3
 
 
-def test_a_fit_does_not_depend_on_what_is_held_out(drawn):
-    of = build_table(drawn)
-    seen = of.repository != REPOSITORIES[0]
-    upside_down = build_table(drawn)
+def test_fit_does_not_depend_on_held_out_rows(groups):
+    table = build_table(groups)
+    seen = table.repository != REPOSITORIES[0]
+    upside_down = build_table(groups)
     upside_down.label[~seen] = 1 - upside_down.label[~seen]
     upside_down.facts[~seen] += 7
     for name in consensus_model.EXPERTS:
-        one, other = (training.fit_expert(each, name, seen).expert for each in (of, upside_down))
+        first, second = (
+            training.fit_expert(each, name, seen).expert for each in (table, upside_down)
+        )
         assert np.array_equal(
-            one.predict_probability(of.facts), other.predict_probability(of.facts)
+            first.predict_probability(table.facts), second.predict_probability(table.facts)
         )
 
 
-def test_weights_are_equal_by_issue_and_balanced(drawn):
-    of = build_table(drawn)
-    everything = np.ones(len(of.label), np.bool_)
+def test_weights_are_balanced_by_issue(groups):
+    table = build_table(groups)
+    everything = np.ones(len(table.label), np.bool_)
     weight = compute_weights(
-        of, {GroupKind.DISTINCT: 1.0, GroupKind.OTHER_LANGUAGES: 0.5}, everything
+        table, {GroupKind.DISTINCT: 1.0, GroupKind.OTHER_LANGUAGES: 0.5}, everything
     )
-    assert weight[of.kind == GroupKind.RECIPE.value].sum() == 0
+    assert weight[table.kind == GroupKind.RECIPE.value].sum() == 0
     shares = [
-        weight[of.kind == kind.value].sum()
+        weight[table.kind == kind.value].sum()
         for kind in (GroupKind.DISTINCT, GroupKind.OTHER_LANGUAGES)
     ]
     assert shares[0] > shares[1] > 0
 
 
-def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
-    blocks = training.form_blocks(drawn)
-    given = [one.group for one in drawn if one.kind is GroupKind.DISTINCT and not one.is_part]
+def test_blocks_split_django_evenly(groups):
+    blocks = training.form_blocks(groups)
+    given = [one.group for one in groups if one.kind is GroupKind.DISTINCT and not one.is_part]
     holders = [
         [
             block.name
@@ -157,32 +161,34 @@ def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
     assert {name: parts.count(name) for name in parts} == {f"django {at}": 2 for at in range(1, 5)}
 
 
-def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch):
+def test_artefact_is_reproducible_byte_for_byte(data, groups, monkeypatch):
     monkeypatch.setattr(training, "ROUNDS", 5)
-    of, blocks = build_table(drawn), training.form_blocks(drawn)[2:5]
-    one, other = (
-        consensus_model.to_bytes(training.fit_artefact(of, blocks, build_manifest(data, drawn)))
+    table, blocks = build_table(groups), training.form_blocks(groups)[2:5]
+    first, second = (
+        consensus_model.to_bytes(training.fit_artefact(table, blocks, build_manifest(data, groups)))
         for _ in range(2)
     )
-    assert one == other
-    again = training.add_thresholds(consensus_model.from_bytes(one), drawn)
+    assert first == second
+    again = training.add_thresholds(consensus_model.from_bytes(first), groups)
     assert set(again.fits) == {block.name for block in blocks} | {"django/django", "everything"}
     assert again.manifest["data"].keys() == set(training.FILES.values())
     assert consensus_model.to_bytes(
-        training.add_thresholds(again, drawn)
+        training.add_thresholds(again, groups)
     ) == consensus_model.to_bytes(again)
 
 
-def test_no_fit_claims_by_issues_that_it_holds_out(drawn, monkeypatch):
+def test_thresholds_ignore_held_out_issues(groups, monkeypatch):
     monkeypatch.setattr(training, "ROUNDS", 20)
     monkeypatch.setattr(training, "SHRINKAGE", 1.0)
-    blocks = training.form_blocks(drawn)
-    artefact = training.fit_artefact(build_table(drawn), blocks, {})
+    blocks = training.form_blocks(groups)
+    artefact = training.fit_artefact(build_table(groups), blocks, {})
     held = frozenset({"django/django"})
-    upside_down = [_upside_down(one) if one.group.repo in held else one for one in drawn]
-    told, turned = (training.add_thresholds(artefact, of).fits for of in (drawn, upside_down))
-    assert told["django/django"].thresholds == turned["django/django"].thresholds
-    assert told["everything"].thresholds != turned["everything"].thresholds
+    upside_down = [_upside_down(one) if one.group.repo in held else one for one in groups]
+    thresholds, turned = (
+        training.add_thresholds(artefact, table).fits for table in (groups, upside_down)
+    )
+    assert thresholds["django/django"].thresholds == turned["django/django"].thresholds
+    assert thresholds["everything"].thresholds != turned["everything"].thresholds
 
 
 def _upside_down(one):
@@ -205,7 +211,7 @@ def mixed(data, tmp_path):
     return tmp_path
 
 
-def test_the_report_tells_of_every_setting_and_system(mixed, monkeypatch):
+def test_report_covers_every_setting_and_system(mixed, monkeypatch):
     monkeypatch.setattr(training, "ROUNDS", 2)
     command = typer.Typer()
     command.command()(report.main)
@@ -237,10 +243,10 @@ def _cells(table):
         ("recipe", False, {"accuracy": 0.63, "f1": 0.60, "exact_match": 0.30}),
     ],
 )
-def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, independent, least):
+def test_shipped_artefact_reaches_its_metrics(large_data, kind, independent, least):
     given = list(labelled_group.read_groups(large_data / training.FILES[kind]))
-    found = report.compute_metrics(report.judge_held_out(given, independent=independent))
-    assert {name: found[name] >= value for name, value in least.items()} == dict.fromkeys(
+    metrics = report.compute_metrics(report.judge_held_out(given, independent=independent))
+    assert {name: metrics[name] >= value for name, value in least.items()} == dict.fromkeys(
         least, True
     )
-    assert found["ece"] <= 0.06
+    assert metrics["ece"] <= 0.06

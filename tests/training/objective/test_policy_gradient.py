@@ -19,7 +19,7 @@ REWARDS = st.lists(st.none() | st.floats(-1, 1), max_size=8)
 ALL = [normalise_by_group, subtract_leave_one_out, subtract_mean]
 
 
-def test_grpo_by_hand():
+def test_grpo_advantages_match_hand_computed_values():
     # mean 1/4; squares 9/16 + 3/16 = 3/4 over 3: deviation 1/2
     assert normalise_by_group([1, 0, 0, 0], epsilon=0) == (1.5, -0.5, -0.5, -0.5)
 
@@ -31,16 +31,16 @@ def test_epsilon_is_added_to_the_deviation():
     assert normalise_by_group([1, 0, 0, 0])[0] == pytest.approx(0.75 / 0.500001, abs=1e-15)
 
 
-def test_leave_one_out_by_hand():
+def test_leave_one_out_advantages_match_hand_computed_values():
     third = pytest.approx(-1 / 3, abs=1e-15)
     assert subtract_leave_one_out([1, 0, 0, 0]) == (1, third, third, third)
 
 
-def test_without_deviation_by_hand():
+def test_advantages_without_deviation_match_hand_computed_values():
     assert subtract_mean([1, 0.5, 0, 0.5]) == (0.5, 0, -0.5, 0)
 
 
-def test_an_unscorable_reply_is_as_if_it_had_not_been_asked_for():
+def test_unscorable_reply_does_not_change_the_others():
     # mean of 1, 0, 0.5 is 0.5; each is compared with the mean of the two others
     assert subtract_leave_one_out([1, None, 0, 0.5]) == (0.75, None, -0.75, 0)
     assert subtract_mean([1, None, 0, 0.5]) == (0.5, None, -0.5, 0)
@@ -48,7 +48,7 @@ def test_an_unscorable_reply_is_as_if_it_had_not_been_asked_for():
 
 
 @pytest.mark.parametrize("advantages", ALL)
-def test_nothing_is_learnt_from_what_cannot_be_compared(advantages):
+def test_single_or_equal_rewards_have_no_advantage(advantages):
     assert advantages([]) == ()
     assert advantages([0.75]) == (0,)
     assert advantages([None, 0.75, None]) == (None, 0, None)
@@ -58,10 +58,10 @@ def test_nothing_is_learnt_from_what_cannot_be_compared(advantages):
 
 @pytest.mark.parametrize("advantages", ALL)
 @given(rewards=REWARDS)
-def test_they_sum_to_nothing_and_keep_the_order(advantages, rewards):
-    found = advantages(rewards)
-    scored = [(reward, one) for reward, one in zip(rewards, found, strict=True) if one is not None]
-    assert [reward is None for reward in rewards] == [one is None for one in found]
+def test_advantages_sum_to_zero_and_keep_the_order(advantages, rewards):
+    values = advantages(rewards)
+    scored = [(reward, one) for reward, one in zip(rewards, values, strict=True) if one is not None]
+    assert [reward is None for reward in rewards] == [one is None for one in values]
     assert sum(one for _, one in scored) == pytest.approx(0, abs=1e-6)
     ordered = [one for _, one in sorted(scored)]
     assert ordered == sorted(ordered)
@@ -86,13 +86,13 @@ KEPT = [[True, True, False], [True, False, False], [True] * 3, [False] * 3]
         (40, 0, 0),
     ],
 )
-def test_a_token_by_hand(ratio, advantage, loss):
+def test_token_loss_matches_hand_computed_values(ratio, advantage, loss):
     assert compute_token_loss(log(ratio), advantage, PolicySettings()) == pytest.approx(
         loss, abs=1e-12
     )
 
 
-def test_without_a_ceiling_a_bad_reply_costs_what_it_costs():
+def test_token_loss_without_a_ceiling_is_unbounded():
     assert compute_token_loss(log(40), -1, PolicySettings(ratio_ceiling=None)) == pytest.approx(
         40, abs=1e-12
     )
@@ -106,10 +106,10 @@ def test_without_a_ceiling_a_bad_reply_costs_what_it_costs():
         (LossAggregation.CONSTANT_LENGTH, (4 + 2 + 15) / (4 * 3)),
     ],
 )
-def test_an_average_by_hand(how, loss):
+def test_average_loss_matches_hand_computed_values(how, loss):
     assert average_loss(LOSSES, KEPT, how, max_tokens=3) == pytest.approx(loss, abs=1e-12)
 
 
 @pytest.mark.parametrize("how", LossAggregation)
-def test_where_nothing_is_kept_nothing_is_lost(how):
+def test_average_loss_of_no_token_is_zero(how):
     assert average_loss([[1.0]], [[False]], how, max_tokens=1) == 0

@@ -17,7 +17,7 @@ MERGED = {"a.py": "one\nTWO\nthree\n"}
 EDIT = "### a.py\n<<<<<<< SEARCH\ntwo\n=======\n{}\n>>>>>>> REPLACE\n"
 
 
-def reply(edits, thought="Line two is wrong."):
+def build_reply(edits, thought="Line two is wrong."):
     return f"<think>\n{thought}\n</think>\n<solution>\n{edits}</solution>\n"
 
 
@@ -41,9 +41,9 @@ def reply(edits, thought="Line two is wrong."):
         ({1}, (), None),
     ],
 )
-def test_a_judgement_earns_its_expected_share_of_right_ones(boxed, targets, reward):
-    found = reward_judgement(None if boxed is None else frozenset(boxed), targets)
-    assert found == (None if reward is None else pytest.approx(reward, abs=1e-15))
+def test_judgement_earns_its_expected_accuracy(boxed, targets, reward):
+    computed = reward_judgement(None if boxed is None else frozenset(boxed), targets)
+    assert computed == (None if reward is None else pytest.approx(reward, abs=1e-15))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_judgement_earns_its_expected_share_of_right_ones(boxed, targets, rewa
         ("1", 0.0),
     ],
 )
-def test_a_reply_is_read_as_the_bot_reads_it(text, reward):
+def test_reply_is_parsed_as_by_the_bot(text, reward):
     assert rewards.reward_reply(text, {1, 2, 3}, (1, 0, 0, None)) == pytest.approx(
         reward, abs=1e-15
     )
@@ -67,60 +67,62 @@ def test_a_reply_is_read_as_the_bot_reads_it(text, reward):
     ("submitted", "believed", "reward"),
     [(True, 1.0, 1.0), (True, 0.4, 0.4), (True, None, None), (False, None, 0.0)],
 )
-def test_an_attempt_earns_what_the_verifier_believes(submitted, believed, reward):
+def test_attempt_earns_the_verifiers_belief(submitted, believed, reward):
     assert reward_attempt(is_submitted=submitted, belief=believed) == reward
 
 
-def test_the_merged_fix_itself_earns_everything():
-    assert reward_imitation(reply(EDIT.format("TWO")), FILES, MERGED) == 1
+def test_merged_fix_earns_one():
+    assert reward_imitation(build_reply(EDIT.format("TWO")), FILES, MERGED) == 1
 
 
-def test_another_fix_earns_its_likeness_by_hand():
+def test_other_fix_earns_its_similarity():
     # `--- `, `+++ `, `@@ -1,4 +1,4 @@`, ` one`, `-two`, `+`, ` three`, ` `: 39 characters and 7 line ends are common
-    ours, theirs = 46 + len("x"), 46 + len("TWO")
-    found = reward_imitation(reply(EDIT.format("x")), FILES, MERGED)
-    assert found == pytest.approx(2 * 46 / (ours + theirs), abs=1e-12)
+    own, theirs = 46 + len("x"), 46 + len("TWO")
+    computed = reward_imitation(build_reply(EDIT.format("x")), FILES, MERGED)
+    assert computed == pytest.approx(2 * 46 / (own + theirs), abs=1e-12)
 
 
-def test_a_file_that_one_side_leaves_alone_counts_nothing():
+def test_file_changed_by_one_side_lowers_the_similarity():
     both = EDIT.format("TWO") + EDIT.format("5").replace("a.py", "b.py").replace("two", "four")
-    assert reward_imitation(reply(both), FILES, MERGED) == 0.5
-    assert reward_imitation(reply(EDIT.format("TWO")), FILES, {**MERGED, "c.py": "new\n"}) == 0.5
+    assert reward_imitation(build_reply(both), FILES, MERGED) == 0.5
+    assert (
+        reward_imitation(build_reply(EDIT.format("TWO")), FILES, {**MERGED, "c.py": "new\n"}) == 0.5
+    )
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "",
         EDIT.format("TWO"),
         f"<solution>\n{EDIT.format('TWO')}</solution>",
-        reply(EDIT.format("TWO")) + "That is all.",
-        reply(EDIT.format("TWO")) + reply(EDIT.format("TWO")),
-        reply(EDIT.format("TWO"), thought="<think>"),
-        reply("No edit is needed.\n"),
-        reply(EDIT.format("two")),
-        reply(EDIT.format("TWO").replace("\ntwo\n", "\nwo\n")),
-        reply(EDIT.format("TWO").replace("a.py", "z.py")),
+        build_reply(EDIT.format("TWO")) + "That is all.",
+        build_reply(EDIT.format("TWO")) + build_reply(EDIT.format("TWO")),
+        build_reply(EDIT.format("TWO"), thought="<think>"),
+        build_reply("No edit is needed.\n"),
+        build_reply(EDIT.format("two")),
+        build_reply(EDIT.format("TWO").replace("\ntwo\n", "\nwo\n")),
+        build_reply(EDIT.format("TWO").replace("a.py", "z.py")),
     ],
 )
-def test_what_is_not_written_as_asked_costs_one(said):
-    assert reward_imitation(said, FILES, MERGED) == MALFORMED_REWARD
+def test_malformed_reply_costs_one(text):
+    assert reward_imitation(text, FILES, MERGED) == MALFORMED_REWARD
 
 
-def test_two_changes_of_nothing_are_alike():
+def test_two_empty_changes_are_equal():
     assert measure_similarity(FILES, {}, {}) == 1
     assert measure_similarity(FILES, {"b.py": "four\n"}, {}) == 1
 
 
-def test_a_merged_fix_that_is_too_long_is_unscorable_and_an_own_one_is_unlike():
+def test_too_long_merged_fix_is_unscorable_and_too_long_reply_earns_nothing():
     long = {"a.py": "x\n" * MAX_CHARACTERS}
     assert measure_similarity(FILES, MERGED, long) is None
     assert measure_similarity(FILES, long, MERGED) == 0
 
 
-def test_likeness_does_not_collapse_where_a_diff_is_longer_than_200_characters():
+def test_similarity_of_long_diffs_is_exact():
     merged = {"a.py": "import os\n" + "ababababab\n" * 30}
-    ours = {"a.py": "from os import path\n" + "ababababab\n" * 30}
-    alike = measure_similarity({"a.py": ""}, ours, merged)
+    own = {"a.py": "from os import path\n" + "ababababab\n" * 30}
+    alike = measure_similarity({"a.py": ""}, own, merged)
     assert alike is not None
     assert alike > 0.9

@@ -17,45 +17,54 @@ OF_AN_ENGINE = {"engine", "url", "api_key_file", "task", "max_turns", "turn_toke
 BY_ALL_TRAINERS = {"per_device_train_batch_size", "max_steps"}
 
 
-def rows():
-    told = (ROOT / "docs" / "training.md").read_text().split(HEAD)[1].split("\n\n")[0]
-    return [row.strip("|").split(" | ") for row in told.splitlines()[2:]]
+def read_rows():
+    rendered = (ROOT / "docs" / "training.md").read_text().split(HEAD)[1].split("\n\n")[0]
+    return [row.strip("|").split(" | ") for row in rendered.splitlines()[2:]]
 
 
-def words(cell):
+def list_names(cell):
     return re.findall(r"`([^`]+)`", cell)
 
 
-def keys(cell):
+def list_keys(cell):
     """`policy.kl`, and of `policy.clip_low`, `clip_high` the section for both."""
-    section = words(cell)[0].partition(".")[0]
-    return {one if "." in one else f"{section}.{one}" for one in words(cell)}
+    section = list_names(cell)[0].partition(".")[0]
+    return {one if "." in one else f"{section}.{one}" for one in list_names(cell)}
 
 
-def test_every_setting_of_the_policy_and_of_the_replies_is_in_the_table():
-    told = set().union(*(keys(row[0]) for row in rows()))
+def test_page_documents_every_policy_and_rollout_setting():
+    rendered = set().union(*(list_keys(row[0]) for row in read_rows()))
     wanted = {f"policy.{one.name}" for one in fields(PolicySettings)}
     wanted |= {
         f"rollout.{one.name}" for one in fields(RolloutSettings) if one.name not in OF_AN_ENGINE
     }
-    assert wanted <= told
-    for key in told - {"adapter.rank", "adapter.alpha", "adapter.targets"}:
+    assert wanted <= rendered
+    for key in rendered - {"adapter.rank", "adapter.alpha", "adapter.targets"}:
         section, name = key.split(".")
         assert hasattr(getattr(PAPER, section), name), key
 
 
-def test_what_verl_calls_them_is_what_it_is_told():
-    told = hydra_overrides.build_overrides(
+def test_documented_verl_names_are_rendered():
+    rendered = hydra_overrides.build_overrides(
         plan_file.load_plan("r4p-paper"), PurePosixPath("/run"), rounds=1
     )
-    known = {one.removeprefix("actor_rollout_ref.") for one in told} | {"model.lora_rank"}
-    names = [one for row in rows() for one in words(row[2]) if re.fullmatch(r"\w+(\.\w+)+", one)]
+    names_of_verl = {one.removeprefix("actor_rollout_ref.") for one in rendered} | {
+        "model.lora_rank"
+    }
+    names = [
+        one
+        for row in read_rows()
+        for one in list_names(row[2])
+        if re.fullmatch(r"\w+(\.\w+)+", one)
+    ]
     assert len(names) > 15
-    assert set(names) <= known
+    assert set(names) <= names_of_verl
 
 
-def test_what_trl_calls_them_is_what_it_is_told():
-    told = grpo_config.build_grpo_settings(plan_file.load_plan("r4p-qwen2.5-coder-0.5b"), 1).keys()
-    names = {one for row in rows() for one in words(row[1]) if "_" in one} - {"_clip_max"}
+def test_documented_trl_names_are_rendered():
+    rendered = grpo_config.build_grpo_settings(
+        plan_file.load_plan("r4p-qwen2.5-coder-0.5b"), 1
+    ).keys()
+    names = {one for row in read_rows() for one in list_names(row[1]) if "_" in one} - {"_clip_max"}
     of_peft = {"lora_alpha", "target_modules"}
-    assert names - of_peft - BY_ALL_TRAINERS <= told | {"dr_grpo", "generation_batch_size"}
+    assert names - of_peft - BY_ALL_TRAINERS <= rendered | {"dr_grpo", "generation_batch_size"}

@@ -15,7 +15,7 @@ from training.plans.plan import (
 MINIMAL = {"name": "mine", "trainer": "grpo", "model": {"base": "somewhere"}}
 
 
-def test_every_plan_that_comes_with_the_bot_is_read_and_named_as_its_file():
+def test_shipped_plan_is_named_as_its_file():
     assert plan_file.list_shipped_plans() == (
         "boxed-sft",
         "cpu-smoke",
@@ -32,12 +32,12 @@ def test_every_plan_that_comes_with_the_bot_is_read_and_named_as_its_file():
 
 
 @pytest.mark.parametrize("name", plan_file.list_shipped_plans())
-def test_a_plan_written_out_is_read_as_the_same_plan(name):
+def test_shipped_plan_survives_a_round_trip(name):
     plan = plan_file.load_plan(name)
     assert plan_file.parse_plan(tomllib.loads(plan_file.to_toml(plan)), "written") == plan
 
 
-def test_the_papers_plan_has_the_papers_figures():
+def test_paper_plan_has_the_papers_values():
     plan = plan_file.load_plan("r4p-paper")
     assert (plan.rollout.prompts, plan.rollout.replies, plan.rollout.temperature) == (128, 16, 1.0)
     assert (plan.policy.clip_low, plan.policy.clip_high, plan.policy.ratio_ceiling) == (
@@ -49,14 +49,14 @@ def test_the_papers_plan_has_the_papers_figures():
     assert plan.policy.advantage == AdvantageEstimator.GRPO
 
 
-def test_the_agents_plan_leaves_the_deviation_and_the_length_out():
+def test_agent_plan_has_no_deviation_or_length_term():
     plan = plan_file.load_plan("mini-se-rl")
     assert plan.policy.advantage == AdvantageEstimator.LEAVE_ONE_OUT
     assert plan.policy.loss == LossAggregation.CONSTANT_LENGTH
     assert plan.policy.overlong == OverlongHandling.MASK
 
 
-def test_what_is_left_out_has_the_smallest_surprise():
+def test_minimal_plan_has_plain_defaults():
     plan = plan_file.parse_plan(MINIMAL, "mine")
     assert plan.trainer == TrainingMethod.GRPO
     assert plan.adapter is None
@@ -64,7 +64,7 @@ def test_what_is_left_out_has_the_smallest_surprise():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"trainer": "grop"}, "trainer = 'grop': Input should be 'grpo', 'sft'"),
         ({"rollout": {"promts": 3}}, "rollout.promts = 3: Unexpected keyword argument"),
@@ -84,13 +84,13 @@ def test_what_is_left_out_has_the_smallest_surprise():
         ({"model": {"base": "a", "dtype": "float8"}}, "model.dtype = 'float8': Input should be"),
     ],
 )
-def test_a_fault_is_named_with_its_key_and_value(change, said):
+def test_fault_is_named_with_its_key_and_value(change, message):
     with pytest.raises(BadPlan, match="plan mine") as caught:
         plan_file.parse_plan(MINIMAL | change, "mine")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_plan_that_is_not_there_names_those_that_are(tmp_path):
+def test_missing_plan_lists_the_shipped_ones(tmp_path):
     with pytest.raises(
         BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"
     ):

@@ -13,20 +13,20 @@ BASES = {
 REPAIR = {"rollout": {"task": "repair"}, "prompt": {"template": "mini_se"}}
 
 
-def said(trainer, **tables):
+def list_objections(trainer, **tables):
     written = {"name": "mine", "trainer": trainer, "model": {"base": "somewhere"}}
-    for of in (BASES[trainer], tables):
-        written |= {name: written.get(name, {}) | told for name, told in of.items()}
+    for tables_of in (BASES[trainer], tables):
+        written |= {name: written.get(name, {}) | table for name, table in tables_of.items()}
     return list(validation.list_objections(plan_file.parse_plan(written, "mine")))
 
 
 @pytest.mark.parametrize("trainer", BASES)
-def test_nothing_stands_against_what_is_left_out(trainer):
-    assert said(trainer) == []
+def test_minimal_plan_has_no_objection(trainer):
+    assert list_objections(trainer) == []
 
 
 @pytest.mark.parametrize(
-    ("trainer", "tables", "key", "by"),
+    ("trainer", "tables", "key", "reader"),
     [
         ("sft", {"policy": {"kl": 0.5}}, "policy.kl = 0.5", 'trainer = "grpo"'),
         ("sft", {"rollout": {"engine": "server"}}, "rollout.engine = server", 'trainer = "grpo"'),
@@ -56,8 +56,10 @@ def test_nothing_stands_against_what_is_left_out(trainer):
         ),
     ],
 )  # fmt: skip
-def test_a_setting_that_would_change_nothing_is_named_with_what_reads_it(trainer, tables, key, by):
-    assert said(trainer, **tables) == [f"{key} has an effect only with {by}; remove it"]
+def test_unused_setting_is_named_with_its_reader(trainer, tables, key, reader):
+    assert list_objections(trainer, **tables) == [
+        f"{key} has an effect only with {reader}; remove it"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -73,13 +75,15 @@ def test_a_setting_that_would_change_nothing_is_named_with_what_reads_it(trainer
         ("grpo", {**REPAIR, "reward": {"votes": 3}}),
     ],
 )  # fmt: skip
-def test_what_is_read_may_be_set(trainer, tables):
-    assert said(trainer, **tables) == []
+def test_used_setting_is_allowed(trainer, tables):
+    assert list_objections(trainer, **tables) == []
 
 
-def test_all_of_it_is_told_at_once():
-    found = said("sft", policy={"kl": 0.5, "drop_uniform_groups": True}, rollout={"top_p": 0.1})
-    assert [one.split(" = ")[0] for one in found] == [
+def test_all_objections_are_listed_at_once():
+    objection = list_objections(
+        "sft", policy={"kl": 0.5, "drop_uniform_groups": True}, rollout={"top_p": 0.1}
+    )
+    assert [one.split(" = ")[0] for one in objection] == [
         "rollout.top_p",
         "policy.kl",
         "policy.drop_uniform_groups",
@@ -98,18 +102,18 @@ def test_all_of_it_is_told_at_once():
         ("dpo", {"prompt": {"template": "r4p_group"}}, "give 'mini_se', or a file"),
     ],
 )
-def test_a_question_whose_answers_are_not_what_is_learnt_is_refused(trainer, tables, fix):
-    (found,) = said(trainer, **tables)
-    assert "does not match what this plan trains" in found
-    assert fix in found
+def test_template_of_another_task_is_refused(trainer, tables, fix):
+    (objection,) = list_objections(trainer, **tables)
+    assert "does not match what this plan trains" in objection
+    assert fix in objection
 
 
 @pytest.mark.parametrize("trainer", BASES)
-def test_a_template_of_ones_own_may_ask_as_it_likes(trainer):
-    assert said(trainer, prompt={"template": "/my/question.j2"}) == []
+def test_own_template_is_allowed(trainer):
+    assert list_objections(trainer, prompt={"template": "/my/question.j2"}) == []
 
 
-def test_the_plans_that_come_with_the_bot_fit_the_models_that_they_name():
+def test_shipped_plans_fit_the_context_of_their_models():
     # Qwen2.5-Coder reads 32,768 tokens, in all sizes
     named = [plan_file.load_plan(name) for name in plan_file.list_shipped_plans()]
     for one in named:

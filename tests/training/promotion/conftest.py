@@ -9,13 +9,17 @@ from app.registry import registration
 from model.adapters.adapter_server import Replica
 from tests.builders import tiny_adapters
 from tests.model.chat_server import DEAD_URL
-from tests.training.promotion.measured_runs import finished, measured, restarted
+from tests.training.promotion.measured_runs import (
+    forget_adapter,
+    write_finished_run,
+    write_measurement,
+)
 
 
 @pytest.fixture(scope="package")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    return [finished(folder / str(seed), seed=seed) for seed in range(2)]
+    return [write_finished_run(folder / str(seed), seed=seed) for seed in range(2)]
 
 
 @pytest.fixture
@@ -31,7 +35,9 @@ def names(database, runs):
         first = registration.register_run(connection, runs[0], tiny_adapters.BASE)
         return [
             first,
-            registration.register_run(connection, measured(runs[1], first), tiny_adapters.BASE),
+            registration.register_run(
+                connection, write_measurement(runs[1], first), tiny_adapters.BASE
+            ),
         ]
 
 
@@ -41,7 +47,7 @@ def servers(vllm, names):
     both = (Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost")))
     yield both
     for name in names:
-        restarted(both, name)
+        forget_adapter(both, name)
 
 
 @pytest.fixture

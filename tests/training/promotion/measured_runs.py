@@ -27,42 +27,42 @@ LEARNT_FROM = "d" * 64
 PLAIN = Rules()
 
 
-def finished(run, *, seed=0, outcome=GateOutcome.PASSED):
+def write_finished_run(run, *, seed=0, outcome=GateOutcome.PASSED):
     """A run's folder as trainer and gate leave it."""
-    ended(run, tiny_adapters.write_trained_run(run, seed=seed).adapter)
-    return measured(run, tiny_adapters.BASE, outcome=outcome)
+    write_result(run, tiny_adapters.write_trained_run(run, seed=seed).adapter)
+    return write_measurement(run, tiny_adapters.BASE, outcome=outcome)
 
 
-def ended(run, adapter, at="2026-11-22T23:59:59+00:00"):
+def write_result(run, adapter, at="2026-11-22T23:59:59+00:00"):
     """A run that ended, as its trainer tells."""
     result = {"schema": "r4p.run/1", "status": "finished", "adapter_sha256": adapter}
     (run / "result.json").write_text(json.dumps(result | {"ended_at": at}))
     (run / "dataset.json").write_text(json.dumps({"digest": LEARNT_FROM}))
 
 
-def measured(run, champion, *, outcome=GateOutcome.PASSED, rules=PLAIN, **changes):
+def write_measurement(run, find_champion, *, outcome=GateOutcome.PASSED, rules=PLAIN, **changes):
     """A run that was measured beside who was champion."""
     adapter = json.loads((run / "result.json").read_text())["adapter_sha256"]
     gate = GateDecision(
         outcome, (GateFinding("reward", outcome is GateOutcome.PASSED, "0.1"),), rules
     )
-    about = MeasurementKey(adapter, LEARNT_FROM, "e" * 64, champion, "r4p", 4)
+    about = MeasurementKey(adapter, LEARNT_FROM, "e" * 64, find_champion, "r4p", 4)
     gate_file.write_decision(run, gate, replace(about, **changes), [])
     return run
 
 
-def restarted(servers, name):
+def forget_adapter(servers, name):
     """As after a restart, which forgets an adapter."""
     with suppress(EngineError):
         adapter_server.unload_adapter(servers[0], name)
 
 
-def champion(database):
+def find_champion(database):
     with transaction(database) as connection:
         found = models.load_line_up(connection).champion
     return found.name if found else None
 
 
-def state(database, name):
+def find_state(database, name):
     with transaction(database) as connection:
         return models.find_by_name(connection, name).state

@@ -13,46 +13,50 @@ from app.registry import promotion
 from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings
 from tests.builders import tiny_adapters
-from tests.training.promotion.measured_runs import MARKS, champion, measured
+from tests.training.promotion.measured_runs import MARKS, find_champion, write_measurement
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS
 
 
-def test_the_commands_tell_and_do_the_same(database_url, database, servers, runs, monkeypatch):
+def test_models_commands_register_promote_show_and_roll_back(
+    database_url, database, servers, runs, monkeypatch
+):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     monkeypatch.setenv("R4P_ENGINE_URL", servers[0].url)
     monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def said(*arguments, code=0):
+    def run_command(*arguments, code=0):
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == code, result.output
         return result.output
 
-    name = said("register", str(runs[0])).split()[0]
-    assert f"{name} is the canary now: 1 server answer" in said(
+    name = run_command("register", str(runs[0])).split()[0]
+    assert f"{name} is the canary now: 1 server answer" in run_command(
         "promote", name, "--to", "canary", "--share", "0.25"
     )
-    assert "canary (25%)" in said("list")
-    said("promote", name, "--to", "canary", "--share", "0.5")
-    assert "canary (50%)" in said("list")
-    told = said("promote", name)
-    assert f"{name} is the champion now" in told
-    assert "benchmarks" in told
-    shown = json.loads(said("show", name, "--json"))
+    assert "canary (25%)" in run_command("list")
+    run_command("promote", name, "--to", "canary", "--share", "0.5")
+    assert "canary (50%)" in run_command("list")
+    output = run_command("promote", name)
+    assert f"{name} is the champion now" in output
+    assert "benchmarks" in output
+    shown = json.loads(run_command("show", name, "--json"))
     assert (shown["state"], shown["gate"]["outcome"]) == ("champion", "passed")
-    assert [one["alias"] for one in shown["moves"]] == ["champion", "canary", "canary"]
-    assert "yes  reward: 0.1" in said("show", name)
-    assert f"{name} is rejected; the model of the settings judges" in said("rollback", "--why", "x")
-    assert json.loads(said("list", "--json"))[-1]["why"] == "x"
-    assert "no trained model is called 'r4p-0'" in said("promote", "r4p-0", code=1)
-    assert "was rejected" in said("promote", name, code=1)
+    assert [move["alias"] for move in shown["moves"]] == ["champion", "canary", "canary"]
+    assert "yes  reward: 0.1" in run_command("show", name)
+    assert f"{name} is rejected; the model of the settings judges" in run_command(
+        "rollback", "--why", "x"
+    )
+    assert json.loads(run_command("list", "--json"))[-1]["why"] == "x"
+    assert "no trained model is called 'r4p-0'" in run_command("promote", "r4p-0", code=1)
+    assert "was rejected" in run_command("promote", name, code=1)
     monkeypatch.delenv("R4P_MODEL")
-    assert "set R4P_MODEL" in said("register", str(runs[0]), code=2)
+    assert "set R4P_MODEL" in run_command("register", str(runs[0]), code=2)
 
 
-def test_who_promotes_a_model_whose_gate_asked_less_says_so(database_url, names, dead, monkeypatch):
+def test_model_of_a_laxer_gate_needs_an_option(database_url, names, dead, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     monkeypatch.setenv("R4P_ENGINE_URL", dead.url)
     monkeypatch.setenv("R4P_GATE_MARGIN", "0.01")
@@ -65,14 +69,14 @@ def test_who_promotes_a_model_whose_gate_asked_less_says_so(database_url, names,
 
 def test_earlier_decisions_are_shown(database_url, names, run, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
-    measured(run, tiny_adapters.BASE, outcome=GateOutcome.TOO_FEW)
+    write_measurement(run, tiny_adapters.BASE, outcome=GateOutcome.TOO_FEW)
     for words in (["register", str(run), "--base", tiny_adapters.BASE], ["show", names[0]]):
         done = CliRunner().invoke(main, words)
         assert done.exit_code == 0, done.output
     assert "earlier  the gate: passed; passed every check" in done.output
 
 
-def test_a_rollback_needs_no_engine(database_url, database, names, monkeypatch):
+def test_rollback_needs_no_engine(database_url, database, names, monkeypatch):
     with transaction(database) as connection:
         for name in names:
             models.promote(connection, name, Alias.CHAMPION, "better")
@@ -81,12 +85,12 @@ def test_a_rollback_needs_no_engine(database_url, database, names, monkeypatch):
     monkeypatch.delenv("R4P_ENGINE_URLS", raising=False)
     result = CliRunner().invoke(main, ["rollback"])
     assert result.output == f"{names[1]} is rejected; {names[0]} judges\n"
-    assert champion(database) == names[0]
+    assert find_champion(database) == names[0]
 
 
-def test_the_servers_are_those_of_the_settings():
-    one = EngineSettings(engine_url="http://a/v1")
-    assert [server.url for server in promotion.list_replicas(one)] == ["http://a/v1"]
+def test_replicas_are_those_of_the_settings():
+    single = EngineSettings(engine_url="http://a/v1")
+    assert [server.url for server in promotion.list_replicas(single)] == ["http://a/v1"]
     several = EngineSettings(engine_url="http://a/v1", engine_urls="http://b/v1, http://c/v1")
     assert [server.url for server in promotion.list_replicas(several)] == [
         "http://b/v1",

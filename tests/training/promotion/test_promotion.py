@@ -18,7 +18,7 @@ from app.settings import EngineSettings, QueueSettings
 from model.adapters import adapter_server
 from tests.builders import tiny_adapters
 from tests.builders.job_attempts import carry_out
-from tests.training.promotion.measured_runs import MARKS, champion, restarted, state
+from tests.training.promotion.measured_runs import MARKS, find_champion, find_state, forget_adapter
 from tests.worker.judging import waiting_issues
 from worker.components import Components
 from worker.judging.verify import VerifyGroupHandler
@@ -27,18 +27,18 @@ from worker.learning.unload_adapters import unload_adapters
 pytestmark = MARKS
 
 
-def test_promoted_served_replaced_and_rolled_back(database, servers, names):
+def test_model_is_promoted_replaced_and_rolled_back(database, servers, names):
     first, second = names
-    said = promotion.promote(database, servers, first, Alias.CHAMPION).report
-    assert "2 servers answer as trained: " in said
+    report = promotion.promote(database, servers, first, Alias.CHAMPION).report
+    assert "2 servers answer as trained: " in report
     promotion.promote(database, servers, second, Alias.CHAMPION)
-    assert champion(database) == second
+    assert find_champion(database) == second
     assert {first, second} <= set(adapter_server._fetch_models(servers[0])), (
         "the one before stays loaded"
     )
-    assert state(database, first) is ModelState.RETIRED
+    assert find_state(database, first) is ModelState.RETIRED
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
-    assert champion(database) == first
+    assert find_champion(database) == first
     with pytest.raises(NotPromoted, match=f"{second} was rejected"):
         promotion.promote(database, servers, second, Alias.CHAMPION)
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "too") == (first, None)
@@ -46,36 +46,32 @@ def test_promoted_served_replaced_and_rolled_back(database, servers, names):
         promotion.roll_back(database, servers, Alias.CHAMPION, "again")
 
 
-def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays(
-    database, servers, names, runs
-):
+def test_unused_adapters_are_unloaded_and_foreign_ones_stay(database, servers, names, runs):
     first, second = names
     for name in names:
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    own = replace(tiny_adapters.name_adapter(runs[1]), name="own")
-    adapter_server.load_on_replica(servers[0], own)
+    foreign = replace(tiny_adapters.name_adapter(runs[1]), name="own")
+    adapter_server.load_on_replica(servers[0], foreign)
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     urls = [one.url for one in servers]
     handler = partial(unload_adapters, lambda: EngineSettings(engine_urls=urls))
 
-    def left():
+    def list_loaded():
         carry_out(database, handler, UnloadAdapters(OF_THE_APP))
         return set(adapter_server._fetch_models(servers[0])) - {tiny_adapters.BASE}
 
     try:
-        assert left() == {first, second, "own"}, "a verdict may still ask it"
+        assert list_loaded() == {first, second, "own"}, "a verdict may still ask it"
         with transaction(database) as connection:
             long_ago = models_table.c.changed_at - UNUSED_AFTER
             connection.execute(update(models_table).values(changed_at=long_ago))
-        assert left() == {first, "own"}
-        assert left() == {first, "own"}
+        assert list_loaded() == {first, "own"}
+        assert list_loaded() == {first, "own"}
     finally:
-        adapter_server.unload_adapter(servers[0], own.name)
+        adapter_server.unload_adapter(servers[0], foreign.name)
 
 
-def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
-    database, servers, names, monkeypatch
-):
+def test_worker_asks_the_champion_after_a_server_restart(database, servers, names, monkeypatch):
     monkeypatch.setenv("R4P_ENGINE_URL", servers[1].url)
     monkeypatch.setenv("R4P_ENGINE_URLS", ",".join(one.url for one in servers))
     monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
@@ -92,19 +88,19 @@ def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
     assert judge(3) == tiny_adapters.BASE
     promotion.promote(database, servers, names[0], Alias.CHAMPION)
     assert judge(4) == names[0]
-    restarted(servers, names[0])
+    forget_adapter(servers, names[0])
     assert judge(5) == names[0]
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     assert judge(6) == tiny_adapters.BASE
-    for bench in (parts.judge_setup, *parts.judge_setups.values()):
-        bench.verifier._engine.close()
+    for setup in (parts.judge_setup, *parts.judge_setups.values()):
+        setup.verifier._engine.close()
 
 
-def test_a_rollback_waits_for_no_server(database, servers, names, dead):
+def test_rollback_waits_for_no_server(database, servers, names, dead):
     first, second = names
     for name in names:
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    restarted(servers, first)
+    forget_adapter(servers, first)
     assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
     assert first in adapter_server._fetch_models(servers[0])
-    assert state(database, second) is ModelState.REJECTED
+    assert find_state(database, second) is ModelState.REJECTED

@@ -16,28 +16,31 @@ from model.adapters import adapter_server
 from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.errors import BadAdapter
 from tests.builders import tiny_adapters
-from tests.training.promotion.measured_runs import MARKS, champion, ended, finished, measured, state
+from tests.training.promotion.measured_runs import (
+    MARKS,
+    find_champion,
+    find_state,
+    write_finished_run,
+    write_measurement,
+    write_result,
+)
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS
 
 
-def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
-    database, servers, names, dead
-):
+def test_promotion_changes_nothing_when_a_server_is_down(database, servers, names, dead):
     first, second = names
     promotion.promote(database, servers, first, Alias.CHAMPION)
     with pytest.raises(NotPromoted, match=f"nothing has changed: no engine answers at {dead.url}"):
         promotion.promote(database, [servers[0], dead], second, Alias.CHAMPION)
-    assert champion(database) == first
-    assert state(database, second) is ModelState.CANDIDATE
+    assert find_champion(database) == first
+    assert find_state(database, second) is ModelState.CANDIDATE
     assert set(adapter_server._fetch_models(servers[0])) == {tiny_adapters.BASE, first}
 
 
-def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
-    database, servers, names, tmp_path, caplog
-):
-    run = finished(tmp_path, seed=3)
+def test_adapter_changed_on_disk_is_rejected_for_good(database, servers, names, tmp_path, caplog):
+    run = write_finished_run(tmp_path, seed=3)
     with transaction(database) as connection:
         name = registration.register_run(connection, run, tiny_adapters.BASE)
     path = run / "adapter" / WEIGHTS
@@ -45,7 +48,7 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     with pytest.raises(NotPromoted, match=f"{name} is rejected: the adapter in .* train it again"):
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    assert state(database, name) is ModelState.REJECTED
+    assert find_state(database, name) is ModelState.REJECTED
     with transaction(database) as connection, pytest.raises(BadAdapter, match="is not what"):
         registration.register_run(connection, run, tiny_adapters.BASE)
     with transaction(database) as connection:
@@ -54,23 +57,23 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
     assert "restore the files, or roll back" in caplog.text
 
 
-def test_who_never_met_the_champion_is_not_promoted(database, names, runs, dead):
+def test_model_not_compared_with_the_champion_is_refused(database, names, runs, dead):
     first, second = names
     for alias in (Alias.CANARY, Alias.CHAMPION):
-        said = f"{second} was compared with {first}, and {tiny_adapters.BASE} judges now"
-        with pytest.raises(NotPromoted, match=said):
+        message = f"{second} was compared with {first}, and {tiny_adapters.BASE} judges now"
+        with pytest.raises(NotPromoted, match=message):
             promotion.promote(database, [dead], second, alias)
     with pytest.raises(NotPromoted, match="no engine answers"):
         promotion.promote(database, [dead], second, Alias.SHADOW)
     with transaction(database) as connection:
         registration.register_run(
-            connection, measured(runs[1], tiny_adapters.BASE), tiny_adapters.BASE
+            connection, write_measurement(runs[1], tiny_adapters.BASE), tiny_adapters.BASE
         )
     with pytest.raises(NotPromoted, match="no engine answers"):
         promotion.promote(database, [dead], second, Alias.CHAMPION)
 
 
-def test_who_met_only_the_champion_of_a_moment_ago_is_not_promoted(database, servers, names, runs):
+def test_model_compared_with_a_replaced_champion_is_refused(database, servers, names, runs):
     first, second = names
 
     class Meanwhile(tuple):
@@ -85,16 +88,16 @@ def test_who_met_only_the_champion_of_a_moment_ago_is_not_promoted(database, ser
 
     with transaction(database) as connection:
         registration.register_run(
-            connection, measured(runs[1], tiny_adapters.BASE), tiny_adapters.BASE
+            connection, write_measurement(runs[1], tiny_adapters.BASE), tiny_adapters.BASE
         )
     with pytest.raises(NotPromoted, match=f"{first} judges now"):
         promotion.promote(database, Meanwhile(servers), second, Alias.CHAMPION)
-    assert champion(database) == first
-    assert state(database, second) is ModelState.CANDIDATE
+    assert find_champion(database) == first
+    assert find_state(database, second) is ModelState.CANDIDATE
 
 
-def test_a_shadow_whose_files_changed_leaves_its_place(database, tmp_path, dead):
-    run = finished(tmp_path, seed=3)
+def test_changed_shadow_loses_its_alias(database, tmp_path, dead):
+    run = write_finished_run(tmp_path, seed=3)
     with transaction(database) as connection:
         name = registration.register_run(connection, run, tiny_adapters.BASE)
         models.promote(connection, name, Alias.SHADOW, "to be seen")
@@ -105,69 +108,67 @@ def test_a_shadow_whose_files_changed_leaves_its_place(database, tmp_path, dead)
         assert models.find_alias_holder(connection, Alias.SHADOW) is None
 
 
-def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_path):
+def test_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_path):
     run = tmp_path
-    finished(run, seed=4)
+    write_finished_run(run, seed=4)
     config = run / "adapter" / CONFIG
     config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
     sha256 = tiny_adapters.name_adapter(run).sha256
     probe = promotion.adapter_files.read_probe(run / "probe.json")
     (run / "probe.json").write_text(json.dumps(asdict(replace(probe, adapter=sha256))))
-    ended(run, sha256)
-    measured(run, tiny_adapters.BASE)
+    write_result(run, sha256)
+    write_measurement(run, tiny_adapters.BASE)
     with transaction(database) as connection:
         name = registration.register_run(connection, run, tiny_adapters.BASE)
     with pytest.raises(NotPromoted, match=r"nothing has changed: .*greater than max_lora_rank"):
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    assert (champion(database), state(database, name)) == (None, ModelState.CANDIDATE)
+    assert (find_champion(database), find_state(database, name)) == (None, ModelState.CANDIDATE)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kept"),
+    ("outcome", "kept_reason"),
     [(GateOutcome.FAILED, ModelState.REJECTED), (GateOutcome.TOO_FEW, ModelState.CANDIDATE)],
 )
-def test_what_did_not_pass_the_gate_is_not_promoted(database, tmp_path, dead, outcome, kept):
-    run = finished(tmp_path, outcome=outcome)
+def test_model_that_failed_its_gate_is_refused(database, tmp_path, dead, outcome, kept_reason):
+    run = write_finished_run(tmp_path, outcome=outcome)
     with transaction(database) as connection:
         name = registration.register_run(connection, run, tiny_adapters.BASE)
-    assert state(database, name) is kept
+    assert find_state(database, name) is kept_reason
     with pytest.raises(NotPromoted, match=r"rejected|did not pass the gate"):
         promotion.promote(database, [dead], name, Alias.CHAMPION)
 
 
-def test_an_adapter_of_another_verifier_is_not_promoted(database, names, dead):
+def test_adapter_of_another_verifier_is_refused(database, names, dead):
     with pytest.raises(NotPromoted, match="trained to answer as r4p, and R4P_VERIFIER is yes-no"):
         promotion.promote(
             database, [dead], names[0], Alias.CHAMPION, terms=PromotionRules("yes-no")
         )
 
 
-def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
-    database, servers, names, run
-):
-    measured(run, tiny_adapters.BASE, rules=Rules(margin=1.0, least_issues=2))
+def test_model_of_a_laxer_gate_is_refused(database, servers, names, run):
+    write_measurement(run, tiny_adapters.BASE, rules=Rules(margin=1.0, least_issues=2))
     with transaction(database) as connection:
         registration.register_run(connection, run, tiny_adapters.BASE)
-    said = r"with weaker rules than the present ones \(margin 1.0 instead of 0.02, least_issues 2 instead"
+    message = r"with weaker rules than the present ones \(margin 1.0 instead of 0.02, least_issues 2 instead"
     for alias in Alias:
-        with pytest.raises(NotPromoted, match=said) as refused:
+        with pytest.raises(NotPromoted, match=message) as refused:
             promotion.promote(database, servers, names[0], alias)
     assert "r4p train evaluate --margin 0.02 --least-issues 30, then" in str(refused.value)
     assert str(refused.value).endswith(f"r4p models promote {names[0]} --by-laxer-rules")
     terms = PromotionRules(rules=Rules(margin=0.5, least_issues=2))
     with pytest.raises(NotPromoted, match=r"margin 1\.0 instead of 0\.5"):
         promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms)
-    assert state(database, names[0]) is ModelState.CANDIDATE
+    assert find_state(database, names[0]) is ModelState.CANDIDATE
 
     terms = PromotionRules(by_laxer_rules=True)
-    kept = promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms).report
-    assert kept.endswith("its gate used weaker rules than the present ones: margin 1.0 instead of 0.02, "
+    kept_reason = promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms).report
+    assert kept_reason.endswith("its gate used weaker rules than the present ones: margin 1.0 instead of 0.02, "
                          "least_issues 2 instead of 30")  # fmt: skip
     with transaction(database) as connection:
-        assert models.find_by_name(connection, names[0]).why == kept
+        assert models.find_by_name(connection, names[0]).why == kept_reason
 
 
-def test_an_unknown_name_is_told(database):
+def test_unknown_name_is_refused(database):
     with pytest.raises(UnknownModel, match="none yet"):
         promotion.promote(database, [], "r4p-0", Alias.CHAMPION)
     with transaction(database) as connection:

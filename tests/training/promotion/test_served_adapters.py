@@ -40,11 +40,11 @@ def replicas(vllm):
     return Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost"))
 
 
-def names(vllm):
+def list_served(vllm):
     return set(adapter_server._fetch_models(Replica(vllm.url)))
 
 
-def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):
+def test_trained_adapter_is_served(vllm, replicas, run, probe):
     adapter = tiny_adapters.name_adapter(run)
     for _ in range(2):
         for reading in adapter_server.load_adapter(replicas, adapter, probe):
@@ -55,32 +55,26 @@ def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):
     with closing(connect(vllm.url, adapter.name)) as engine:
         assert engine.context_tokens == 4096
     adapter_server.unload_adapter(replicas[0], adapter.name)
-    assert names(vllm) == {tiny_adapters.BASE}
+    assert list_served(vllm) == {tiny_adapters.BASE}
 
 
-def test_a_server_that_is_down_is_named_and_the_others_serve_nothing_new(
-    vllm, replicas, dead, run, probe
-):
+def test_server_that_is_down_leaves_the_others_unchanged(vllm, replicas, dead, run, probe):
     with pytest.raises(EngineDown, match=f"no engine answers at {dead.url}"):
         adapter_server.load_adapter([replicas[0], dead], tiny_adapters.name_adapter(run), probe)
-    assert names(vllm) == {tiny_adapters.BASE}
+    assert list_served(vllm) == {tiny_adapters.BASE}
 
 
-def test_an_adapter_of_other_weights_than_were_measured_is_found_out(
-    vllm, replicas, run, probe, tmp_path
-):
+def test_adapter_of_other_weights_is_detected(vllm, replicas, run, probe, tmp_path):
     tiny_adapters.write_trained_run(tmp_path, seed=1)
-    other = tiny_adapters.name_adapter(tmp_path)
-    swapped = replace(probe, adapter=other.sha256)
+    changed_adapter = tiny_adapters.name_adapter(tmp_path)
+    swapped = replace(probe, adapter=changed_adapter.sha256)
     with pytest.raises(EngineError, match="of its effect arrives") as refused:
-        adapter_server.load_adapter(replicas[:1], other, swapped)
-    assert other.name in str(refused.value)
-    assert names(vllm) == {tiny_adapters.BASE}
+        adapter_server.load_adapter(replicas[:1], changed_adapter, swapped)
+    assert changed_adapter.name in str(refused.value)
+    assert list_served(vllm) == {tiny_adapters.BASE}
 
 
-def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the_base(
-    vllm, replicas, run, probe, tmp_path
-):
+def test_adapter_of_unknown_layers_is_never_served(vllm, replicas, run, probe, tmp_path):
     """Whether vLLM refuses it or serves the base in its name."""
     weights = load_file(run / "adapter" / WEIGHTS)
     renamed = {
@@ -91,13 +85,15 @@ def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the
     directory.mkdir()
     save_file(renamed, directory / WEIGHTS)
     (directory / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())
-    other = tiny_adapters.name_adapter(tmp_path)
+    changed_adapter = tiny_adapters.name_adapter(tmp_path)
     with pytest.raises(EngineError):
-        adapter_server.load_adapter(replicas[:1], other, replace(probe, adapter=other.sha256))
-    assert names(vllm) == {tiny_adapters.BASE}
+        adapter_server.load_adapter(
+            replicas[:1], changed_adapter, replace(probe, adapter=changed_adapter.sha256)
+        )
+    assert list_served(vllm) == {tiny_adapters.BASE}
 
 
-def test_an_adapter_that_vllm_refuses_is_told_with_its_words(vllm, replicas, tmp_path):
+def test_refusal_of_vllm_is_reported(vllm, replicas, tmp_path):
     probe = tiny_adapters.write_trained_run(tmp_path)
     directory = tmp_path / "adapter"
     config = json.loads((directory / CONFIG).read_text())
@@ -105,27 +101,27 @@ def test_an_adapter_that_vllm_refuses_is_told_with_its_words(vllm, replicas, tmp
     adapter = tiny_adapters.name_adapter(tmp_path)
     with pytest.raises(EngineError, match=r"load_lora_adapter at .*rank 64 is greater than"):
         adapter_server.load_adapter(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
-    assert names(vllm) == {tiny_adapters.BASE}
+    assert list_served(vllm) == {tiny_adapters.BASE}
 
 
-def test_an_adapter_without_effect_is_not_kept(vllm, replicas, tmp_path):
+def test_adapter_without_effect_is_unloaded(vllm, replicas, tmp_path):
     probe = tiny_adapters.write_trained_run(tmp_path, scale=0.0)
     with pytest.raises(EngineError, match="the trainer saw no effect either"):
         adapter_server.load_adapter(replicas[:1], tiny_adapters.name_adapter(tmp_path), probe)
-    assert names(vllm) == {tiny_adapters.BASE}
+    assert list_served(vllm) == {tiny_adapters.BASE}
 
 
-def test_a_name_is_never_used_again(replicas, run, probe, tmp_path):
+def test_adapter_name_is_never_reused(replicas, run, probe, tmp_path):
     adapter = tiny_adapters.name_adapter(run)
     adapter_server.load_adapter(replicas[:1], adapter, probe)
     tiny_adapters.write_trained_run(tmp_path, seed=2)
-    other = replace(tiny_adapters.name_adapter(tmp_path), name=adapter.name)
+    changed_adapter = replace(tiny_adapters.name_adapter(tmp_path), name=adapter.name)
     with pytest.raises(EngineError, match="names are never used again"):
-        adapter_server.load_on_replica(replicas[0], other)
+        adapter_server.load_on_replica(replicas[0], changed_adapter)
     adapter_server.unload_adapter(replicas[0], adapter.name)
 
 
-def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, probe, dead):
+def test_changed_files_are_refused_before_any_request(run, probe, dead):
     adapter = tiny_adapters.name_adapter(run)
     with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it again"):
         adapter_server.load_adapter([dead], replace(adapter, sha256="0" * 64), probe)
@@ -136,7 +132,7 @@ def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, pr
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"peft_type": "IA3"}, "peft_type is 'IA3'"),
         ({"bias": "all"}, "bias is 'all'"),
@@ -147,16 +143,16 @@ def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, pr
         ({"r": 1024}, "its rank is 1024"),
     ],
 )
-def test_what_vllm_leaves_out_is_refused(run, tmp_path, changes, said):
+def test_unsupported_adapter_config_is_refused(run, tmp_path, changes, message):
     (tmp_path / WEIGHTS).write_bytes((run / "adapter" / WEIGHTS).read_bytes())
     config = json.loads((run / "adapter" / CONFIG).read_text())
     assert adapter_files.find_objections(run / "adapter") == ()
     (tmp_path / CONFIG).write_text(json.dumps(config | changes))
-    (found,) = adapter_files.find_objections(tmp_path)
-    assert said in found
+    (objection,) = adapter_files.find_objections(tmp_path)
+    assert message in objection
 
 
-def test_weights_that_are_broken_are_refused(run, tmp_path):
+def test_broken_weights_are_refused(run, tmp_path):
     import torch  # noqa: PLC0415
 
     (tmp_path / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())

@@ -17,12 +17,15 @@ def tokenizer():
     return tiny_model._tokenizer()
 
 
-def asking(*said, **options):
-    turns = [Message("user" if at % 2 == 0 else "assistant", one) for at, one in enumerate(said)]
+def build_request(*turns, **options):
+    turns = [
+        Message("user" if at % 2 == 0 else "assistant", converse)
+        for at, converse in enumerate(turns)
+    ]
     return Request(tuple(turns), **{"max_tokens": 50, "temperature": 1.0, "seed": 0} | options)
 
 
-def voice(tokenizer, **changes):
+def build_model(tokenizer, **changes):
     batches = []
 
     def sample(ids):
@@ -32,92 +35,94 @@ def voice(tokenizer, **changes):
     return SharedModel(tokenizer, 4096, **{"sample": sample} | changes), batches
 
 
-def test_all_that_wait_are_answered_in_one_batch(tokenizer):
+def test_waiting_conversations_are_answered_in_one_batch(tokenizer):
     def talk(rounds):
-        def one(line):
-            said = ["Hello."]
+        def converse(line):
+            turns = ["Hello."]
             for _ in range(rounds):
-                (answer,) = line.complete([asking(*said)])
-                said += [answer.text, "Go on."]
-            return said[1::2]
+                (answer,) = line.complete([build_request(*turns)])
+                turns += [answer.text, "Go on."]
+            return turns[1::2]
 
-        return one
+        return converse
 
-    speaking, batches = voice(tokenizer)
-    assert run_conversations(speaking, [talk(1), talk(3), talk(2)]) == [
+    model, batches = build_model(tokenizer)
+    assert run_conversations(model, [talk(1), talk(3), talk(2)]) == [
         ["of 3"],
         ["of 3", "of 2", "of 1"],
         ["of 3", "of 2"],
     ]
     assert [len(one) for one in batches] == [3, 2, 1]
     assert batches[1][0].startswith(batches[0][0] + "of 3<|im_end|>")
-    assert run_conversations(speaking, []) == []
+    assert run_conversations(model, []) == []
 
 
-def test_a_reply_is_as_long_as_was_asked_for_and_says_so(tokenizer):
-    def one(line):
-        cut, whole = line.complete([asking("Hi.", max_tokens=1), asking("Hi.", token_ids=True)])
+def test_reply_is_cut_at_its_limit(tokenizer):
+    def converse(line):
+        cut, whole = line.complete(
+            [build_request("Hi.", max_tokens=1), build_request("Hi.", token_ids=True)]
+        )
         return cut, whole, line.replies
 
-    speaking, _ = voice(tokenizer)
-    ((cut, whole, sampled),) = run_conversations(speaking, [one])
+    model, _ = build_model(tokenizer)
+    ((cut, whole, sampled),) = run_conversations(model, [converse])
     assert (cut.finished, cut.completion_tokens, cut.token_ids) == (False, 1, ())
     assert whole.finished
     assert [list(whole.token_ids), whole.prompt_tokens] == [
         sampled[1],
-        len(tokenize_text(tokenizer, render_prompt(tokenizer, asking("Hi.").messages))),
+        len(tokenize_text(tokenizer, render_prompt(tokenizer, build_request("Hi.").messages))),
     ]
 
 
-def test_tools_are_told_in_words(tokenizer):
+def test_request_with_tools_is_refused(tokenizer):
     tool = Tool("look", "Looks.", {"type": "object", "properties": {}})
-    speaking, _ = voice(tokenizer)
+    model, _ = build_model(tokenizer)
     (answers,) = run_conversations(
-        speaking, [lambda line: line.complete([asking("Hi.", tools=(tool,))])]
+        model, [lambda line: line.complete([build_request("Hi.", tools=(tool,))])]
     )
     assert isinstance(answers[0], NoTools)
 
 
-def test_a_model_that_breaks_ends_every_conversation_and_is_raised(tokenizer):
+def test_broken_model_ends_every_conversation(tokenizer):
     ends = []
 
-    def one(line):
+    def converse(line):
         try:
-            line.complete([asking("Hi.")])
+            line.complete([build_request("Hi.")])
         except EngineDown as error:
             ends.append(str(error))
-            line.complete([asking("Again.")])
+            line.complete([build_request("Again.")])
 
     def breaking(_ids):
         raise MemoryError("no room")
 
-    speaking, _ = voice(tokenizer, sample=breaking)
+    model, _ = build_model(tokenizer, sample=breaking)
     with pytest.raises(MemoryError, match="no room"):
-        run_conversations(speaking, [one, one])
+        run_conversations(model, [converse, converse])
     assert ends == ["the model in training failed: no room"] * 2
 
 
-def test_a_model_that_answers_too_few_answers_nobody(tokenizer):
+def test_too_few_answers_end_every_conversation(tokenizer):
     ends = []
 
-    def one(line):
+    def converse(line):
         with pytest.raises(EngineDown) as down:
-            line.complete([asking("Hi.")])
+            line.complete([build_request("Hi.")])
         ends.append(str(down.value))
 
-    speaking, _ = voice(tokenizer, sample=lambda ids: ids[1:])
+    model, _ = build_model(tokenizer, sample=lambda ids: ids[1:])
     with pytest.raises(ValueError, match="shorter"):
-        run_conversations(speaking, [one, one])
+        run_conversations(model, [converse, converse])
     assert len(ends) == 2
 
 
-def test_what_a_conversation_raises_is_raised(tokenizer):
-    speaking, _ = voice(tokenizer)
+def test_exception_of_a_conversation_is_raised(tokenizer):
+    model, _ = build_model(tokenizer)
     with pytest.raises(ZeroDivisionError):
-        run_conversations(speaking, [lambda _line: 1 / 0])
+        run_conversations(model, [lambda _line: 1 / 0])
 
 
-def test_processes_ask_equally_often_the_idle_one_for_nothing(tokenizer):
+def test_processes_sample_equally_often(tokenizer):
     here, there = [], []
     barrier, flags = Barrier(2), {}
 
@@ -125,25 +130,25 @@ def test_processes_ask_equally_often_the_idle_one_for_nothing(tokenizer):
         def ask(asks):
             flags[name] = asks
             barrier.wait(30)
-            found = any(flags.values())
+            any_asks = any(flags.values())
             barrier.wait(30)
-            return found
+            return any_asks
 
         return ask
 
     def process(name, batches, rounds):
-        def one(line):
+        def converse(line):
             for _ in range(rounds):
-                line.complete([asking("Hi.")])
+                line.complete([build_request("Hi.")])
 
         def sample(ids):
             batches.append(len(ids))
             return [[tokenizer.eos_token_id] for _ in ids]
 
-        run_conversations(SharedModel(tokenizer, 4096, sample, anybody(name)), [one])
+        run_conversations(SharedModel(tokenizer, 4096, sample, anybody(name)), [converse])
 
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(process, "a", here, 1), pool.submit(process, "b", there, 3)]
-        for one in both:
-            one.result(60)
+        futures = [pool.submit(process, "a", here, 1), pool.submit(process, "b", there, 3)]
+        for future in futures:
+            future.result(60)
     assert len(here) == len(there) == 3

@@ -9,7 +9,7 @@ from training.runs import run_folder
 
 
 @contextmanager
-def files_of_at_most(count):
+def limit_file_size(count):
     """No file of this process may grow beyond so many bytes: a disk without room, for whoever writes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (count, before[1]))
@@ -19,10 +19,10 @@ def files_of_at_most(count):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_file_that_has_no_room_leaves_the_one_before_and_nothing_beside_it(tmp_path):
+def test_failed_write_keeps_the_earlier_file(tmp_path):
     path = tmp_path / run_folder.RESULT
     run_folder.write_file(path, "before")
-    with files_of_at_most(100), pytest.raises(OSError, match="File too large"):
+    with limit_file_size(100), pytest.raises(OSError, match="File too large"):
         run_folder.write_file(path, "after" * 100)
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == [run_folder.RESULT]

@@ -29,15 +29,15 @@ with lock_run(Path(sys.argv[1])):
 @pytest.fixture
 def holder(tmp_path):
     """Another process in the folder."""
-    told = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(told, cwd=ROOT, **pipes, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, **pipes, text=True) as process:
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
 
 
-def test_the_second_is_refused_by_name_until_the_first_dies(tmp_path, holder):
+def test_second_trainer_is_refused_until_the_first_ends(tmp_path, holder):
     folder = tmp_path / "run"
     with (
         pytest.raises(RunLocked, match=f"trained in by process {holder.pid} on ") as refused,
@@ -51,15 +51,15 @@ def test_the_second_is_refused_by_name_until_the_first_dies(tmp_path, holder):
         assert f"process {os.getpid()} on " in (folder / LOCK).read_text()
 
 
-def test_the_command_says_that_it_may_be_tried_again(tmp_path, holder):
+def test_locked_run_exits_with_try_again(tmp_path, holder):
     data = training_runs.write_dataset(tmp_path / "data")
-    asked = ["cpu-smoke", "--dataset", str(data), "--run", str(tmp_path / "run"), "--resume"]
-    done = CliRunner().invoke(run.app, asked)
-    assert done.exit_code == 5
-    assert f"trained in by process {holder.pid}" in " ".join(done.output.split())
+    arguments = ["cpu-smoke", "--dataset", str(data), "--run", str(tmp_path / "run"), "--resume"]
+    result = CliRunner().invoke(run.app, arguments)
+    assert result.exit_code == 5
+    assert f"trained in by process {holder.pid}" in " ".join(result.output.split())
 
 
-def test_a_folder_in_which_nothing_was_begun_goes_again(tmp_path):
+def test_empty_run_folder_is_removed(tmp_path):
     folder = tmp_path / "runs" / "first"
     with lock_run(folder):
         assert is_empty_run(folder)
@@ -71,7 +71,7 @@ def test_a_folder_in_which_nothing_was_begun_goes_again(tmp_path):
         assert (folder / "plan.toml").exists()
 
 
-def test_a_place_that_can_not_be_locked_is_named_with_the_fix(tmp_path, monkeypatch):
+def test_unlockable_folder_is_reported_with_the_fix(tmp_path, monkeypatch):
     def none(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 

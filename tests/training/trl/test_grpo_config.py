@@ -10,34 +10,34 @@ PAPER = plan_file.load_plan("r4p-paper")
 SMOKE = plan_file.load_plan("cpu-smoke")
 
 
-def test_the_papers_plan_is_rendered_with_nothing_left_to_a_default():
-    told = grpo_config.build_grpo_settings(PAPER, processes=8)
-    assert told["num_generations"] == 16
+def test_paper_plan_is_rendered_completely():
+    settings = grpo_config.build_grpo_settings(PAPER, processes=8)
+    assert settings["num_generations"] == 16
     # 128 prompts of 16 replies a round, 8 prompts a step, one reply at once in each of 8 processes
-    assert told["steps_per_generation"] == 256
-    assert told["gradient_accumulation_steps"] == 16
-    assert (told["epsilon"], told["epsilon_high"], told["delta"]) == (0.2, 0.28, 10.0)
-    assert (told["beta"], told["entropy_coef"], told["temperature"]) == (0.0, 0.0, 1.0)
-    assert (told["top_p"], told["top_k"], told["min_p"]) == (1.0, 0, None)
-    assert (told["loss_type"], told["scale_rewards"]) == ("dapo", "group")
-    assert told["vllm_importance_sampling_correction"] is False
-    assert told["vllm_gpu_memory_utilization"] == PAPER.rollout.gpu_memory == 0.5
-    assert told["save_steps"] % 16 == 0
+    assert settings["steps_per_generation"] == 256
+    assert settings["gradient_accumulation_steps"] == 16
+    assert (settings["epsilon"], settings["epsilon_high"], settings["delta"]) == (0.2, 0.28, 10.0)
+    assert (settings["beta"], settings["entropy_coef"], settings["temperature"]) == (0.0, 0.0, 1.0)
+    assert (settings["top_p"], settings["top_k"], settings["min_p"]) == (1.0, 0, None)
+    assert (settings["loss_type"], settings["scale_rewards"]) == ("dapo", "group")
+    assert settings["vllm_importance_sampling_correction"] is False
+    assert settings["vllm_gpu_memory_utilization"] == PAPER.rollout.gpu_memory == 0.5
+    assert settings["save_steps"] % 16 == 0
 
 
-def test_the_agents_plan_is_rendered_without_deviation_and_length():
-    told = grpo_config.build_grpo_settings(plan_file.load_plan("mini-se-rl"), processes=8)
-    assert (told["loss_type"], told["scale_rewards"]) == ("dr_grpo", "none")
-    assert told["mask_truncated_completions"] is True
-    assert told["max_completion_length"] == 30760
+def test_agent_plan_is_rendered_without_deviation_and_length():
+    settings = grpo_config.build_grpo_settings(plan_file.load_plan("mini-se-rl"), processes=8)
+    assert (settings["loss_type"], settings["scale_rewards"]) == ("dr_grpo", "none")
+    assert settings["mask_truncated_completions"] is True
+    assert settings["max_completion_length"] == 30760
 
 
-def test_a_correction_is_named_and_bounded():
-    told = grpo_config.build_grpo_settings(
+def test_importance_correction_is_rendered():
+    settings = grpo_config.build_grpo_settings(
         plan_file.load_plan("r4p-qwen2.5-coder-0.5b"), processes=1
     )
-    assert told["vllm_importance_sampling_mode"] == "token_truncate"
-    assert told["vllm_importance_sampling_clip_max"] == 2.0
+    assert settings["vllm_importance_sampling_mode"] == "token_truncate"
+    assert settings["vllm_importance_sampling_clip_max"] == 2.0
 
 
 def test_checkpoints_fall_between_rounds():
@@ -62,7 +62,7 @@ def _policy(**changes):
 
 
 @pytest.mark.parametrize(
-    ("plan", "processes", "said"),
+    ("plan", "processes", "message"),
     [
         (_rollout(top_p=0.95), 1, "rollout.top_p = 0.95: the ratio of a truncated"),
         (_rollout(prompts=12), 1, "rollout.prompts = 12 is no multiple of optimiser.batch = 8"),
@@ -124,23 +124,23 @@ def _policy(**changes):
         ),
     ],
 )
-def test_what_trl_cannot_honour_is_refused_with_the_key_and_the_fix(plan, processes, said):
+def test_unsupported_setting_is_refused_with_the_fix(plan, processes, message):
     with pytest.raises(BadPlan, match="plan cpu-smoke can't be trained with TRL") as caught:
         grpo_config.build_grpo_settings(plan, processes)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("name", plan_file.list_shipped_plans())
-def test_no_plan_that_comes_with_the_bot_is_refused_by_the_machines_it_was_made_for(name):
+def test_shipped_plans_run_on_their_machines(name):
     plan = plan_file.load_plan(name)
     grpo_config.check_plan(plan, plan.scale.nodes * plan.scale.processes)
 
 
-def test_a_plan_for_one_process_may_be_run_by_two():
+def test_plan_for_one_process_may_run_in_two():
     grpo_config.check_plan(replace(SMOKE, optimiser=replace(SMOKE.optimiser, micro_batch=8)), 2)
 
 
-def test_a_round_is_gone_through_as_often_as_the_plan_says():
-    told = grpo_config.build_grpo_settings(_rollout(passes=3), processes=1)
-    assert (told["num_iterations"], told["save_steps"]) == (3, 6)
+def test_passes_are_rendered_as_iterations():
+    settings = grpo_config.build_grpo_settings(_rollout(passes=3), processes=1)
+    assert (settings["num_iterations"], settings["save_steps"]) == (3, 6)
     assert grpo_config.build_grpo_settings(SMOKE, processes=1)["num_iterations"] == 1

@@ -20,6 +20,6 @@ MASK = torch.tensor([[1, 1, 0], [1, 1, 1]])
         (ImportanceCorrection.SEQUENCE_MASK, [[0.0, 0.0, 0.0], [0.25, 0.25, 0.25]]),
     ],
 )
-def test_a_token_counts_by_its_ratio_up_to_the_ceiling(mode, expected):
-    found = grpo.compute_weights(TRAINED, SAMPLED, MASK, mode, 1.5)
-    assert torch.allclose(found, torch.tensor(expected))
+def test_token_weight_is_its_ratio_up_to_the_ceiling(mode, expected):
+    weights = grpo.compute_weights(TRAINED, SAMPLED, MASK, mode, 1.5)
+    assert torch.allclose(weights, torch.tensor(expected))

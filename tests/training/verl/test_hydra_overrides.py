@@ -26,18 +26,18 @@ FOLDER = PurePosixPath("/shared/a run")
 ACTOR = "actor_rollout_ref.actor."
 
 
-def changed(**tables):
+def change_plan(**tables):
     """The paper's plan with some settings of some tables changed."""
     return replace(
         PAPER, **{name: replace(getattr(PAPER, name), **of) for name, of in tables.items()}
     )
 
 
-def exported(**tables):
-    return hydra_overrides.build_overrides(changed(**tables), FOLDER, rounds=3)
+def build_overrides(**tables):
+    return hydra_overrides.build_overrides(change_plan(**tables), FOLDER, rounds=3)
 
 
-def test_the_paper_is_exported_as_its_own_scripts_have_it():
+def test_paper_plan_is_exported_as_in_the_papers_scripts():
     found = hydra_overrides.build_overrides(PAPER, FOLDER, rounds=3)
     assert {
         "data.train_batch_size": 128,
@@ -65,78 +65,36 @@ def test_the_paper_is_exported_as_its_own_scripts_have_it():
     assert "actor_rollout_ref.model.lora_rank" not in found
 
 
+CORRECTIONS = "algorithm.rollout_correction.rollout_is"
+TRUNCATED = {"importance": ImportanceCorrection.TOKEN_TRUNCATE, "importance_ceiling": 3.0}
+MASKED = {"importance": ImportanceCorrection.SEQUENCE_MASK, "importance_ceiling": 3.0}
+
+
 @pytest.mark.parametrize(
     ("tables", "key", "value"),
     [
-        (
-            {"policy": {"advantage": AdvantageEstimator.LEAVE_ONE_OUT}},
-            "algorithm.adv_estimator",
-            "rloo",
-        ),
-        (
-            {"rollout": {"gpu_memory": 0.3}},
-            "actor_rollout_ref.rollout.gpu_memory_utilization",
-            0.3,
-        ),
-        (
-            {"policy": {"advantage": AdvantageEstimator.WITHOUT_DEVIATION}},
-            "algorithm.norm_adv_by_std_in_grpo",
-            False,
-        ),
-        (
-            {"policy": {"loss": LossAggregation.CONSTANT_LENGTH}},
-            ACTOR + "loss_agg_mode",
-            "seq-mean-token-sum-norm",
-        ),
+        ({"policy": {"advantage": AdvantageEstimator.LEAVE_ONE_OUT}}, "algorithm.adv_estimator", "rloo"),
+        ({"rollout": {"gpu_memory": 0.3}}, "actor_rollout_ref.rollout.gpu_memory_utilization", 0.3),
+        ({"policy": {"advantage": AdvantageEstimator.WITHOUT_DEVIATION}}, "algorithm.norm_adv_by_std_in_grpo", False),
+        ({"policy": {"loss": LossAggregation.CONSTANT_LENGTH}}, ACTOR + "loss_agg_mode", "seq-mean-token-sum-norm"),
         ({"policy": {"loss": LossAggregation.CONSTANT_LENGTH}}, ACTOR + "loss_scale_factor", 4096),
-        (
-            {"policy": {"loss": LossAggregation.SEQUENCE_MEAN}},
-            ACTOR + "loss_agg_mode",
-            "seq-mean-token-mean",
-        ),
+        ({"policy": {"loss": LossAggregation.SEQUENCE_MEAN}}, ACTOR + "loss_agg_mode", "seq-mean-token-mean"),
         ({"policy": {"kl": 0.01}}, ACTOR + "use_kl_loss", True),
         ({"policy": {"drop_uniform_groups": True}}, "algorithm.filter_groups.enable", True),
-        (
-            {
-                "policy": {
-                    "importance": ImportanceCorrection.TOKEN_TRUNCATE,
-                    "importance_ceiling": 3.0,
-                }
-            },
-            "algorithm.rollout_correction.rollout_is_threshold",
-            3.0,
-        ),
-        (
-            {
-                "policy": {
-                    "importance": ImportanceCorrection.SEQUENCE_MASK,
-                    "importance_ceiling": 3.0,
-                }
-            },
-            "algorithm.rollout_correction.rollout_is",
-            "sequence",
-        ),
-        (
-            {
-                "policy": {
-                    "importance": ImportanceCorrection.SEQUENCE_MASK,
-                    "importance_ceiling": 3.0,
-                }
-            },
-            "algorithm.rollout_correction.rollout_is_threshold",
-            "1e-30_3.0",
-        ),
+        ({"policy": TRUNCATED}, f"{CORRECTIONS}_threshold", 3.0),
+        ({"policy": MASKED}, CORRECTIONS, "sequence"),
+        ({"policy": MASKED}, f"{CORRECTIONS}_threshold", "1e-30_3.0"),
         ({"optimiser": {"warmup_steps": 32}}, ACTOR + "optim.lr_warmup_steps", 2),
         ({"checkpoints": {"every_steps": 48}}, "trainer.save_freq", 3),
         ({"model": {"dtype": "float32"}}, ACTOR + "fsdp_config.model_dtype", "fp32"),
         ({"scale": {"nodes": 4}}, "trainer.nnodes", 4),
     ],
-)
-def test_a_setting_in_verls_words(tables, key, value):
-    assert exported(**tables)[key] == value
+)  # fmt: skip
+def test_setting_is_rendered_in_verls_words(tables, key, value):
+    assert build_overrides(**tables)[key] == value
 
 
-def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
+def test_adapter_is_sent_to_a_server_with_the_base():
     found = hydra_overrides.build_overrides(
         replace(PAPER, adapter=LoraSettings(rank=8, alpha=16)), FOLDER, rounds=1
     )
@@ -150,24 +108,24 @@ def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
     ("plan", "said"),
     [
         (replace(PAPER, trainer=TrainingMethod.DPO), "trainer = dpo: verl is given"),
-        (changed(rollout={"task": RolloutTask.REPAIR}), "rollout.task = repair"),
-        (changed(rollout={"engine": RolloutEngine.SERVER}), 'rollout.engine = server: give "colocated"'),
-        (changed(policy={"overlong": OverlongHandling.MASK}), "policy.overlong = mask"),
-        (changed(policy={"ratio_ceiling": None}), "policy.ratio_ceiling = None"),
-        (changed(policy={"ratio_ceiling": 1.28}), "policy.ratio_ceiling = 1.28"),
-        (changed(policy={"entropy_bonus": 0.1, "loss": LossAggregation.SEQUENCE_MEAN}), "policy.entropy_bonus = 0.1"),
-        (changed(policy={"importance": ImportanceCorrection.TOKEN_MASK}), "policy.importance_ceiling = None"),
+        (change_plan(rollout={"task": RolloutTask.REPAIR}), "rollout.task = repair"),
+        (change_plan(rollout={"engine": RolloutEngine.SERVER}), 'rollout.engine = server: give "colocated"'),
+        (change_plan(policy={"overlong": OverlongHandling.MASK}), "policy.overlong = mask"),
+        (change_plan(policy={"ratio_ceiling": None}), "policy.ratio_ceiling = None"),
+        (change_plan(policy={"ratio_ceiling": 1.28}), "policy.ratio_ceiling = 1.28"),
+        (change_plan(policy={"entropy_bonus": 0.1, "loss": LossAggregation.SEQUENCE_MEAN}), "policy.entropy_bonus = 0.1"),
+        (change_plan(policy={"importance": ImportanceCorrection.TOKEN_MASK}), "policy.importance_ceiling = None"),
         (replace(PAPER, adapter=LoraSettings(dropout=0.1)), "adapter.dropout = 0.1"),
-        (changed(optimiser={"schedule": "linear"}), "optimiser.schedule = linear"),
-        (changed(optimiser={"batch": 24}), "optimiser.batch = 24: give a divisor"),
-        (changed(optimiser={"batch": 256}), "optimiser.batch = 256: give a divisor"),
-        (changed(scale={"nodes": 3}), "optimiser.batch = 8: times rollout.replies"),
-        (changed(optimiser={"warmup_steps": 5}), "optimiser.warmup_steps = 5: give a multiple"),
-        (changed(optimiser={"max_steps": 100}), "optimiser.max_steps = 100: give a multiple"),
-        (changed(checkpoints={"every_steps": 10}), "checkpoints.every_steps = 10"),
-        (changed(scale={"sequence_parallel": 3}), "scale.sequence_parallel = 3"),
-        (changed(model={"adapter": "runs/a/adapter"}), "model.adapter = runs/a/adapter: leave it"),
-        (changed(scale={"rollout_tensor_parallel": 3}), "scale.rollout_tensor_parallel = 3"),
+        (change_plan(optimiser={"schedule": "linear"}), "optimiser.schedule = linear"),
+        (change_plan(optimiser={"batch": 24}), "optimiser.batch = 24: give a divisor"),
+        (change_plan(optimiser={"batch": 256}), "optimiser.batch = 256: give a divisor"),
+        (change_plan(scale={"nodes": 3}), "optimiser.batch = 8: times rollout.replies"),
+        (change_plan(optimiser={"warmup_steps": 5}), "optimiser.warmup_steps = 5: give a multiple"),
+        (change_plan(optimiser={"max_steps": 100}), "optimiser.max_steps = 100: give a multiple"),
+        (change_plan(checkpoints={"every_steps": 10}), "checkpoints.every_steps = 10"),
+        (change_plan(scale={"sequence_parallel": 3}), "scale.sequence_parallel = 3"),
+        (change_plan(model={"adapter": "runs/a/adapter"}), "model.adapter = runs/a/adapter: leave it"),
+        (change_plan(scale={"rollout_tensor_parallel": 3}), "scale.rollout_tensor_parallel = 3"),
     ],
 )  # fmt: skip
 def test_what_verl_cannot_honour_is_an_error(plan, said):
@@ -193,7 +151,7 @@ def test_overrides_are_written_in_hydras_grammar():
 @pytest.mark.parametrize("advantage", AdvantageEstimator)
 @pytest.mark.parametrize("loss", LossAggregation)
 def test_trl_and_verl_are_told_the_same(advantage, loss):
-    plan = changed(
+    plan = change_plan(
         policy={"advantage": advantage, "loss": loss, "kl": 0.01, "ratio_ceiling": 5.0},
         optimiser={"batch": 32, "micro_batch": 4, "warmup_steps": 4, "max_steps": 8},
         checkpoints={"every_steps": 8},
