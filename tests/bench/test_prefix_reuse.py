@@ -20,21 +20,21 @@ from tests.bench.support.prefix_reuse import reusable_share
         (["abcd", "xy", "abz"], 1, 2 / 9),
     ],
 )
-def test_by_hand(prompts, block, share):
+def test_reusable_share_matches_hand_computed_values(prompts, block, share):
     assert reusable_share(prompts, block) == pytest.approx(share)
 
 
 @given(st.lists(st.text("ab", max_size=12), max_size=8), st.integers(1, 4))
-def test_never_more_than_the_longest_common_beginning_with_an_earlier_one(prompts, block):
-    def common(one, other):
+def test_reuse_is_the_longest_prefix_shared_with_an_earlier_prompt(prompts, block):
+    def count_common(left, right):
         return next(
-            (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-            min(len(one), len(other)),
+            (n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
+            min(len(left), len(right)),
         )
 
     best = 0
     for at, prompt in enumerate(prompts):
-        shared = max((common(prompt, other) for other in prompts[:at]), default=0)
+        shared = max((count_common(prompt, right) for right in prompts[:at]), default=0)
         best += min(shared, max(len(prompt) - 1, 0)) // block * block
     total = sum(map(len, prompts))
     assert reusable_share(prompts, block) == pytest.approx(best / total if total else 0)

@@ -13,44 +13,44 @@ QUICKER = Figure(
 SMALLER = Figure("W5", "memory", "MB", (140.0,), asked=at_most(130), note="after load")
 
 
-def section(subject, *figures):
+def build_section(subject, *figures):
     return Section(subject, "How.", "2026-11-21 05:00 UTC", (0.1, 0.2), MACHINE, figures)
 
 
-def test_a_ratio_is_the_median_pair_by_pair():
+def test_ratio_is_the_median_of_pairs():
     assert QUICKER.ratio == 0.8
     assert QUICKER.holds is True
     assert SMALLER.holds is False
 
 
-def test_an_anchor_that_did_not_run_decides_nothing():
+def test_missing_anchor_decides_nothing():
     alone = Figure("W3", "webhook", "req/s", (80.0,), "not run: no Python 3.12", (), at_least(5))
     assert alone.holds is None
     assert cells(alone)[4] == "not run: no Python 3.12"
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 2), (0.99, 4), (0.25, 1), (0.0, 1)])
-def test_a_percentile_is_a_value_that_was_seen(share, expected):
+def test_percentile_is_an_observed_value(share, expected):
     assert percentile([4, 2, 1, 3], share) == expected
 
 
-def test_an_anchor_of_an_even_number_of_runs_stands_between_the_middle_ones():
+def test_anchor_of_even_runs_is_the_mean_of_the_middle_two():
     two = Figure("L1", "patches", "1/s", (4.0, 4.0), "one by one", (1.0, 2.0))
     assert cells(two)[4] == "one by one: 1.5"
 
 
-def test_subjects_that_were_not_run_keep_their_place(tmp_path):
-    save([section("webhook", QUICKER)], tmp_path)
-    save([section("queue", SMALLER)], tmp_path)
+def test_subjects_that_were_not_run_are_kept(tmp_path):
+    save([build_section("webhook", QUICKER)], tmp_path)
+    save([build_section("queue", SMALLER)], tmp_path)
     assert read(tmp_path / "benchmarks.json") == [
-        section("queue", SMALLER),
-        section("webhook", QUICKER),
+        build_section("queue", SMALLER),
+        build_section("webhook", QUICKER),
     ]
 
 
-def test_the_page_says_what_was_asked_and_whether_it_holds():
+def test_page_shows_targets_and_whether_they_hold():
     assert [
-        line for line in page([section("all", QUICKER, SMALLER)]).splitlines() if "W" in line
+        line for line in page([build_section("all", QUICKER, SMALLER)]).splitlines() if "W" in line
     ] == [
         "| W1 | webhook | req/s | 90 (80..100) | the floor: 100 | 0.80 | ≥ 0.6 × | yes |",
         "| W5 | memory | MB | 140 | – | – | ≤ 130 MB | **no** |",

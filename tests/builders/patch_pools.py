@@ -8,21 +8,21 @@ TEXT = (
 )
 
 
-def diff(line="return 2", path="a.py", before="return 1"):
+def build_diff(line="return 2", path="a.py", before="return 1"):
     return (
         f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
         f"@@ -1,2 +1,2 @@\n def f():\n-    {before}\n+    {line}\n"
     )
 
 
-def patch(number=0, target=1.0, **more):
-    return PoolPatch(**{"diff": diff(f"return {number + 10}"), "target": target, **more})
+def build_patch(number=0, target=1.0, **more):
+    return PoolPatch(**{"diff": build_diff(f"return {number + 10}"), "target": target, **more})
 
 
-def pool(issue="o/r#1", targets=(1.0,), **more):
+def build_pool(issue="o/r#1", targets=(1.0,), **more):
     """No two issues share a patch."""
     patches = tuple(
-        PoolPatch(diff(f"return {issue!r}, {number}"), target)
+        PoolPatch(build_diff(f"return {issue!r}, {number}"), target)
         for number, target in enumerate(targets)
     )
     known = {"repo": issue.partition("#")[0], "statement": TEXT, "patches": patches}

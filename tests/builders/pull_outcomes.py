@@ -16,35 +16,39 @@ ISSUE = IssueRef(RepositoryRef(7, 70, "octo/cat"), 3)
 KNOWN = Evidence(score=0.75, valid=4)
 
 
-def judgement(number=1, *, judge=JUDGE, verdict=Verdict.CORRECT, patch="p", days=0.0):
+def build_judgement(number=1, *, judge=JUDGE, verdict=Verdict.CORRECT, patch="p", days=0.0):
     return Judgement(judge, number, START + days * DAY, patch, verdict, KNOWN)
 
 
-def submission(patch="p", *, days=0.0, by_author=True):
+def build_submission(patch="p", *, days=0.0, by_author=True):
     """The head is named after the patch."""
     return Submission(f"at {patch}", patch, START + days * DAY, by_author)
 
 
-def fate(kind, *, days=1.0, reason=None, **about):
+def build_outcome(kind, *, days=1.0, reason=None, **about):
     told = {"permission": "write", "evaluation": 1, "actor": "maintainer", "head": "at p"} | about
     return PullOutcome(kind, reason, occurred_at=START + days * DAY, **told)
 
 
-def record(*fates, patches=("p",), judgements=None, pull=12, **about):
-    known = tuple(one if isinstance(one, Submission) else submission(one) for one in patches)
-    said = (judgement(patch=known[-1].patch),) if judgements is None else tuple(judgements)
+def build_record(*fates, patches=("p",), judgements=None, pull=12, **about):
+    known = tuple(one if isinstance(one, Submission) else build_submission(one) for one in patches)
+    said = (build_judgement(patch=known[-1].patch),) if judgements is None else tuple(judgements)
     in_order = tuple(sorted(fates, key=lambda one: one.occurred_at))
     return PullRecord(1, about.get("issue", ISSUE), pull, known, said, in_order)
 
 
-MERGED = fate(OutcomeKind.MERGED)
-REVERTED = fate(OutcomeKind.REVERTED, days=40, reason="by #15")
-CLOSED = fate(OutcomeKind.CLOSED, reason="closed_by_maintainer")
-AGREE, DISAGREE = fate(OutcomeKind.AGREE), fate(OutcomeKind.DISAGREE)
-ASKED = fate(OutcomeKind.REVIEWED, days=0.5, reason="changes_requested")
-APPROVED = fate(OutcomeKind.REVIEWED, days=0.6, reason="approved")
-FAILED = fate(OutcomeKind.CI, days=0.3, reason="failure", permission="app", actor="ci[bot]")
+MERGED = build_outcome(OutcomeKind.MERGED)
+REVERTED = build_outcome(OutcomeKind.REVERTED, days=40, reason="by #15")
+CLOSED = build_outcome(OutcomeKind.CLOSED, reason="closed_by_maintainer")
+AGREE, DISAGREE = build_outcome(OutcomeKind.AGREE), build_outcome(OutcomeKind.DISAGREE)
+ASKED = build_outcome(OutcomeKind.REVIEWED, days=0.5, reason="changes_requested")
+APPROVED = build_outcome(OutcomeKind.REVIEWED, days=0.6, reason="approved")
+FAILED = build_outcome(
+    OutcomeKind.CI, days=0.3, reason="failure", permission="app", actor="ci[bot]"
+)
 
 
-def survived(share, days=31, reason="after_30_days"):
-    return fate(OutcomeKind.SURVIVAL, days=days, reason=reason, value=share, permission=None)
+def build_survival(share, days=31, reason="after_30_days"):
+    return build_outcome(
+        OutcomeKind.SURVIVAL, days=days, reason=reason, value=share, permission=None
+    )

@@ -13,35 +13,35 @@ from tests.proofs.instances import Instance
 from tests.proofs.trees import Chosen
 
 
-def place(tmp_path, files, name="a__pie-1"):
+def write_place(tmp_path, files, name="a__pie-1"):
     tree = tmp_path / "tree"
     write_files(tree, files)
     return Instance(name, "a/pie", ISSUE, ""), Chosen("1.0", tree, Fit(1, 1, 0))
 
 
-def attempted(tmp_path, agent, files):
+def run_attempt(tmp_path, agent, files):
     kept = tmp_path / "kept"
-    (row,) = agents._attempted([place(tmp_path, files)], agent, tmp_path / "index", kept)
+    (row,) = agents._attempted([write_place(tmp_path, files)], agent, tmp_path / "index", kept)
     assert (kept / f"{agent.name}.a__pie-1.json").stat().st_size > 0
     return row
 
 
-def test_a_conversation_is_counted_and_its_patch_is_tried(tmp_path):
+def test_conversation_is_counted_and_its_patch_is_checked(tmp_path):
     agent = MiniSE(RecordingEngine(LOOK, MEND, SUBMIT, context_tokens=32_768))
-    row = attempted(tmp_path, agent, TREE)
+    row = run_attempt(tmp_path, agent, TREE)
     assert (row["stop"], row["rounds"], row["malformed"]) == ("submitted", 3, 0)
     assert (row["patch"], row["applies"], row["replays"]) == (True, True, True)
     assert row["calls"] == {"search_tool": 1, "edit_tool": 1, "patch_submission": 1}
 
 
-def test_a_pipeline_is_counted_with_what_it_dropped(tmp_path):
+def test_pipeline_is_counted_with_its_dropped_replies(tmp_path):
     replies = [
         agentless_replies.MATHS,
         agentless_replies.MEND,
         agentless_replies.repair_reply("x", old="not there"),
     ]
     engine = agentless_replies.CuttingEngine(*replies, context_tokens=32_768)
-    row = attempted(
+    row = run_attempt(
         tmp_path, AgentlessMini(engine, plan=SamplingPlan(1, 2)), agentless_replies.TREE
     )
     assert (row["stop"], row["rounds"], row["malformed"]) == ("submitted", 3, 1)
@@ -49,20 +49,20 @@ def test_a_pipeline_is_counted_with_what_it_dropped(tmp_path):
     assert sum(row["dropped"].values()) == 1
 
 
-def test_an_attempt_without_a_patch_is_none_that_applies(tmp_path):
-    row = attempted(tmp_path, MiniSE(RecordingEngine(LOOK, context_tokens=32_768)), TREE)
+def test_attempt_without_a_patch_does_not_apply(tmp_path):
+    row = run_attempt(tmp_path, MiniSE(RecordingEngine(LOOK, context_tokens=32_768)), TREE)
     assert (row["stop"], row["patch"], row["applies"]) == ("engine", False, False)
 
 
-def test_git_says_whether_a_patch_fits(tmp_path):
-    _, choice = place(tmp_path, {"pie.py": "one\ntwo\n"})
+def test_git_decides_whether_a_patch_applies(tmp_path):
+    _, choice = write_place(tmp_path, {"pie.py": "one\ntwo\n"})
     diff = "--- a/pie.py\n+++ b/pie.py\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
     assert agents.applies(diff, choice.tree)
     assert not agents.applies(diff.replace("-two", "-zwei"), choice.tree)
     assert (choice.tree / "pie.py").read_text() == "one\ntwo\n"
 
 
-def test_projects_take_turns_and_their_middle_comes_first():
+def test_projects_take_turns_from_their_middle():
     def of(repo, *numbers):
         return [Instance(f"x-{number}", repo, Issue("", ""), "") for number in numbers]
 

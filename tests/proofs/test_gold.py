@@ -42,19 +42,19 @@ CODE = dedent(
 ).lstrip()
 
 
-def patch(after, before=CODE, path=PATH):
+def build_patch(after, before=CODE, path=PATH):
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{path}", f"b/{path}"
     )
     return "".join(lines).removesuffix("\n")
 
 
-def names(diff, tree=CODE):
+def list_changed_names(diff, tree=CODE):
     return [one.qualified_name for one in changed(diff, {PATH: tree}.get)]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "found"),
+    ("old", "new", "expected"),
     [
         ("n // HALF", "n / HALF", ["half"]),
         ("m // 3", "m / 3", ["third.cut"]),
@@ -70,24 +70,24 @@ def names(diff, tree=CODE):
         ("    return n // HALF\n", "    n = int(n)\n    return n // HALF\n", ["half"]),
     ],
 )
-def test_a_changed_line_belongs_to_the_innermost_definition_that_was_there(old, new, found):
+def test_changed_line_belongs_to_its_innermost_definition(old, new, expected):
     assert CODE.count(old) == 1
-    assert names(patch(CODE.replace(old, new))) == found
+    assert list_changed_names(build_patch(CODE.replace(old, new))) == expected
 
 
-def test_a_hunk_is_found_where_its_lines_have_moved_to():
-    diff = patch(CODE.replace("m // 3", "m / 3"))
-    assert names(diff, "# one\n# two\n" + CODE) == ["third.cut"]
+def test_moved_hunk_is_found():
+    diff = build_patch(CODE.replace("m // 3", "m / 3"))
+    assert list_changed_names(diff, "# one\n# two\n" + CODE) == ["third.cut"]
 
 
-def test_one_line_around_an_edit_is_enough_where_the_others_have_changed():
-    diff = patch(CODE.replace("m // 3", "m / 3"))
-    assert names(diff, CODE.replace("@cached", "@kept")) == ["third.cut"]
-    assert names(diff, CODE.replace("def cut(m)", "def cut(o)")) == []
+def test_hunk_is_found_by_one_context_line():
+    diff = build_patch(CODE.replace("m // 3", "m / 3"))
+    assert list_changed_names(diff, CODE.replace("@cached", "@kept")) == ["third.cut"]
+    assert list_changed_names(diff, CODE.replace("def cut(m)", "def cut(o)")) == []
 
 
-def test_an_entity_knows_its_name_and_what_it_stands_in():
-    (thin,) = changed(patch(CODE.replace("half(1)", "half(2)")), {PATH: CODE}.get)
+def test_entity_has_its_name_and_parents():
+    (thin,) = changed(build_patch(CODE.replace("half(1)", "half(2)")), {PATH: CODE}.get)
     assert (thin.name, thin.construct) == ("thin", EntityKind.CLASS_METHOD)
     assert thin.is_within(PATH, "Pie.Crust.thin")
     assert thin.is_within(PATH, "Pie")
@@ -96,11 +96,14 @@ def test_an_entity_knows_its_name_and_what_it_stands_in():
     assert not Entity(PATH, "Pie", EntityKind.CLASS).is_within(PATH, "Pie.Crust")
 
 
-def test_new_files_and_other_languages_have_no_definition_that_was_there():
-    assert changed(patch(CODE, before=""), {PATH: None}.get) == ()
+def test_new_files_and_other_languages_change_no_definition():
+    assert changed(build_patch(CODE, before=""), {PATH: None}.get) == ()
     new = f"diff --git a/{PATH} b/{PATH}\nnew file mode 100644\n--- /dev/null\n+++ b/{PATH}\n@@ -0,0 +1 @@\n+x = 1\n"
     assert changed(new, {}.get) == ()
-    assert changed(patch("old\n", before="new\n", path="news.txt"), {"news.txt": "new\n"}.get) == ()
+    assert (
+        changed(build_patch("old\n", before="new\n", path="news.txt"), {"news.txt": "new\n"}.get)
+        == ()
+    )
 
 
 MOVED = {
@@ -112,21 +115,21 @@ MOVED = {
 }
 
 
-def test_the_nearest_release_is_the_last_that_still_lacks_the_patch():
-    diff = patch(CODE.replace("m // 3", "m / 3"))
+def test_nearest_release_is_the_last_without_the_patch():
+    diff = build_patch(CODE.replace("m // 3", "m / 3"))
     release, fit = nearest(diff, tuple(MOVED), lambda release, _: MOVED[release])
     assert (release, fit.hunks, fit.placed, fit.off, fit.is_whole) == ("4", 1, 1, 0, True)
     release, fit = nearest(diff, ("1", "2", "5"), lambda release, _: MOVED[release])
     assert (release, fit.off) == ("2", 1)
 
 
-def test_no_release_is_near_where_no_hunk_has_a_place():
-    diff = patch(CODE.replace("m // 3", "m / 3"))
+def test_no_release_fits_a_patch_without_a_place():
+    diff = build_patch(CODE.replace("m // 3", "m / 3"))
     assert nearest(diff, ("1", "5"), lambda release, _: MOVED[release]) is None
 
 
-def test_a_hunk_without_a_place_makes_no_whole_fit():
+def test_missing_hunk_makes_a_partial_fit():
     both = CODE.replace("n // HALF", "n / HALF").replace("half(1)", "half(2)")
     other = CODE.replace("half(1)", "half(3)")
-    _, fit = nearest(patch(both), ("1",), lambda *_: other)
+    _, fit = nearest(build_patch(both), ("1",), lambda *_: other)
     assert (fit.hunks, fit.placed, fit.is_whole) == (2, 1, False)

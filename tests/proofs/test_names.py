@@ -5,7 +5,7 @@ import pytest
 from tests.proofs.names import code, words
 
 
-def test_every_word_may_be_a_name_but_pythons_own():
+def test_every_word_except_keywords_is_a_name():
     assert words("Halving 3 is off for half_of, for Pies.") == (
         *("Halving", "off", "half_of", "Pies"),
     )
@@ -26,9 +26,9 @@ def test_every_word_may_be_a_name_but_pythons_own():
         ("y() of a date", ["y"]),
     ],
 )
-def test_names_are_told_by_how_they_are_written(text, found):
+def test_code_names_are_recognised_by_their_spelling(text, found):
     assert list(code(text)) == found
 
 
-def test_what_is_code_once_is_asked_for_once():
+def test_repeated_name_is_listed_once():
     assert code("half is `half`, and half(3)") == ("half",)

@@ -9,18 +9,18 @@ BEFORE, AFTER = "one\ntwo\nthree\n", "one\n2\nthree\n"
 PATCH = "--- a/pie.py\n+++ b/pie.py\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
 
 
-def test_only_releases_near_those_of_the_neighbours_count():
+def test_only_releases_near_the_neighbours_count():
     order = [0, 4, 5, 5, 11, None, 5, 6, 7]
     assert timely(RELEASES, order, 4) == tuple("cdefghi")
     assert timely(RELEASES, [0], 0) == tuple("abcd")
     assert timely(RELEASES, [11], 0) == tuple("ijkl")
 
 
-def test_without_neighbours_all_count():
+def test_all_releases_count_without_neighbours():
     assert timely(RELEASES, [None, None], 1) == RELEASES
 
 
-def test_an_issue_takes_the_last_release_that_its_patch_fits(tmp_path):
+def test_issue_takes_the_last_release_its_patch_fits(tmp_path):
     trees = {}
     for release, content in {"1": BEFORE, "2": BEFORE, "3": AFTER}.items():
         trees[release] = tmp_path / release

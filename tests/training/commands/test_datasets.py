@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.builders.patch_pools import diff
+from tests.builders.patch_pools import build_diff
 from training.commands import datasets
 from training.curation.splits import SPLITS
 from training.datasets import dataset
@@ -17,7 +17,7 @@ def build_row(number, *resolved, repo="o/r", licence="MIT", sources=None):
     )
     patches = [
         {
-            "patch": diff(f"return {number}, {seat}"),
+            "patch": build_diff(f"return {number}, {seat}"),
             "resolved": is_right,
             "source": sources[seat] if sources else f"system/{seat}",
         }

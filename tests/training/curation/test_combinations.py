@@ -4,11 +4,11 @@ from itertools import combinations
 
 import pytest
 
-from tests.builders.patch_pools import patch, pool
+from tests.builders.patch_pools import build_patch, build_pool
 from training.curation.combinations import GroupShape, form_groups, limit_per_issue
 from training.datasets.groups import LabelSource
 
-SIX = pool(targets=(1.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+SIX = build_pool(targets=(1.0, 0.0, 1.0, 0.0, 0.0, 0.0))
 
 
 def test_six_patches_make_all_fifteen_groups_of_four():
@@ -29,17 +29,17 @@ def test_six_patches_make_all_fifteen_groups_of_four():
 def test_seats_do_not_depend_on_submission_or_labels():
     again = replace(SIX, patches=SIX.patches[::-1])
     assert form_groups(again, GroupShape(), 1) == form_groups(SIX, GroupShape(), 1)
-    mixed = [pool(f"o/r#{at}", targets=(None, 1.0, None, 0.0)) for at in range(20)]
+    mixed = [build_pool(f"o/r#{at}", targets=(None, 1.0, None, 0.0)) for at in range(20)]
     first = {form_groups(one, GroupShape(), 1)[0][0].targets[0] for one in mixed}
     assert first == {None, 1.0, 0.0}
 
 
 def test_labelled_patches_are_drawn_first_of_more_than_six():
-    many = pool(targets=(None,) * 5 + (1.0, 0.0) * 3)
+    many = build_pool(targets=(None,) * 5 + (1.0, 0.0) * 3)
     formed, _ = form_groups(many, GroupShape(), 1)
     assert len(formed) == 15
     assert {target for one in formed for target in one.targets} == {0.0, 1.0}
-    more = pool(targets=(1.0, 0.0) * 6)
+    more = build_pool(targets=(1.0, 0.0) * 6)
     drawn = {
         seed: {text for one in form_groups(more, GroupShape(), seed)[0] for text in one.patches}
         for seed in range(20)
@@ -49,10 +49,10 @@ def test_labelled_patches_are_drawn_first_of_more_than_six():
 
 
 def test_free_seats_are_padded_without_a_target():
-    (only,) = form_groups(pool(targets=(1.0, 0.0)), GroupShape(), 1)[0]
+    (only,) = form_groups(build_pool(targets=(1.0, 0.0)), GroupShape(), 1)[0]
     assert only.patches[2:] == ("", "")
     assert only.targets[2:] == (None, None)
-    assert form_groups(pool(targets=(1.0, 0.0)), GroupShape(min_patches=4), 1) == (
+    assert form_groups(build_pool(targets=(1.0, 0.0)), GroupShape(min_patches=4), 1) == (
         [],
         ["fewer than 4 patches"],
     )
@@ -61,12 +61,12 @@ def test_free_seats_are_padded_without_a_target():
 @pytest.mark.parametrize(
     ("given", "shape", "formed", "expected"),
     [
-        (pool(targets=(None,) * 6), GroupShape(), 0, ["nothing is known of its patches"]),
-        (pool(targets=()), GroupShape(min_patches=1), 0, ["nothing is known of its patches"]),
-        (pool(targets=(None,) * 5 + (1.0,)), GroupShape(), 10, ["nothing is known of its patches"] * 5),
+        (build_pool(targets=(None,) * 6), GroupShape(), 0, ["nothing is known of its patches"]),
+        (build_pool(targets=()), GroupShape(min_patches=1), 0, ["nothing is known of its patches"]),
+        (build_pool(targets=(None,) * 5 + (1.0,)), GroupShape(), 10, ["nothing is known of its patches"] * 5),
         (SIX, GroupShape(max_characters=100), 0, ["more than 100 characters"] * 15),
         (SIX, GroupShape(max_characters=10_000), 15, []),
-        (pool(targets=(1.0,)), GroupShape(), 0, ["fewer than 2 patches"]),
+        (build_pool(targets=(1.0,)), GroupShape(), 0, ["fewer than 2 patches"]),
     ],
 )  # fmt: skip
 def test_dropped_groups_are_counted_by_reason(given, shape, formed, expected):
@@ -77,11 +77,11 @@ def test_dropped_groups_are_counted_by_reason(given, shape, formed, expected):
 def test_group_has_the_last_label_time_and_the_mean_weight():
     early, late = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 2))
     patches = (
-        patch(1, 1.0, weight=0.5, outcome_at=early),
-        patch(2, 0.2, weight=1.0, outcome_at=late),
-        patch(3, None),
+        build_patch(1, 1.0, weight=0.5, outcome_at=early),
+        build_patch(2, 0.2, weight=1.0, outcome_at=late),
+        build_patch(3, None),
     )
-    given = replace(pool(), patches=patches, source=LabelSource.OUTCOMES, as_of=early)
+    given = replace(build_pool(), patches=patches, source=LabelSource.OUTCOMES, as_of=early)
     (only,) = form_groups(given, GroupShape(), 1)[0]
     assert (only.weight, only.outcome_at, only.as_of) == (0.75, late, early)
     assert only.source is LabelSource.OUTCOMES

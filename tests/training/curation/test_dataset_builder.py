@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders.patch_pools import pool
+from tests.builders.patch_pools import build_pool
 from training.curation.balance import Balance
 from training.curation.dataset_builder import DatasetRecipe, NothingToLearn, build_dataset
 from training.curation.deduplication import EvaluationSet
@@ -14,7 +14,7 @@ RECIPE = DatasetRecipe(split=SplitPlan(validation=0.2, test=0.2))
 
 def build_pools(count=60, targets=((1.0, 0.0, 1.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 1.0))):
     return [
-        pool(
+        build_pool(
             f"o/r-{number}",
             targets[number % len(targets)],
             repo="o/r",

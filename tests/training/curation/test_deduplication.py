@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.builders.patch_pools import diff, patch, pool
+from tests.builders.patch_pools import build_diff, build_patch, build_pool
 from training.curation.deduplication import (
     EvaluationSet,
     build_edit_key,
@@ -19,17 +19,18 @@ LATER = datetime(2026, 2, 1, tzinfo=UTC)
 
 def test_line_numbers_do_not_change_the_edit_key():
     same = replace(
-        patch(0), diff=patch(0).diff.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@ class A:")
+        build_patch(0),
+        diff=build_patch(0).diff.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@ class A:"),
     )
     kept, reasons = drop_duplicate_edits(
-        [pool(targets=()), replace(pool(), patches=(patch(0), same))]
+        [build_pool(targets=()), replace(build_pool(), patches=(build_patch(0), same))]
     )
-    assert [one.patches for one in kept] == [(patch(0),)]
+    assert [one.patches for one in kept] == [(build_patch(0),)]
     assert reasons == ["the same edit as another"]
 
 
 def test_too_long_diff_equals_only_itself():
-    long = diff("x" * MAX_RAW_CHARACTERS)
+    long = build_diff("x" * MAX_RAW_CHARACTERS)
     assert build_edit_key(long) == build_edit_key(long)
     assert build_edit_key(long) != build_edit_key(
         long.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@")
@@ -37,29 +38,39 @@ def test_too_long_diff_equals_only_itself():
 
 
 def test_labels_of_copies_are_merged():
-    sure = patch(0, 1.0, weight=0.5, outcome_at=LATER)
-    rather = patch(0, 0.7, weight=1.0, outcome_at=datetime(2026, 1, 1, tzinfo=UTC))
-    kept, _ = drop_duplicate_edits([replace(pool(), patches=(patch(0, None), rather, sure))])
+    sure = build_patch(0, 1.0, weight=0.5, outcome_at=LATER)
+    rather = build_patch(0, 0.7, weight=1.0, outcome_at=datetime(2026, 1, 1, tzinfo=UTC))
+    kept, _ = drop_duplicate_edits(
+        [replace(build_pool(), patches=(build_patch(0, None), rather, sure))]
+    )
     (copy,) = kept[0].patches
     assert copy.target == pytest.approx(0.8)
     assert (copy.weight, copy.outcome_at) == (1.0, LATER)
 
 
 def test_copies_without_weight_keep_their_label():
-    kept, _ = drop_duplicate_edits([replace(pool(), patches=(patch(0, 0.9, weight=0.0),) * 2)])
+    kept, _ = drop_duplicate_edits(
+        [replace(build_pool(), patches=(build_patch(0, 0.9, weight=0.0),) * 2)]
+    )
     assert [one.target for one in kept[0].patches] == [0.9]
 
 
 def test_copies_with_opposite_labels_are_dropped():
-    pools = [replace(pool(), patches=(patch(0, 1.0), patch(0, 0.0), patch(1, 1.0)))]
-    kept, reasons = drop_duplicate_edits([*pools, replace(pool(), patches=pools[0].patches[:2])])
-    assert [one.patches for one in kept] == [(patch(1, 1.0),)]
+    pools = [
+        replace(
+            build_pool(), patches=(build_patch(0, 1.0), build_patch(0, 0.0), build_patch(1, 1.0))
+        )
+    ]
+    kept, reasons = drop_duplicate_edits(
+        [*pools, replace(build_pool(), patches=pools[0].patches[:2])]
+    )
+    assert [one.patches for one in kept] == [(build_patch(1, 1.0),)]
     assert reasons == ["copies with opposite labels"] * 4
 
 
 def test_duplicate_issue_with_more_labels_is_kept():
-    poor, rich = pool("o/r#1"), pool("o/r#2", (1.0, 0.0))
-    other = pool("o/r#3", statement=OTHER)
+    poor, rich = build_pool("o/r#1"), build_pool("o/r#2", (1.0, 0.0))
+    other = build_pool("o/r#3", statement=OTHER)
     kept, reasons = drop_duplicate_issues([poor, other, rich])
     assert kept == [other, rich]
     assert reasons == ["says the same as another issue"]
@@ -69,30 +80,31 @@ def test_duplicate_issue_with_more_labels_is_kept():
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (pool("o/r#1", statement=OTHER), "an issue that is measured on"),
-        (pool("x/y#1"), "says the same as an issue that is measured on"),
+        (build_pool("o/r#1", statement=OTHER), "an issue that is measured on"),
+        (build_pool("x/y#1"), "says the same as an issue that is measured on"),
         (
-            replace(pool("x/y#1", statement=OTHER), patches=pool("o/r#1").patches),
+            replace(build_pool("x/y#1", statement=OTHER), patches=build_pool("o/r#1").patches),
             "has a patch that is measured on",
         ),
-        (pool("o/r#9", statement=OTHER), None),
-        (replace(pool("o/r#9", statement=OTHER), patches=(patch(0, diff=""),)), None),
+        (build_pool("o/r#9", statement=OTHER), None),
+        (replace(build_pool("o/r#9", statement=OTHER), patches=(build_patch(0, diff=""),)), None),
     ],
 )
 def test_overlap_with_the_evaluation_set_is_found(given, expected):
-    assert EvaluationSet.from_pools([pool("o/r#1")]).find_overlap(given) == expected
+    assert EvaluationSet.from_pools([build_pool("o/r#1")]).find_overlap(given) == expected
 
 
 def test_overlap_can_cover_whole_repositories():
-    measured = EvaluationSet.from_pools([pool("o/r#1")], whole_repositories=True)
+    measured = EvaluationSet.from_pools([build_pool("o/r#1")], whole_repositories=True)
     assert (
-        measured.find_overlap(pool("o/r#9", statement=OTHER)) == "a repository that is measured on"
+        measured.find_overlap(build_pool("o/r#9", statement=OTHER))
+        == "a repository that is measured on"
     )
 
 
 def test_text_without_a_diff_equals_only_itself():
     assert build_edit_key("x") == build_edit_key("x") != build_edit_key("y")
-    assert build_edit_key(diff()) != build_edit_key("x")
-    assert list(list_edit_keys(replace(pool(), patches=(patch(0, diff=""), patch(1))))) == [
-        build_edit_key(patch(1).diff)
-    ]
+    assert build_edit_key(build_diff()) != build_edit_key("x")
+    assert list(
+        list_edit_keys(replace(build_pool(), patches=(build_patch(0, diff=""), build_patch(1))))
+    ) == [build_edit_key(build_patch(1).diff)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders.patch_pools import TEXT, patch, pool
+from tests.builders.patch_pools import TEXT, build_patch, build_pool
 from training.curation.source_filters import (
     MIN_LABELLED,
     StatementLimits,
@@ -18,7 +18,7 @@ from training.datasets.groups import LabelSource
 
 def build_pools(author, targets):
     return [
-        replace(pool(f"o/r#{number}"), patches=(patch(number, target, author=author),))
+        replace(build_pool(f"o/r#{number}"), patches=(build_patch(number, target, author=author),))
         for number, target in enumerate(targets)
     ]
 
@@ -51,10 +51,10 @@ def test_one_sided_outcomes_are_kept():
 
 
 def test_sources_are_left_out_by_pattern():
-    one = patch(0, author="leaderboard-lite/a")
+    one = build_patch(0, author="leaderboard-lite/a")
     assert find_unwanted(one, ("x/*", "leaderboard-*")) == "of a source that is left out"
     assert find_unwanted(one, ("leaderboard",)) is None
-    assert find_unwanted(patch(0), ("*/*",)) is None
+    assert find_unwanted(build_patch(0), ("*/*",)) is None
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_sources_are_left_out_by_pattern():
     ],
 )
 def test_licence_is_required_of_benchmarks_only(licence, source, expected):
-    given_pool = pool(licence=licence, source=source)
+    given_pool = build_pool(licence=licence, source=source)
     assert find_unlicensed(given_pool, ("MIT", "Apache-2.0")) == expected
 
 
 def find_reason(text, **limits):
-    return find_rejection(pool(statement=text), StatementLimits(**limits))
+    return find_rejection(build_pool(statement=text), StatementLimits(**limits))
 
 
 @pytest.mark.parametrize(

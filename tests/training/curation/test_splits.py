@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders.patch_pools import patch, pool
+from tests.builders.patch_pools import build_patch, build_pool
 from training.curation.deduplication import list_edit_keys
 from training.curation.pools import Pool
 from training.curation.splits import SPLITS, SplitBy, SplitPlan, split_pools
@@ -17,10 +17,10 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def build_dated_pool(number, day, *outcomes):
     """An issue that was read on that day, with a patch for each day on which its label was known."""
     patches = tuple(
-        patch(10 * number + at, 1.0, outcome_at=START + timedelta(days=known))
+        build_patch(10 * number + at, 1.0, outcome_at=START + timedelta(days=known))
         for at, known in enumerate(outcomes)
     )
-    return replace(pool(f"o/r#{number}"), patches=patches, as_of=START + timedelta(days=day))
+    return replace(build_pool(f"o/r#{number}"), patches=patches, as_of=START + timedelta(days=day))
 
 
 def split(pools, **plan):
@@ -48,7 +48,7 @@ def test_cutoff_and_embargo_part_training_from_test():
 
 def test_default_cutoff_leaves_the_latest_labelled_issues_for_the_test():
     pools = [build_dated_pool(number, number, number + 1) for number in range(100)]
-    unknown = replace(build_dated_pool(500, 500), patches=(patch(1, None),))
+    unknown = replace(build_dated_pool(500, 500), patches=(build_patch(1, None),))
     splits, _ = split([*pools, unknown], test=0.1, validation=0, embargo=timedelta(days=20))
     tested = {issue for issue, side in splits.items() if side == "test"}
     assert tested == {f"o/r#{number}" for number in range(90, 100)} | {"o/r#500"}
@@ -66,8 +66,8 @@ def test_zero_shares_put_everything_in_training():
 
 
 def test_undated_benchmark_is_cut_by_issue_number():
-    pools = [pool(f"{repo}-{at}", repo=repo) for repo in ("a", "b") for at in range(20)]
-    named = pool("a-tale", repo="a")
+    pools = [build_pool(f"{repo}-{at}", repo=repo) for repo in ("a", "b") for at in range(20)]
+    named = build_pool("a-tale", repo="a")
     splits, _ = split([*pools, named], test=0.1, validation=0)
     assert {issue for issue, side in splits.items() if side == "test"} == {
         "a-18",
@@ -80,7 +80,7 @@ def test_undated_benchmark_is_cut_by_issue_number():
 
 @pytest.mark.parametrize("by", list(SplitBy))
 def test_shares_are_near_the_requested_and_depend_on_the_seed(by):
-    pools = [pool(f"o/r-{at}", repo="o/r") for at in range(997)]
+    pools = [build_pool(f"o/r-{at}", repo="o/r") for at in range(997)]
     plan = {"mode": by, "validation": 0.2, "test": 0.1}
     splits, _ = split(pools, seed=1, **plan)
     sizes = Counter(splits.values())
@@ -103,9 +103,9 @@ def test_held_out_repositories_are_a_split():
 
 
 def test_issues_that_share_a_patch_stay_on_one_side():
-    shared = pool("a-1", repo="a").patches
-    pools = [pool(f"a-{at}", repo="a") for at in range(2, 20)]
-    twins = [pool("a-1", repo="a"), replace(pool("b-7", repo="b"), patches=shared)]
+    shared = build_pool("a-1", repo="a").patches
+    pools = [build_pool(f"a-{at}", repo="a") for at in range(2, 20)]
+    twins = [build_pool("a-1", repo="a"), replace(build_pool("b-7", repo="b"), patches=shared)]
     splits, reasons = split([*pools, *twins], held_out=frozenset({"b"}), test=0, validation=0)
     assert splits["b-7"] == "repositories"
     assert "a-1" not in splits
@@ -123,7 +123,7 @@ def test_dropped_issue_drops_no_other():
 
 
 def test_no_issue_is_in_two_splits():
-    pools = [pool(f"o/r-{at}", repo="o/r") for at in range(300)]
+    pools = [build_pool(f"o/r-{at}", repo="o/r") for at in range(300)]
     parts = split_pools(pools, SplitPlan()).pools
     assert tuple(parts) == SPLITS
     assert sorted(one.issue for of in parts.values() for one in of) == sorted(
@@ -140,7 +140,7 @@ def draw_histories(draw):
             repo,
             "It adds.",
             tuple(
-                patch(shared, target, outcome_at=START + timedelta(days=known))
+                build_patch(shared, target, outcome_at=START + timedelta(days=known))
                 for shared, target, known in drawn
             ),
             as_of=day and START + timedelta(days=day),

@@ -4,7 +4,7 @@ import pytest
 
 from model.domain import Verdict
 from model.evaluation.wilson import compute_wilson_interval
-from tests.builders.pull_outcomes import ISSUE, JUDGE, START, judgement, record
+from tests.builders.pull_outcomes import ISSUE, JUDGE, START, build_judgement, build_record
 from training.evaluation.track_record import (
     ACCURACY,
     FALSE_ACCEPTS,
@@ -170,12 +170,12 @@ def test_model_as_judge_has_no_comparison():
 
 
 def test_last_verdict_on_a_patch_counts():
-    pull_record = record(
+    pull_record = build_record(
         judgements=[
-            judgement(1, verdict=RIGHT),
-            judgement(2, verdict=WRONG, days=1),
-            judgement(3, verdict=UNSURE, patch="q", days=2),
-            judgement(4, verdict=RIGHT, patch=None, days=3),
+            build_judgement(1, verdict=RIGHT),
+            build_judgement(2, verdict=WRONG, days=1),
+            build_judgement(3, verdict=UNSURE, patch="q", days=2),
+            build_judgement(4, verdict=RIGHT, patch=None, days=3),
         ]
     )
     model = JUDGE.engine.model

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from model.domain import Verdict
-from tests.builders.pull_outcomes import LATER, MERGED, judgement, record
+from tests.builders.pull_outcomes import LATER, MERGED, build_judgement, build_record
 from training.labels import labels
 from training.labels.explanation import IssueExplanation, format_lines, to_document
 
 
 def explain(*fates, **about):
-    known = [record(*fates, **about)]
+    known = [build_record(*fates, **about)]
     return IssueExplanation("octo/cat#3", LATER, known, labels.label_patches(known, LATER), True)
 
 
@@ -30,7 +30,7 @@ def test_unjudged_patch_has_no_verdict():
     ],
 )
 def test_only_a_claim_is_right_or_wrong(verdict, expected):
-    assert expected in format_lines(explain(MERGED, judgements=[judgement(verdict=verdict)]))
+    assert expected in format_lines(explain(MERGED, judgements=[build_judgement(verdict=verdict)]))
 
 
 def test_event_without_an_actor_has_no_name():

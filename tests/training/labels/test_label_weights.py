@@ -13,30 +13,30 @@ from tests.builders.pull_outcomes import (
     MERGED,
     REVERTED,
     START,
-    judgement,
-    record,
-    survived,
+    build_judgement,
+    build_record,
+    build_survival,
 )
 from training.labels import labels
 from training.labels.rules import HOLD_PERIOD
 
 
 def label(*fates, now=LATER, rivals=(), **about):
-    return labels.label_patch(record(*fates, **about), "p", now, rivals)
+    return labels.label_patch(build_record(*fates, **about), "p", now, rivals)
 
 
-PASSED_RIVAL = record(replace(FAILED, reason="success"), pull=13)
+PASSED_RIVAL = build_record(replace(FAILED, reason="success"), pull=13)
 
 
 @pytest.mark.parametrize(
     ("share", "probability"), [(1.0, 0.98), (0.5, 0.79), (0.25, 0.695), (0.1, 0.638)]
 )
 def test_probability_grows_with_surviving_lines(share, probability):
-    assert label(MERGED, survived(share)).probability == pytest.approx(probability)
+    assert label(MERGED, build_survival(share)).probability == pytest.approx(probability)
 
 
 def test_last_survival_count_decides():
-    counts = [survived(0.9), survived(0.2, days=91, reason="after_90_days")]
+    counts = [build_survival(0.9), build_survival(0.2, days=91, reason="after_90_days")]
     assert label(MERGED, *counts).rule_name == "rewritten"
     assert label(MERGED, *counts).outcome_at == START + 91 * DAY
     assert label(MERGED, *counts, now=START + 60 * DAY).rule_name == "survived"
@@ -58,7 +58,7 @@ def test_recent_merge_says_when_it_settles():
 
 def test_decision_after_our_verdict_counts_half():
     assert (label(MERGED).is_echo, label(MERGED).weight) == (True, labels.ECHO_WEIGHT)
-    against = [judgement(verdict=Verdict.INCORRECT)]
+    against = [build_judgement(verdict=Verdict.INCORRECT)]
     assert label(MERGED, judgements=against).is_echo
 
 
@@ -66,8 +66,8 @@ def test_decision_after_our_verdict_counts_half():
     ("fates", "about"),
     [
         ([replace(MERGED, evaluation=None)], {}),
-        ([MERGED], {"judgements": [judgement(verdict=Verdict.UNSURE)]}),
-        ([MERGED], {"judgements": [judgement(2)]}),
+        ([MERGED], {"judgements": [build_judgement(verdict=Verdict.UNSURE)]}),
+        ([MERGED], {"judgements": [build_judgement(2)]}),
         ([FAILED, CLOSED], {"rivals": [PASSED_RIVAL]}),
     ],
     ids=["nobody could read one", "it claimed nothing", "about another patch", "a CI reads none"],

@@ -19,11 +19,11 @@ from tests.builders.pull_outcomes import (
     MERGED,
     REVERTED,
     START,
-    fate,
-    judgement,
-    record,
-    submission,
-    survived,
+    build_judgement,
+    build_outcome,
+    build_record,
+    build_submission,
+    build_survival,
 )
 from training.labels import labels, rules
 from training.labels.label_rule import LabelGrade
@@ -31,23 +31,23 @@ from training.labels.rules import HOLD_PERIOD, RULES
 
 
 def label(*fates, patch="p", now=LATER, rivals=(), **about):
-    return labels.label_patch(record(*fates, **about), patch, now, rivals)
+    return labels.label_patch(build_record(*fates, **about), patch, now, rivals)
 
 
 def build_close(reason, **about):
-    return fate(OutcomeKind.CLOSED, reason=reason, **about)
+    return build_outcome(OutcomeKind.CLOSED, reason=reason, **about)
 
 
 def passed_rival(actor="ci[bot]"):
-    return record(replace(FAILED, reason="success", actor=actor), pull=13)
+    return build_record(replace(FAILED, reason="success", actor=actor), pull=13)
 
 
-REOPENED_ISSUE = fate(OutcomeKind.REOPENED, reason="issue", days=3)
+REOPENED_ISSUE = build_outcome(OutcomeKind.REOPENED, reason="issue", days=3)
 CASES = {
     "merged": ([MERGED], {}),
-    "survived": ([MERGED, survived(0.9)], {}),
-    "rewritten": ([MERGED, survived(0.4)], {}),
-    "lines_gone": ([MERGED, survived(0.05)], {}),
+    "survived": ([MERGED, build_survival(0.9)], {}),
+    "rewritten": ([MERGED, build_survival(0.4)], {}),
+    "lines_gone": ([MERGED, build_survival(0.05)], {}),
     "reverted": ([MERGED, REVERTED], {}),
     "reverted_late": ([MERGED, replace(REVERTED, occurred_at=START + 92 * DAY)], {}),
     "issue_reopened": ([MERGED, REOPENED_ISSUE], {}),
@@ -56,17 +56,17 @@ CASES = {
     "merged_by_author": ([replace(MERGED, by_author=True)], {}),
     "merged_with_help": (
         [replace(MERGED, head="at q")],
-        {"patches": ["p", submission("q", days=0.5, by_author=False)], "patch": "q"},
+        {"patches": ["p", build_submission("q", days=0.5, by_author=False)], "patch": "q"},
     ),
     "mended": (
         [replace(MERGED, head="at q")],
-        {"patches": ["p", submission("q", days=0.5, by_author=False)]},
+        {"patches": ["p", build_submission("q", days=0.5, by_author=False)]},
     ),
     "sent_back": ([ASKED, replace(MERGED, head="at q")], {"patches": ["p", "q"]}),
     "changed": ([replace(MERGED, head="at q")], {"patches": ["p", "q"]}),
     "unread": (
         [replace(MERGED, head="at another")],
-        {"judgements": [judgement(patch=None)]},
+        {"judgements": [build_judgement(patch=None)]},
     ),
     "called_right": ([AGREE], {}),
     "called_wrong": ([DISAGREE, CLOSED], {}),
@@ -117,7 +117,7 @@ def test_unknown_label_has_no_probability_weight_or_time(rule):
 @pytest.mark.parametrize(
     ("fates", "about", "why"),
     [
-        ([CLOSED, fate(OutcomeKind.REOPENED, reason="pull_request", days=2)], {}, "open"),
+        ([CLOSED, build_outcome(OutcomeKind.REOPENED, reason="pull_request", days=2)], {}, "open"),
         ([build_close("issue_duplicate")], {}, "withdrawn"),
         ([build_close("unknown")], {}, "closed"),
         ([CLOSED], {"patches": ["p", "q"]}, "outdated"),
@@ -126,21 +126,21 @@ def test_unknown_label_has_no_probability_weight_or_time(rule):
         ([build_close("landed_indirectly"), DISAGREE], {"now": START + 3 * DAY}, "disputed"),
         ([build_close("landed_indirectly")], {"patches": ["p", "q"]}, "outdated"),
         ([CLOSED], {"now": CLOSED.occurred_at + HOLD_PERIOD - DAY}, "lately"),
-        ([fate(OutcomeKind.AGREE, permission="read")], {}, "open"),
-        ([fate(OutcomeKind.AGREE, permission=None)], {}, "open"),
-        ([fate(OutcomeKind.AGREE, evaluation=None)], {}, "open"),
+        ([build_outcome(OutcomeKind.AGREE, permission="read")], {}, "open"),
+        ([build_outcome(OutcomeKind.AGREE, permission=None)], {}, "open"),
+        ([build_outcome(OutcomeKind.AGREE, evaluation=None)], {}, "open"),
         ([replace(ASKED, permission="read"), CLOSED], {}, "closed"),
         ([replace(ASKED, head="at q"), CLOSED], {}, "closed"),
         ([ASKED, APPROVED, CLOSED], {}, "closed"),
         ([FAILED, CLOSED], {"rivals": [passed_rival("lint[bot]")]}, "closed"),
         ([replace(FAILED, head="at q"), CLOSED], {"rivals": [passed_rival()]}, "closed"),
         ([FAILED], {"rivals": [passed_rival()]}, "open"),
-        ([fate(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")], {}, "changed"),
-        ([fate(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")],
+        ([build_outcome(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")], {}, "changed"),
+        ([build_outcome(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")],
          {"now": START + 3 * DAY}, "lately"),
         ([replace(MERGED, by_author=True), APPROVED], {}, "merged"),
-        ([MERGED, survived(None)], {}, "merged"),
-        ([MERGED, survived(0.0, days=8, reason="after_7_days")], {}, "merged"),
+        ([MERGED, build_survival(None)], {}, "merged"),
+        ([MERGED, build_survival(0.0, days=8, reason="after_7_days")], {}, "merged"),
         ([AGREE, MERGED], {}, "merged"),
         ([MERGED, DISAGREE, REVERTED], {}, "reverted"),
         ([AGREE, MERGED], {"now": START + 3 * DAY}, "called_right"),
@@ -164,28 +164,30 @@ def test_similar_histories_get_their_own_rule(fates, about, why):
     ],
 )
 def test_maintainers_word_is_about_the_claim(verdict, word, grade):
-    assert label(word, judgements=[judgement(verdict=verdict)]).label is grade
+    assert label(word, judgements=[build_judgement(verdict=verdict)]).label is grade
 
 
 def test_maintainers_word_is_about_the_judged_patch():
-    spoken = record(
-        AGREE, patches=["p", "q"], judgements=[judgement(1), judgement(2, patch="q", days=2)]
+    spoken = build_record(
+        AGREE,
+        patches=["p", "q"],
+        judgements=[build_judgement(1), build_judgement(2, patch="q", days=2)],
     )
     assert labels.label_patch(spoken, "p", LATER).rule_name == "called_right"
     assert labels.label_patch(spoken, "q", LATER).rule_name == "open"
 
 
 def test_branch_update_by_another_is_no_help():
-    submissions = ["p", replace(submission("p", days=0.5, by_author=False), head="updated")]
+    submissions = ["p", replace(build_submission("p", days=0.5, by_author=False), head="updated")]
     assert label(replace(MERGED, head="updated"), patches=submissions).rule_name == "merged"
 
 
 def test_merged_patch_is_found_by_head_or_last_judgement():
-    submissions = ["p", submission("q", days=0.5), submission("p", days=0.7)]
+    submissions = ["p", build_submission("q", days=0.5), build_submission("p", days=0.7)]
     assert label(replace(MERGED, head="at q"), patches=submissions, patch="q").rule_name == "merged"
     rebased = replace(MERGED, head="rebased")
     assert label(rebased).rule_name == "merged"
-    late = [judgement(1), judgement(2, patch="q", days=5)]
+    late = [build_judgement(1), build_judgement(2, patch="q", days=5)]
     assert label(rebased, patches=["p", "q"], judgements=late).rule_name == "merged"
 
 
@@ -197,7 +199,7 @@ def test_weak_grades_are_the_leaning_ones():
 
 
 def test_evidence_names_no_person():
-    labelled = label(MERGED, AGREE, survived(0.9))
+    labelled = label(MERGED, AGREE, build_survival(0.9))
     assert labelled.evidence == (
         "merged by somebody with write on 2026-03-02",
         "90% of its lines left after 30 days",

@@ -13,10 +13,10 @@ from tests.builders.pull_outcomes import (
     LATER,
     MERGED,
     START,
-    judgement,
-    record,
-    submission,
-    survived,
+    build_judgement,
+    build_record,
+    build_submission,
+    build_survival,
 )
 from training.labels import labels
 from training.labels.label_rule import LabelGrade
@@ -24,9 +24,11 @@ from training.labels.labels import WeightCaps, cap_weights
 
 
 def test_patches_of_all_pull_requests_are_labelled():
-    first = record(FAILED, CLOSED, patches=["first", replace(submission("p"), patch="p")])
-    unread = submission(None)
-    second = record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
+    first = build_record(
+        FAILED, CLOSED, patches=["first", replace(build_submission("p"), patch="p")]
+    )
+    unread = build_submission(None)
+    second = build_record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
     label = labels.label_patches([first, second], LATER)
     assert [(each.pull, each.patch, each.is_first, each.rule_name) for each in label] == [
         (12, "first", True, "outdated"),
@@ -36,7 +38,7 @@ def test_patches_of_all_pull_requests_are_labelled():
 
 
 def test_actor_cap_limits_weights():
-    many = [replace(record(MERGED), group=number) for number in range(10)]
+    many = [replace(build_record(MERGED), group=number) for number in range(10)]
     weights = {
         each.weight for each in labels.label_patches(many, LATER, caps=WeightCaps(actor=2.0))
     }
@@ -45,12 +47,13 @@ def test_actor_cap_limits_weights():
 
 def test_labels_of_a_past_day_ignore_later_events():
     """Not of a later patch, of a rival that came after, or of a verdict: what it says then is what was said then."""
-    later = record(
-        patches=["p", submission("q", days=5)], judgements=[judgement(), judgement(2, days=5)]
+    later = build_record(
+        patches=["p", build_submission("q", days=5)],
+        judgements=[build_judgement(), build_judgement(2, days=5)],
     )
-    rival = record(patches=[submission("r", days=4)], pull=13)
+    rival = build_record(patches=[build_submission("r", days=4)], pull=13)
     then = labels.label_patches([later, rival], START + 3 * DAY)
-    assert then == labels.label_patches([record()], START + 3 * DAY)
+    assert then == labels.label_patches([build_record()], START + 3 * DAY)
     assert [(each.pull, each.patch, each.rule_name) for each in then] == [(12, "p", "open")]
     now = labels.label_patches([later, rival], START + 6 * DAY)
     assert [(each.patch, each.rule_name) for each in now] == [
@@ -62,18 +65,18 @@ def test_labels_of_a_past_day_ignore_later_events():
 
 def label_with_checks(fates, answers, now=LATER):
     """The label of a pull request of which nobody has checked anything, beside as many that were."""
-    others = [record(*fates, pull=100 + at) for at in range(len(answers))]
+    others = [build_record(*fates, pull=100 + at) for at in range(len(answers))]
     checks = {
         (1, 100 + at, "p"): LabelCheck(answer, START + 50 * DAY)
         for at, answer in enumerate(answers)
     }
-    return labels.label_patches([record(*fates), *others], now, checks)
+    return labels.label_patches([build_record(*fates), *others], now, checks)
 
 
 def test_audited_rule_has_its_audited_probability():
     label, *_ = label_with_checks([MERGED], [at < 10 for at in range(40)])
     assert (label.rule_name, label.probability) == ("merged", pytest.approx(19 / 50))
-    label, *_ = label_with_checks([MERGED, survived(0.5)], [True] * 30)
+    label, *_ = label_with_checks([MERGED, build_survival(0.5)], [True] * 30)
     assert (label.rule_name, label.probability) == ("survived", pytest.approx(39.5 / 40))
     assert label.label is LabelGrade.CORRECT
     label, *_ = label_with_checks([], [True])

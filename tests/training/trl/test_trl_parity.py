@@ -28,7 +28,7 @@ REPLIES = 8
 LONGEST = 12
 
 
-class Told(GRPOTrainer):
+class FixedLogprobTrainer(GRPOTrainer):
     """TRL's trainer, which is told the log-probabilities instead of asking its model."""
 
     told: torch.Tensor
@@ -37,19 +37,19 @@ class Told(GRPOTrainer):
         return self.told, torch.zeros_like(self.told), None
 
 
-def random_rewards(draw, groups=40):
+def draw_rewards(draw, groups=40):
     """Shares of four, some unknown, some groups all equal, some with a single reward that is known."""
-    found = [[draw.randrange(5) / 4 for _ in range(REPLIES)] for _ in range(groups)]
-    for group in found[: groups // 2]:
+    rewards = [[draw.randrange(5) / 4 for _ in range(REPLIES)] for _ in range(groups)]
+    for group in rewards[: groups // 2]:
         group[draw.randrange(REPLIES)] = None
     # quarters are exact in TRL's 32 bits; of eight times 0.1 it keeps a deviation, and pushes by 7e-5 where we don't
-    found[-1] = [0.75] * REPLIES
-    found[-2] = [0.5] + [None] * (REPLIES - 1)
-    found[-3] = [None] * REPLIES
-    return found
+    rewards[-1] = [0.75] * REPLIES
+    rewards[-2] = [0.5] + [None] * (REPLIES - 1)
+    rewards[-3] = [None] * REPLIES
+    return rewards
 
 
-REWARDS = random_rewards(random.Random(3))
+REWARDS = draw_rewards(random.Random(3))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def trainer(tmp_path_factory):
         gradient_checkpointing=False,
         report_to="none",
     )
-    made = Told(
+    fixed_trainer = FixedLogprobTrainer(
         model=str(model),
         reward_funcs=[reward],
         rollout_func=rollout,
@@ -86,46 +86,46 @@ def trainer(tmp_path_factory):
         train_dataset=Dataset.from_list([{"prompt": str(at)} for at in range(len(REWARDS))]),
         processing_class=AutoTokenizer.from_pretrained(model),
     )
-    made.model.train()
-    made.current_gradient_accumulation_steps = 1
-    return made
+    fixed_trainer.model.train()
+    fixed_trainer.current_gradient_accumulation_steps = 1
+    return fixed_trainer
 
 
 @pytest.mark.parametrize(
-    ("scale", "ours"),
+    ("scale", "own_values"),
     [
         ("group", lambda rewards: normalise_by_group(rewards, TRL_EPSILON)),
         ("none", subtract_mean),
     ],
 )
-def test_advantages_are_trls_also_where_rewards_are_unknown(trainer, scale, ours):
+def test_advantages_equal_trls(trainer, scale, own_values):
     trainer.scale_rewards = scale
     asked = [{"prompt": str(at)} for at in range(len(REWARDS)) for _ in range(REPLIES)]
-    theirs = trainer._generate_and_score_completions(asked)["advantages"].tolist()
-    expected = [one or 0.0 for group in REWARDS for one in ours(group)]
-    assert theirs == pytest.approx(expected, abs=1e-6)
+    trl_values = trainer._generate_and_score_completions(asked)["advantages"].tolist()
+    expected = [one or 0.0 for group in REWARDS for one in own_values(group)]
+    assert trl_values == pytest.approx(expected, abs=1e-6)
 
 
-def test_leaving_one_out_is_trls_difference_from_the_mean_by_the_count_that_was_scored(trainer):
+def test_leave_one_out_advantages_follow_from_trls(trainer):
     trainer.scale_rewards = "none"
     asked = [{"prompt": str(at)} for at in range(len(REWARDS)) for _ in range(REPLIES)]
-    theirs = trainer._generate_and_score_completions(asked)["advantages"].tolist()
+    trl_values = trainer._generate_and_score_completions(asked)["advantages"].tolist()
     for at, group in enumerate(REWARDS):
         scored = sum(one is not None for one in group)
         factor = scored / (scored - 1) if scored > 1 else 0.0
-        expected = [one * factor for one in theirs[at * REPLIES : (at + 1) * REPLIES]]
+        expected = [one * factor for one in trl_values[at * REPLIES : (at + 1) * REPLIES]]
         assert [one or 0.0 for one in subtract_leave_one_out(group)] == pytest.approx(
             expected, abs=1e-6
         )
 
 
-def test_our_trainer_gives_every_group_its_own_advantages():
+def test_advantages_are_computed_per_group():
     flat = [math.nan if one is None else one for group in REWARDS for one in group]
     expected = [one or 0.0 for group in REWARDS for one in subtract_leave_one_out(group)]
     assert compute_group_advantages(flat, REPLIES, subtract_leave_one_out) == expected
 
 
-def both_losses(trainer, draw, lengths, tokens, *, deviation):
+def compute_both_losses(trainer, draw, lengths, tokens, *, deviation):
     """TRL's loss of a micro batch of random replies, ours of each token, and which tokens are kept.
 
     `tokens`: in the whole round. `deviation`: of the log-ratios.
@@ -144,12 +144,12 @@ def both_losses(trainer, draw, lengths, tokens, *, deviation):
         "old_per_token_logps": torch.zeros_like(trainer.told),
         "num_items_in_batch": torch.tensor(tokens),
     }
-    theirs = trainer._compute_loss(trainer.model, told).item()
-    ours = [
+    trl_values = trainer._compute_loss(trainer.model, told).item()
+    own_values = [
         [compute_token_loss(ratio, advantage, PolicySettings()) for ratio in row]
         for row, advantage in zip(ratios, advantages, strict=True)
     ]
-    return theirs, ours, kept
+    return trl_values, own_values, kept
 
 
 @pytest.mark.parametrize(
@@ -160,17 +160,17 @@ def both_losses(trainer, draw, lengths, tokens, *, deviation):
         ("dr_grpo", LossAggregation.CONSTANT_LENGTH),
     ],
 )
-def test_losses_are_trls(trainer, name, how):
+def test_losses_equal_trls(trainer, name, how):
     draw, count = random.Random(4), 24
     lengths = [draw.randint(1, LONGEST) for _ in range(count - 1)] + [0]
     trainer.loss_type = name
-    theirs, ours, kept = both_losses(trainer, draw, lengths, sum(lengths), deviation=1.5)
-    assert theirs == pytest.approx(average_loss(ours, kept, how, LONGEST), abs=1e-6)
+    trl_values, own_values, kept = compute_both_losses(
+        trainer, draw, lengths, sum(lengths), deviation=1.5
+    )
+    assert trl_values == pytest.approx(average_loss(own_values, kept, how, LONGEST), abs=1e-6)
 
 
-def test_a_step_that_is_half_a_round_is_averaged_over_half_of_the_rounds_tokens(
-    trainer, monkeypatch
-):
+def test_step_of_half_a_round_is_averaged_over_half_of_its_tokens(trainer, monkeypatch):
     """TRL doesn't count the step's own tokens: the steps of a round come to our mean together, one alone does not."""
     monkeypatch.setattr(trainer, "loss_type", "dapo")
     monkeypatch.setattr(trainer, "current_gradient_accumulation_steps", 2)
@@ -178,18 +178,18 @@ def test_a_step_that_is_half_a_round_is_averaged_over_half_of_the_rounds_tokens(
     draw, rows = random.Random(5), 6
     lengths = [[draw.randint(1, most) for _ in range(rows)] for most in (3, 6, LONGEST, LONGEST)]
     tokens = sum(map(sum, lengths))
-    parts = [both_losses(trainer, draw, one, tokens, deviation=1) for one in lengths]
+    parts = [compute_both_losses(trainer, draw, one, tokens, deviation=1) for one in lengths]
     steps, shares, expected = [], [], []
     for first, second in (0, 1), (2, 3):
         steps.append(parts[first][0] + parts[second][0])
         shares.append((sum(lengths[first]) + sum(lengths[second])) / tokens)
-        expected.append(2 * shares[-1] * mean_of([parts[first], parts[second]]))
+        expected.append(2 * shares[-1] * average_parts([parts[first], parts[second]]))
     assert shares[0] < 0.45
     assert steps == pytest.approx(expected, abs=1e-6)
-    assert sum(steps) / 2 == pytest.approx(mean_of(parts), abs=1e-6)
+    assert sum(steps) / 2 == pytest.approx(average_parts(parts), abs=1e-6)
 
 
-def mean_of(parts):
+def average_parts(parts):
     """Our mean over the tokens of these micro batches."""
     losses, kept = ([row for part in parts for row in part[at]] for at in (1, 2))
     return average_loss(losses, kept, LossAggregation.TOKEN_MEAN, LONGEST)

@@ -62,7 +62,7 @@ def home(tmp_path_factory):
     training_runs.write_dataset(home / "shown", SHOWN)
     splits = {"train": ASKED, "test": [*SHOWN[:1], *tiny_model.build_groups(17)[16:]]}
     dataset.write_dataset(home / "asked", splits, Manifest(0, None, {}))
-    commanded(home, "sft.toml", "--dataset", "shown", "--run", "warm")
+    run_command(home, "sft.toml", "--dataset", "shown", "--run", "warm")
     return home
 
 
@@ -73,35 +73,37 @@ def plan(home):
     return replace(before, model=replace(before.model, adapter=str(home / "warm" / "adapter")))
 
 
-def commanded(home, *words):
+def run_command(home, *words):
     """`r4p train run` with paths in `home`; how it ended has to be well."""
-    told = [one if one.startswith("--") else str(home / one) for one in words]
-    done = CliRunner().invoke(run_cli.app, told)
+    changed_plan = [one if one.startswith("--") else str(home / one) for one in words]
+    done = CliRunner().invoke(run_cli.app, changed_plan)
     assert done.exit_code == 0, done.output
     return done
 
 
-def log_probs(model, ids):
+def compute_log_probs(model, ids):
     model.eval()
     with torch.no_grad():
         return model(input_ids=ids).logits.log_softmax(-1)
 
 
-def test_the_first_step_starts_from_what_the_warm_up_learnt(home, plan, tmp_path):
-    made = grpo.build_trainer(plan, ASKED, tmp_path)
-    ids = torch.tensor([tiny_model.tokenize_prompt(made.processing_class, ASKED[0])])
+def test_grpo_starts_from_the_warm_up_adapter(home, plan, tmp_path):
+    trainer = grpo.build_trainer(plan, ASKED, tmp_path)
+    ids = torch.tensor([tiny_model.tokenize_prompt(trainer.processing_class, ASKED[0])])
     base = model_loading.load_causal_model(plan)
-    before = log_probs(base, ids)
-    warm = log_probs(PeftModel.from_pretrained(base, plan.model.adapter), ids)
-    assert torch.equal(log_probs(made.model, ids), warm)
+    before = compute_log_probs(base, ids)
+    warm = compute_log_probs(PeftModel.from_pretrained(base, plan.model.adapter), ids)
+    assert torch.equal(compute_log_probs(trainer.model, ids), warm)
     assert (warm - before).abs().max() > 0.1
-    learnt = [name for name, one in made.model.named_parameters() if one.requires_grad]
+    learnt = [name for name, one in trainer.model.named_parameters() if one.requires_grad]
     assert learnt
     assert all("lora_" in name for name in learnt)
 
 
-def test_the_commands_leave_one_plain_adapter_and_the_gate_sees_both_lessons(home):
-    commanded(home, "grpo.toml", "--dataset", "asked", "--run", "both", "--adapter", "warm/adapter")
+def test_warmed_up_run_has_one_adapter_and_notes_both_datasets(home):
+    run_command(
+        home, "grpo.toml", "--dataset", "asked", "--run", "both", "--adapter", "warm/adapter"
+    )
     directory = home / "both" / "adapter"
     assert adapter_files.find_objections(directory) == ()
     config, before = (
@@ -125,9 +127,7 @@ def test_the_commands_leave_one_plain_adapter_and_the_gate_sees_both_lessons(hom
     assert "octo/toy#0" in leak.said
 
 
-def test_what_it_is_kept_near_to_is_the_warm_up_and_a_broken_run_ends_as_a_whole_one(
-    home, plan, tmp_path
-):
+def test_kl_reference_is_the_warm_up_also_after_a_resume(home, plan, tmp_path):
     # who knows nothing earns nothing: entropy is what moves the adapter here
     near = replace(plan, policy=replace(plan.policy, kl=0.1, entropy_bonus=0.1))
     whole, broken = (
@@ -150,13 +150,15 @@ def test_what_it_is_kept_near_to_is_the_warm_up_and_a_broken_run_ends_as_a_whole
     assert result.adapter_sha256 == moved
 
 
-def test_the_shipped_warm_up_fits_the_plan_that_follows_it():
-    warm, then = (plan_file.load_plan(name) for name in ("boxed-sft", "r4p-qwen2.5-coder-0.5b"))
-    assert (warm.model.base, warm.adapter) == (then.model.base, then.adapter)
+def test_shipped_warm_up_fits_its_following_plan():
+    warm, following = (
+        plan_file.load_plan(name) for name in ("boxed-sft", "r4p-qwen2.5-coder-0.5b")
+    )
+    assert (warm.model.base, warm.adapter) == (following.model.base, following.adapter)
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"),
+    ("parts", "message"),
     [
         ({"adapter": LoraSettings(4, 16)}, "its adapter.rank is 8, the plan's 4; give the same"),
         ({"adapter": LoraSettings(8, 8)}, "its adapter.alpha is 16, the plan's 8; give the same"),
@@ -175,18 +177,20 @@ def test_the_shipped_warm_up_fits_the_plan_that_follows_it():
         ),
     ],
 )
-def test_a_plan_that_does_not_fit_the_adapter_is_refused(home, plan, tmp_path, parts, said):
+def test_plan_that_does_not_fit_the_adapter_is_refused(home, plan, tmp_path, parts, message):
     with pytest.raises(BadPlan) as refused:
         train.train(train.TrainingJob(replace(plan, **parts), home / "asked", tmp_path / "run"))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert not (tmp_path / "run").exists()
 
 
-def test_an_adapter_of_which_nobody_knows_what_it_learnt_is_refused(home, plan, tmp_path):
+def test_adapter_without_its_run_is_refused(home, plan, tmp_path):
     def refusal(adapter, base=plan.model.base):
-        told = replace(plan, model=replace(plan.model, adapter=str(adapter), base=str(base)))
+        changed_plan = replace(
+            plan, model=replace(plan.model, adapter=str(adapter), base=str(base))
+        )
         with pytest.raises(BadPlan) as refused:
-            train.train(train.TrainingJob(told, home / "asked", tmp_path / "run"))
+            train.train(train.TrainingJob(changed_plan, home / "asked", tmp_path / "run"))
         return str(refused.value)
 
     assert "adapter_config.json can't be read" in refusal(home / "nowhere")
@@ -201,7 +205,7 @@ def test_an_adapter_of_which_nobody_knows_what_it_learnt_is_refused(home, plan, 
     assert f"model.base = {other}; give the same base" in refusal(plan.model.adapter, other)
 
 
-def test_an_adapter_in_place_of_a_base_is_refused(home, plan, tmp_path):
-    told = replace(plan, model=replace(plan.model, base=plan.model.adapter, adapter=""))
+def test_adapter_in_place_of_a_base_is_refused(home, plan, tmp_path):
+    changed_plan = replace(plan, model=replace(plan.model, base=plan.model.adapter, adapter=""))
     with pytest.raises(BadPlan, match="is an adapter, not a model: give its base with --base"):
-        train.train(train.TrainingJob(told, home / "asked", tmp_path / "run"))
+        train.train(train.TrainingJob(changed_plan, home / "asked", tmp_path / "run"))

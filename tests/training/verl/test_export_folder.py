@@ -32,17 +32,17 @@ def source(tmp_path):
     return dataset_at(tmp_path / "dataset")
 
 
-def test_an_export_says_what_it_holds(tmp_path, source, tokenizer):
-    made = export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
+def test_export_counts_what_it_holds(tmp_path, source, tokenizer):
+    export = export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     # 10 of 12 groups twice are 5 rounds of 4; nothing is known of the two others
-    assert (made.rounds, made.steps, made.prompts, made.filled) == (5, 10, 20, 0)
-    assert made.left_out == {"no patch whose label is known": 2}
-    assert made.validation == 3
+    assert (export.rounds, export.steps, export.prompts, export.filled) == (5, 10, 20, 0)
+    assert export.left_out == {"no patch whose label is known": 2}
+    assert export.validation == 3
     assert json.loads((tmp_path / "out" / "export.json").read_text())["prompts"] == 20
-    assert made.dataset == dataset.read_manifest(source).digest
+    assert export.dataset == dataset.read_manifest(source).digest
 
 
-def test_each_epoch_shows_each_group_in_an_order_of_its_own(tmp_path, source, tokenizer):
+def test_each_epoch_has_its_own_order(tmp_path, source, tokenizer):
     export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     rows = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     keys = [row["extra_info"]["key"] for row in rows]
@@ -57,13 +57,13 @@ def test_each_epoch_shows_each_group_in_an_order_of_its_own(tmp_path, source, to
         assert [one["role"] for one in row["prompt"]] == ["system", "user"]
 
 
-def test_the_last_round_is_filled_up_and_that_is_said(tmp_path, source, tokenizer):
+def test_last_round_is_filled_up_and_counted(tmp_path, source, tokenizer):
     plan = replace(PLAN, optimiser=replace(PLAN.optimiser, epochs=1))
-    made = export_folder.write_export(plan, source, tmp_path / "out", tokenizer)
-    assert (made.prompts, made.filled, made.rounds) == (12, 2, 3)
+    export = export_folder.write_export(plan, source, tmp_path / "out", tokenizer)
+    assert (export.prompts, export.filled, export.rounds) == (12, 2, 3)
 
 
-def test_the_copied_reward_pays_what_ours_does(tmp_path, source, tokenizer):
+def test_exported_reward_equals_ours(tmp_path, source, tokenizer):
     export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     code = {}
     exec((tmp_path / "out" / "reward.py").read_text(), code)
@@ -73,41 +73,41 @@ def test_the_copied_reward_pays_what_ours_does(tmp_path, source, tokenizer):
         assert compute_score("r4p/outcomes", reply, truth) == pytest.approx(reward)
 
 
-def test_a_group_of_which_nothing_is_known_has_no_reward():
+def test_group_without_targets_has_no_reward():
     truth = '{"targets": [null, null], "occupied": [1, 2]}'
     with pytest.raises(ValueError, match="group a of r4p/outcomes has no known target"):
         compute_score("r4p/outcomes", r"\boxed{1}", truth, {"key": "a"})
 
 
-def test_an_export_is_never_changed(tmp_path, source, tokenizer):
+def test_existing_export_is_never_overwritten(tmp_path, source, tokenizer):
     export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     with pytest.raises(BadPlan, match="exists already"):
         export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
 
 
-def test_nothing_is_left_of_an_export_that_fails(tmp_path, source, tokenizer):
+def test_failed_export_leaves_nothing(tmp_path, source, tokenizer):
     plan = replace(PLAN, checkpoints=replace(PLAN.checkpoints, every_steps=3))
     with pytest.raises(BadPlan, match=r"checkpoints\.every_steps = 3"):
         export_folder.write_export(plan, source, tmp_path / "out", tokenizer)
     assert [one.name for one in tmp_path.iterdir()] == ["dataset"]
 
 
-def test_without_anything_to_validate_on_there_is_no_export(tmp_path, tokenizer):
+def test_export_needs_a_validation_split(tmp_path, tokenizer):
     source = dataset_at(tmp_path / "dataset", validation=())
     with pytest.raises(BadPlan, match="none of 0 groups of the validation split"):
         export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
 
 
-def test_the_scripts_hand_the_overrides_on_as_they_are(tmp_path, source, tokenizer):
+def test_scripts_pass_the_overrides_unchanged(tmp_path, source, tokenizer):
     out = tmp_path / "it's a run"
     export_folder.write_export(PLAN, source, out, tokenizer)
     programs = tmp_path / "programs"
     programs.mkdir()
     # a cluster of one: takes the job's options and runs what follows them
-    _program(
+    _write_program(
         programs / "ray", 'echo "$@" > "$SAID"; while [ "$1" != -- ]; do shift; done; "${@:2}"'
     )
-    _program(programs / "python3", f'exec {sys.executable} -c "{_SHOW}" "$@"')
+    _write_program(programs / "python3", f'exec {sys.executable} -c "{_PRINT_ARGUMENTS}" "$@"')
     environment = {
         "PATH": f"{programs}:{os.defpath}",
         "RAY_ADDRESS": "http://first:8265",
@@ -119,13 +119,13 @@ def test_the_scripts_hand_the_overrides_on_as_they_are(tmp_path, source, tokeniz
     assert module == ["-m", "verl.trainer.main_ppo"]
     expected = (out / "overrides.txt").read_text().splitlines()
     assert overrides == [*expected, "trainer.val_only=True"]
-    said = (tmp_path / "said").read_text()
-    assert "job submit --address http://first:8265 --runtime-env" in said
+    job_arguments = (tmp_path / "said").read_text()
+    assert "job submit --address http://first:8265 --runtime-env" in job_arguments
     packages = json.loads((out / "runtime_env.json").read_text())["py_modules"]
     assert [Path(one).name for one in packages] == ["model", "training"]
 
 
-def test_submitting_without_a_cluster_says_what_is_missing(tmp_path, source, tokenizer):
+def test_submit_without_a_cluster_names_the_variable(tmp_path, source, tokenizer):
     export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     command = [str(tmp_path / "out" / "submit.sh")]
     done = subprocess.run(
@@ -135,9 +135,9 @@ def test_submitting_without_a_cluster_says_what_is_missing(tmp_path, source, tok
     assert "RAY_ADDRESS: set it to the cluster" in done.stderr
 
 
-_SHOW = "import json, sys; print(json.dumps([sys.argv[1:3], *sys.argv[3:]]))"
+_PRINT_ARGUMENTS = "import json, sys; print(json.dumps([sys.argv[1:3], *sys.argv[3:]]))"
 
 
-def _program(path, body):
+def _write_program(path, body):
     path.write_text(f"#!{shutil.which('bash')}\n{body}\n")
     path.chmod(0o755)

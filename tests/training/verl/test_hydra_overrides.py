@@ -128,20 +128,20 @@ def test_adapter_is_sent_to_a_server_with_the_base():
         (change_plan(scale={"rollout_tensor_parallel": 3}), "scale.rollout_tensor_parallel = 3"),
     ],
 )  # fmt: skip
-def test_what_verl_cannot_honour_is_an_error(plan, said):
+def test_unsupported_setting_is_refused(plan, said):
     with pytest.raises(BadPlan, match="plan r4p-paper can't be exported to verl: ") as caught:
         check_supported(plan)
     assert said in str(caught.value)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_listed_at_once():
     with pytest.raises(BadPlan) as caught:
         check_supported(plan_file.load_plan("mini-se-rl"))
     assert "rollout.task = repair" in str(caught.value)
     assert "policy.overlong = mask" in str(caught.value)
 
 
-def test_overrides_are_written_in_hydras_grammar():
+def test_overrides_follow_hydras_grammar():
     written = hydra_overrides.format_overrides(
         {"a": None, "b": True, "c": 1e-6, "d": "it's here", "e": ("x", "y"), "f": 3}
     )
@@ -150,7 +150,7 @@ def test_overrides_are_written_in_hydras_grammar():
 
 @pytest.mark.parametrize("advantage", AdvantageEstimator)
 @pytest.mark.parametrize("loss", LossAggregation)
-def test_trl_and_verl_are_told_the_same(advantage, loss):
+def test_trl_and_verl_get_the_same_settings(advantage, loss):
     plan = change_plan(
         policy={"advantage": advantage, "loss": loss, "kl": 0.01, "ratio_ceiling": 5.0},
         optimiser={"batch": 32, "micro_batch": 4, "warmup_steps": 4, "max_steps": 8},
