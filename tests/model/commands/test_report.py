@@ -15,7 +15,7 @@ from model.evaluation.evaluation_document import build_document
 from model.evaluation.judged_group import dump_line
 from model.evaluation.report.content import format_cells
 from model.evaluation.report.series import read_estimate
-from tests.model.evaluation.attacks.test_attack_table import rates
+from tests.model.evaluation.attacks.test_attack_table import build_rates
 from tests.model.evaluation.report.builders import build_run, write_run
 
 app = typer.Typer()
@@ -28,7 +28,7 @@ def invoke(folder):
     return CliRunner().invoke(app, [str(folder)])
 
 
-def size(png):
+def read_png_size(png):
     """Width and height that a PNG file says it has."""
     content = png.read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
@@ -36,7 +36,7 @@ def size(png):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def built_report(tmp_path_factory):
     """A report of three verifiers on two sets, one repository called as only a stranger would."""
     folder = tmp_path_factory.mktemp("runs")
     odd = build_run(votes=3, repo="$\\frac{<b>$/x")
@@ -49,18 +49,18 @@ def made(tmp_path_factory):
     return folder, odd, invoke(folder)
 
 
-def test_one_line_says_what_was_written(made):
-    folder, _, result = made
+def test_output_names_the_page_and_counts_figures(built_report):
+    folder, _, result = built_report
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{folder}/report.html: 3 run files, 21 figures\n"
 
 
-def test_every_figure_is_a_file_and_shows_something(made):
-    folder, *_ = made
+def test_every_figure_is_a_png_file(built_report):
+    folder, *_ = built_report
     figures = sorted(folder.glob("*.png"))
     assert len(figures) == 21
     for figure in figures:
-        width, height = size(figure)
+        width, height = read_png_size(figure)
         assert width == 828
         assert height > 200
         assert figure.stat().st_size > 4_000
@@ -69,8 +69,8 @@ def test_every_figure_is_a_file_and_shows_something(made):
     assert not (folder / "order-second.png").exists()
 
 
-def test_the_numbers_of_the_page_are_those_of_the_document(made):
-    folder, judged, _ = made
+def test_page_has_the_numbers_of_the_document(built_report):
+    folder, judged, _ = built_report
     html = unescape((folder / "report.html").read_text())
     told = build_document(judged)
     row, *_ = re.findall(r'<th scope="row">r4p</th>((?:<td>[^<]*</td>){6})</tr>', html)
@@ -96,7 +96,7 @@ def test_the_numbers_of_the_page_are_those_of_the_document(made):
         ({"groups.jsonl": b'{"instance_id": "a"}\n'}, "line 1 is no judged group (key: Field"),
     ],
 )
-def test_a_folder_without_runs_is_one_line_and_a_usage_error(tmp_path, files, said):
+def test_folder_without_runs_is_a_usage_error_of_one_line(tmp_path, files, said):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     result = invoke(tmp_path)
@@ -107,22 +107,24 @@ def test_a_folder_without_runs_is_one_line_and_a_usage_error(tmp_path, files, sa
     assert not (tmp_path / "report.html").exists()
 
 
-def test_what_is_no_folder_is_a_usage_error(tmp_path):
+def test_wrong_folder_or_file_is_a_usage_error(tmp_path):
     for path in (tmp_path / "nowhere", write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))):
         result = invoke(path)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "is no folder; give the --out folder of r4p evaluate" in result.stderr
-
-
-def test_one_file_that_is_no_run_stops_the_report_rather_than_be_left_out(tmp_path):
     write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
     (tmp_path / "b.r4p.jsonl").write_text("{}\n")
     result = invoke(tmp_path)
     assert result.exit_code == 2
     assert "b.r4p.jsonl, line 1 is no judged group" in result.stderr
+    (tmp_path / "b.r4p.jsonl").unlink()
+    (tmp_path / "report.html").mkdir()
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "report.html can't be written: Is a directory" in result.stderr
 
 
-def test_a_killed_run_is_reported_as_far_as_it_came_and_the_page_says_so(tmp_path):
+def test_killed_run_is_reported_with_a_note(tmp_path):
     whole = build_run(issues=3)
     path = write_run(tmp_path / "a.r4p.jsonl", whole[:2])
     path.write_bytes(path.read_bytes() + dump_line(whole[2])[:200])
@@ -138,15 +140,7 @@ def test_a_killed_run_is_reported_as_far_as_it_came_and_the_page_says_so(tmp_pat
     assert path.read_bytes() == before
 
 
-def test_a_folder_that_can_not_be_written_is_a_usage_error(tmp_path):
-    write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
-    (tmp_path / "report.html").mkdir()
-    result = invoke(tmp_path)
-    assert result.exit_code == 2
-    assert "report.html can't be written: Is a directory" in result.stderr
-
-
-def test_groups_of_one_patch_that_nobody_judged_still_make_a_page(tmp_path):
+def test_unjudged_groups_still_make_a_page(tmp_path):
     alone = [
         replace(one, patches=(replace(one.patches[0], score=None, edited_lines=None),))
         for one in build_run(issues=1)
@@ -156,7 +150,7 @@ def test_groups_of_one_patch_that_nobody_judged_still_make_a_page(tmp_path):
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def attacked(folder, **changed):
+def write_attack_run(folder, **changed):
     """An attack run in the folder, whose groups would spoil every figure."""
     write_run(folder / "a.r4p.attack.jsonl", build_run(issues=5, seed=1))
     document = {
@@ -166,7 +160,7 @@ def attacked(folder, **changed):
         "votes": 3,
         "issues": 5,
         "kinds": {
-            name: asdict(rates(flips_in_favour=flips))
+            name: asdict(build_rates(flips_in_favour=flips))
             for name, flips in (("boxes", 0), ("structural", 4), ("all", 5))
         },
         "flips": [],
@@ -174,11 +168,11 @@ def attacked(folder, **changed):
     (folder / "a.r4p.attack.json").write_text(json.dumps(document | changed))
 
 
-def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
+def test_attacks_are_a_section_of_their_own(tmp_path):
     write_run(tmp_path / "a.r4p.jsonl", build_run(issues=3))
     without = invoke(tmp_path)
     before = (tmp_path / "report.html").read_text()
-    attacked(tmp_path)
+    write_attack_run(tmp_path)
     result = invoke(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == without.stdout.replace("1 run file,", "2 run files,")
@@ -193,7 +187,7 @@ def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
     assert html.replace(section, "").replace(link, "") == before[: before.index("</main>")]
 
 
-def test_attacks_that_were_not_finished_are_left_out_and_said(tmp_path):
+def test_unfinished_attacks_are_left_out_with_a_note(tmp_path):
     write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
     write_run(tmp_path / "a.r4p.attack.jsonl", build_run(issues=2))
     result = invoke(tmp_path)
@@ -202,11 +196,11 @@ def test_attacks_that_were_not_finished_are_left_out_and_said(tmp_path):
     assert 'id="attacks"' not in (tmp_path / "report.html").read_text()
 
 
-def test_attacks_alone_and_a_document_that_is_none_are_usage_errors(tmp_path):
-    attacked(tmp_path)
+def test_attacks_alone_or_an_invalid_document_are_usage_errors(tmp_path):
+    write_attack_run(tmp_path)
     assert "it has no .jsonl file but of attacks." in invoke(tmp_path).stderr
     write_run(tmp_path / "a.r4p.jsonl", build_run(issues=1))
-    attacked(tmp_path, schema="r4p.evaluate/1")
+    write_attack_run(tmp_path, schema="r4p.evaluate/1")
     result = invoke(tmp_path)
     assert result.exit_code == 2
     assert "a.r4p.attack.json is no r4p.attack/1 document" in result.stderr

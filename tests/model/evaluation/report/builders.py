@@ -6,18 +6,18 @@ from dataclasses import replace
 from model.domain import EngineInfo, PatchId, Vote, VoteCount
 from model.evaluation.judged_group import dump_line
 from model.evaluation.report.series import build_sets
-from tests.model.evaluation.builders import judged_group
+from tests.model.evaluation.builders import make_judged_group
 
 ENGINE = EngineInfo("local_transformers", "tiny", "f0")
 NAMES = tuple(PatchId(f"candidate-{at}") for at in range(1, 5))
 
 
-def seated(correct, seats=NAMES):
+def seat_vote(correct, seats=NAMES):
     """A vote over seats; None could not be read."""
     return Vote(0, tuple(seats), None if correct is None else frozenset(correct), "so I saw")
 
 
-def group(issue, verifier="r4p", *, votes=0, repo="octo/app", similarity=0.5, seed=0):
+def build_group(issue, verifier="r4p", *, votes=0, repo="octo/app", similarity=0.5, seed=0):
     """Four patches of one issue; with votes, each vote over another order."""
     chance = random.Random(f"{issue} {verifier} {seed}")
     truth = random.Random(issue)
@@ -28,10 +28,10 @@ def group(issue, verifier="r4p", *, votes=0, repo="octo/app", similarity=0.5, se
         for label, good in zip(labels, right, strict=True)
     ]
     cast = [
-        seated([one for one in NAMES if chance.random() < 0.5], chance.sample(NAMES, 4))
+        seat_vote([one for one in NAMES if chance.random() < 0.5], chance.sample(NAMES, 4))
         for _ in range(votes)
     ]
-    made = judged_group(issue, *pairs, verifier=verifier, votes=cast, asked=votes)
+    made = make_judged_group(issue, *pairs, verifier=verifier, votes=cast, asked=votes)
     counts = [
         VoteCount(yes := sum(one in vote.correct for vote in cast), votes - yes) for one in NAMES
     ]
@@ -43,25 +43,25 @@ def group(issue, verifier="r4p", *, votes=0, repo="octo/app", similarity=0.5, se
     return replace(made, key=key, repo=repo, similarity=similarity, patches=tuple(patches))
 
 
-def run(verifier="r4p", *, issues=8, **details):
+def build_run(verifier="r4p", *, issues=8, **details):
     """A whole run."""
     similarities = (0.1, 0.3, 0.5, 0.7, 0.9)
     return [
-        group(f"octo__app-{at}", verifier, similarity=similarities[at % 5], **details)
+        build_group(f"octo__app-{at}", verifier, similarity=similarities[at % 5], **details)
         for at in range(issues)
     ]
 
 
-def written(path, *runs):
+def write_run(path, *runs):
     """The run file at `path`."""
     path.write_bytes(b"".join(dump_line(one) + b"\n" for groups in runs for one in groups))
     return path
 
 
-def of(*runs, name="s"):
+def build_set(*runs, name="s"):
     """One set that these runs are of."""
     return build_sets([(f"{name}.{at}.jsonl", judged) for at, judged in enumerate(runs)])
 
 
-def rows(section, table=0):
+def list_rows(section, table=0):
     return section.tables[table].cells

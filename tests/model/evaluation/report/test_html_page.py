@@ -12,7 +12,7 @@ from model.evaluation.report.content import Figure, Gap, Report, Section, Table
 from model.evaluation.report.html_page import render_page
 from model.evaluation.report.input_folder import ReportInput
 from model.evaluation.report.outline import build_report
-from tests.model.evaluation.report.builders import run
+from tests.model.evaluation.report.builders import build_run
 
 VOID = {"meta", "img", "source", "br", "link", "input", "hr"}
 HOSTILE = "<script>alert(1)</script>&\"'</style><img src=x onerror=alert(1)>{{ 7*7 }}"
@@ -45,7 +45,7 @@ class Markup(HTMLParser):
         self.text.append(data)
 
 
-def parsed(html):
+def parse_page(html):
     markup = Markup()
     markup.feed(html)
     markup.close()
@@ -56,15 +56,15 @@ def parsed(html):
     return markup
 
 
-def made(*runs, name="s", notes=()):
+def render_run(*runs, name="s", notes=()):
     """The page about one set, with a picture that is none."""
     report = build_report(ReportInput(((f"{name}.r4p.jsonl", runs[0]),), (), notes))
     names = [figure.name for section in report.sections for figure in section.figures]
     return render_page(report, dict.fromkeys(names, (b"light", b"dark")))
 
 
-def test_the_page_is_whole_and_every_figure_has_words():
-    markup = parsed(made(run(votes=3)))
+def test_page_is_valid_and_every_figure_has_a_text():
+    markup = parse_page(render_run(build_run(votes=3)))
     assert [tag for tag, _ in markup.tags][:2] == ["html", "head"]
     assert len(markup.images) == 10
     assert all(image["alt"] for image in markup.images)
@@ -73,9 +73,9 @@ def test_the_page_is_whole_and_every_figure_has_words():
     assert {given["media"] for given in dark} == {"(prefers-color-scheme: dark)"}
 
 
-def test_nothing_is_fetched_run_or_styled_from_outside():
-    html = made(run(votes=3))
-    markup = parsed(html)
+def test_page_loads_nothing_from_outside():
+    html = render_run(build_run(votes=3))
+    markup = parse_page(html)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -90,9 +90,9 @@ def test_nothing_is_fetched_run_or_styled_from_outside():
     assert "://" not in re.sub(r"data:[^\"]*", "", html)
 
 
-def test_strangers_text_is_text():
-    html = made(run(HOSTILE, votes=3, repo=HOSTILE), name=HOSTILE, notes=(HOSTILE,))
-    markup = parsed(html)
+def test_untrusted_text_is_escaped():
+    html = render_run(build_run(HOSTILE, votes=3, repo=HOSTILE), name=HOSTILE, notes=(HOSTILE,))
+    markup = parse_page(html)
     assert "<script" not in html
     assert "onerror" not in {name for _, given in markup.tags for name in given}
     text = "".join(markup.text)
@@ -100,12 +100,12 @@ def test_strangers_text_is_text():
     assert "{{ 7*7 }}" in text
 
 
-def test_words_and_numbers_of_a_table_stand_in_their_own_cells():
+def test_table_has_words_and_numbers_in_their_cells():
     table = Table("T", ("who", "what", "n"), [("a", "b", Estimate(1.0, 0.5, 2.0))], words=2)
     figure = Figure("f", "F", "caption", "alt", Canvas)
     report = Report("R", (), (), [Section("k", "K", ("t", figure, table, Gap("no.")))])
     html = render_page(report, {"f": (b"l", b"d")})
-    parsed(html)
+    parse_page(html)
     assert (
         '<th scope="row">a</th><td class="words">b</td><td>1.000</td><td>0.500 … 2.000</td>' in html
     )
