@@ -16,7 +16,7 @@ from app.db.tables.schema import evaluations as evaluation_table
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
 from tests.builders import judged_history
-from tests.builders.patch_pools import diff
+from tests.builders.patch_pools import build_diff
 from tests.builders.pull_requests import build_pull
 from training.commands import datasets
 from training.corpus import Corpus
@@ -36,27 +36,29 @@ FIRST = 500
 
 
 @pytest.fixture
-def scene(database):
+def filled_database(database):
     with transaction(database) as connection:
         judged_history.settle(connection, REPOSITORY, INSTALLATION)
         groups.save_config(connection, REPOSITORY, text=ON, error=None)
         for issue in range(6):
-            _happen(connection, issue)
+            _add_issue(connection, issue)
     return database
 
 
-def _happen(connection, issue):
+def _add_issue(connection, issue):
     """Of four rivals two were merged, and one of these was taken back; one was pushed to before anybody merged it."""
     opened = START + timedelta(days=10 * issue)
     pulls = [PullNumber(FIRST + 10 * issue + seat) for seat in range(4)]
-    rows = [build_pull(one, "open", _head(one), BASE, "main", "somebody") for one in pulls]
+    rows = [build_pull(pull, "open", _build_head(pull), BASE, "main", "somebody") for pull in pulls]
     groups.upsert_pulls(connection, REPOSITORY, rows)
-    for turn, body in enumerate((_body(issue), "It was fixed by changing 1 to 2.")):
+    for turn, body in enumerate((_write_body(issue), "It was fixed by changing 1 to 2.")):
         text = (f"Issue {issue}", body)
         group = groups.upsert_group(connection, REPOSITORY, IssueNumber(issue + 1), text, "open")
-        groups.save_links(connection, group, [(one, "closing") for one in pulls])
-        found = tuple(_candidate(one, turn if at == 3 else 0) for at, one in enumerate(pulls))
-        new = NewEvaluation(group, "issue", "advisory", 2, *text, found)
+        groups.save_links(connection, group, [(pull, "closing") for pull in pulls])
+        listed = tuple(
+            _build_candidate(pull, turn if at == 3 else 0) for at, pull in enumerate(pulls)
+        )
+        new = NewEvaluation(group, "issue", "advisory", 2, *text, listed)
         evaluation = evaluations.create(connection, REPOSITORY, new).id
         read = opened + timedelta(days=turn)
         connection.execute(
@@ -64,40 +66,45 @@ def _happen(connection, issue):
             .where(evaluation_table.c.id == evaluation)
             .values(created_at=read)
         )
-    for heads, day in (([_head(one) for one in pulls], 0), ([_head(pulls[3], 1)], 1)):
-        found = update(candidates).where(candidates.c.head_sha.in_(heads))
-        connection.execute(found.values(created_at=opened + timedelta(days=day)))
-    events = [_merge(one, opened) for one in pulls[:2]] + [_revert(pulls[1], opened)]
+    for heads, day in (([_build_head(pull) for pull in pulls], 0), ([_build_head(pulls[3], 1)], 1)):
+        listed = update(candidates).where(candidates.c.head_sha.in_(heads))
+        connection.execute(listed.values(created_at=opened + timedelta(days=day)))
+    events = [_build_merge(pull, opened) for pull in pulls[:2]] + [_build_revert(pulls[1], opened)]
     outcome_events.append(connection, REPOSITORY, events)
     outcomes.rederive(connection, REPOSITORY, pulls)
 
 
-def _body(issue):
+def _write_body(issue):
     return " ".join(f"Step {at} of story {issue} fails in part {issue}{at}." for at in range(12))
 
 
-def _head(pull, turn=0):
+def _build_head(pull, turn=0):
     return CommitSha(f"{turn}{pull:039x}")
 
 
-def _candidate(pull, turn=0):
+def _build_candidate(pull, turn=0):
     return Candidate(
-        pull, _head(pull, turn), BASE, diff(f"return {pull}, {turn}"), 1, strength="closing"
+        pull,
+        _build_head(pull, turn),
+        BASE,
+        build_diff(f"return {pull}, {turn}"),
+        1,
+        strength="closing",
     )
 
 
-def _merge(pull, opened):
+def _build_merge(pull, opened):
     return OutcomeEvent(
         EventKind.PULL_MERGED,
         f"merged:{pull}",
         opened + timedelta(days=2),
         pull=pull,
-        head=_head(pull),
+        head=_build_head(pull),
         details=Details(base=BASE, commit=f"{pull:x}".rjust(40, "c")),
     )
 
 
-def _revert(pull, opened):
+def _build_revert(pull, opened):
     return OutcomeEvent(
         EventKind.REVERTED,
         f"reverted:{pull}",
@@ -107,31 +114,31 @@ def _revert(pull, opened):
     )
 
 
-def configured(database, text, error=None):
+def save_config(database, text, error=None):
     with transaction(database) as connection:
         groups.save_config(connection, REPOSITORY, text=text, error=error)
 
 
-def test_an_issue_and_its_patches_are_as_they_were_first(scene):
-    found = Corpus(scene).build_pools(NOW)
-    assert [one.issue for one in found] == [f"octo/cat#{number}" for number in range(1, 7)]
-    first = found[0]
-    assert first.statement == f"Issue 0\n\n{_body(0)}"
+def test_pool_has_the_first_state_of_issue_and_patches(filled_database):
+    listed = Corpus(filled_database).build_pools(NOW)
+    assert [pull.issue for pull in listed] == [f"octo/cat#{number}" for number in range(1, 7)]
+    first = listed[0]
+    assert first.statement == f"Issue 0\n\n{_write_body(0)}"
     assert first.as_of == START
     assert first.source is LabelSource.OUTCOMES
-    assert [one.diff for one in first.patches] == [
-        diff(f"return {FIRST + seat}, 0") for seat in range(4)
+    assert [pull.diff for pull in first.patches] == [
+        build_diff(f"return {FIRST + seat}, 0") for seat in range(4)
     ]
-    assert {one.author for one in first.patches} == {"somebody"}
+    assert {pull.author for pull in first.patches} == {"somebody"}
     merged, reverted, _, changed = first.patches
     assert merged.target > 0.5 > reverted.target
     assert changed.target is None or changed.target < 0.5
     assert merged.outcome_at <= NOW
 
 
-def test_what_was_not_known_then_is_not_known(scene):
-    (first, *_) = Corpus(scene).build_pools(START + timedelta(days=3))
-    assert [one.target for one in first.patches] == [None] * 4
+def test_later_outcomes_are_unknown_on_an_earlier_day(filled_database):
+    (first, *_) = Corpus(filled_database).build_pools(START + timedelta(days=3))
+    assert [pull.target for pull in first.patches] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -145,42 +152,52 @@ def test_what_was_not_known_then_is_not_known(scene):
         ("version: 9\ntraining: on\n", None),
     ],
 )
-def test_nothing_is_learnt_without_consent(scene, text, error):
-    configured(scene, text, error)
-    assert Corpus(scene).build_pools(NOW) == []
+def test_no_pool_is_built_without_consent(filled_database, text, error):
+    save_config(filled_database, text, error)
+    assert Corpus(filled_database).build_pools(NOW) == []
 
 
-def test_where_the_app_is_suspended_nothing_is_learnt(scene):
-    with transaction(scene) as connection:
+def test_no_pool_is_built_for_a_suspended_app(filled_database):
+    with transaction(filled_database) as connection:
         connection.execute(update(installations).values(suspended_at=NOW))
-    assert Corpus(scene).build_pools(NOW) == []
+    assert Corpus(filled_database).build_pools(NOW) == []
 
 
-def build(out, *more):
-    told = ("build", "--out", str(out), "--split-by", "issue", "--test", "0", "--validation", "0")
-    return CliRunner().invoke(datasets.app, [*told, *more])
+def build_dataset(out, *more):
+    arguments = (
+        "build",
+        "--out",
+        str(out),
+        "--split-by",
+        "issue",
+        "--test",
+        "0",
+        "--validation",
+        "0",
+    )
+    return CliRunner().invoke(datasets.app, [*arguments, *more])
 
 
-def test_what_is_purged_or_taken_back_is_in_no_later_dataset(
-    scene, database_url, tmp_path, monkeypatch
+def test_purged_or_withdrawn_repository_is_in_no_later_dataset(
+    filled_database, database_url, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
-    before = build(tmp_path / "before")
+    before = build_dataset(tmp_path / "before")
     assert before.exit_code == 0, before.output
     groups_before = dataset.read_split(tmp_path / "before", "train")
-    assert {one.repo for one in groups_before} == {"octo/cat"}
-    assert all(one.source is LabelSource.OUTCOMES for one in groups_before)
-    with transaction(scene) as connection:
+    assert {pull.repo for pull in groups_before} == {"octo/cat"}
+    assert all(pull.source is LabelSource.OUTCOMES for pull in groups_before)
+    with transaction(filled_database) as connection:
         connection.execute(
             update(repositories).where(repositories.c.id == REPOSITORY).values(config_text=None)
         )
-    taken_back = build(tmp_path / "after")
+    taken_back = build_dataset(tmp_path / "after")
     assert taken_back.exit_code == datasets.NOTHING
     assert "`training: on`" in taken_back.output
-    configured(scene, ON)
-    assert build(tmp_path / "again").exit_code == 0
-    with transaction(scene) as connection:
+    save_config(filled_database, ON)
+    assert build_dataset(tmp_path / "again").exit_code == 0
+    with transaction(filled_database) as connection:
         purge.purge(connection, INSTALLATION, REPOSITORY)
-    assert build(tmp_path / "after").exit_code == datasets.NOTHING
+    assert build_dataset(tmp_path / "after").exit_code == datasets.NOTHING
     assert not (tmp_path / "after").exists()
-    assert [one for name in SPLITS for one in dataset.read_split(tmp_path / "before", name)]
+    assert [pull for name in SPLITS for pull in dataset.read_split(tmp_path / "before", name)]

@@ -1,12 +1,12 @@
 """The digest of a tree covers its paths and their content."""
 
 from model.agents.attempt_setup import compute_tree_digest
-from tests.model.agents.builders import CODE, TREE, desk_on
+from tests.model.agents.builders import CODE, TREE, open_tool_context
 
 
 def test_a_tree_is_its_paths_and_what_is_there(tmp_path):
     def tree(name, files):
-        with desk_on(tmp_path / name, files) as context:
+        with open_tool_context(tmp_path / name, files) as context:
             return context.tree
 
     first = tree("one", TREE)

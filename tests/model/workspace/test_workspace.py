@@ -17,11 +17,11 @@ def root(tmp_path):
 
 @pytest.fixture
 def workspace(root):
-    with Workspace.open(root) as opened:
-        yield opened
+    with Workspace.open(root) as view:
+        yield view
 
 
-def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
+def test_edits_are_read_back_and_the_disk_is_unchanged(workspace, root):
     workspace.write("package/module.py", b"one = 2\n")
     workspace.write("package/new.py", b"two = 2\n")
     assert workspace.read("package/module.py") == b"one = 2\n"
@@ -32,32 +32,32 @@ def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
 
 
 @pytest.mark.parametrize("verb", ["read", "read_original"])
-def test_what_is_not_there_is_said(workspace, verb):
+def test_missing_file_is_reported(workspace, verb):
     with pytest.raises(NoSuchFile, match=r"no file 'package/none\.py' in the tree"):
         getattr(workspace, verb)("package/none.py")
 
 
-def test_what_is_as_it_was_again_is_no_change(workspace):
+def test_restored_file_is_no_change(workspace):
     workspace.write("run", b"x")
     workspace.write("run", b"#!/bin/sh\n")
     assert workspace.list_changed() == ()
     assert workspace.diff() == ""
 
 
-def test_a_new_file_has_no_original(workspace):
+def test_new_file_has_no_original(workspace):
     workspace.write("new", b"x")
     with pytest.raises(NoSuchFile):
         workspace.read_original("new")
     assert workspace.list_changed() == ("new",)
 
 
-def test_a_leading_dot_and_slash_are_the_same_file(workspace):
+def test_leading_dot_slash_is_the_same_file(workspace):
     workspace.write("./run", b"x")
     assert workspace.list_changed() == ("run",)
     assert workspace.read("run") == b"x"
 
 
-def test_what_was_there_first_stays_the_original_when_the_disk_changes(workspace, root):
+def test_original_is_kept_when_the_disk_changes(workspace, root):
     workspace.write("run", b"mine\n")
     (root / "run").write_bytes(b"theirs\n")
     assert workspace.read_original("run") == b"#!/bin/sh\n"
@@ -67,21 +67,21 @@ def test_what_was_there_first_stays_the_original_when_the_disk_changes(workspace
 @pytest.mark.parametrize(
     ("first", "second"), [("new", "new/x"), ("new/x", "new"), ("new/x/y", "new/x")]
 )
-def test_a_name_is_a_file_or_a_folder(workspace, first, second):
+def test_name_is_either_a_file_or_a_folder(workspace, first, second):
     workspace.write(first, b"x")
     with pytest.raises(PathRefused, match="either a file or a folder"):
         workspace.write(second, b"x")
     assert workspace.list_changed() == (first,)
 
 
-def test_two_workspaces_on_one_tree_do_not_meet(workspace, root):
-    with Workspace.open(root) as other:
+def test_workspaces_on_one_tree_are_separate(workspace, root):
+    with Workspace.open(root) as second:
         workspace.write("run", b"mine")
-        assert other.read("run") == b"#!/bin/sh\n"
-        assert other.list_changed() == ()
+        assert second.read("run") == b"#!/bin/sh\n"
+        assert second.list_changed() == ()
 
 
-def test_limits_hold_and_a_refused_change_leaves_nothing(root):
+def test_refused_change_leaves_nothing(root):
     limits = TreeLimits(file_bytes=20, changed_files=2, changed_bytes=30)
     (root / "big").write_bytes(b"x" * 21)
     with Workspace.open(root, limits) as workspace:
@@ -100,12 +100,12 @@ def test_limits_hold_and_a_refused_change_leaves_nothing(root):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "run"])
-def test_what_is_no_directory_is_no_tree(root, name):
+def test_missing_directory_is_no_tree(root, name):
     with pytest.raises(WorkspaceError, match=f"no tree at .*{name}.*name a readable directory"):
         Workspace.open(root / name)
 
 
-def test_closing_twice_does_no_harm_and_a_closed_one_reads_nothing(root):
+def test_closed_workspace_reads_nothing(root):
     workspace = Workspace.open(root)
     workspace.close()
     workspace.close()
@@ -120,7 +120,7 @@ def test_closing_twice_does_no_harm_and_a_closed_one_reads_nothing(root):
         "CODEOWNERS", "docs/CODEOWNERS", ".gitmodules", ".gitlab-ci.yml", "Jenkinsfile",
     ],
 )  # fmt: skip
-def test_what_runs_with_secrets_is_read_and_not_written(workspace, root, path):
+def test_automation_file_is_read_and_not_written(workspace, root, path):
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(b"theirs\n")
@@ -131,6 +131,6 @@ def test_what_runs_with_secrets_is_read_and_not_written(workspace, root, path):
 
 
 @pytest.mark.parametrize("path", ["package/github.py", "docs/github/workflows/a.yml", "owners"])
-def test_what_only_sounds_like_it_is_written(workspace, path):
+def test_file_named_like_automation_is_written(workspace, path):
     workspace.write(path, b"mine\n")
     assert workspace.list_changed() == (path,)

@@ -67,8 +67,8 @@ VERBS = {
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=ascii)
-def test_no_verb_takes_a_path_that_leads_out(workspace, trapped, path):
-    before = trapped.world()
+def test_no_verb_accepts_a_path_that_leads_out(workspace, trapped, path):
+    before = trapped.snapshot()
     for verb in VERBS.values():
         with pytest.raises(PathRefused) as raised:
             verb(workspace, path)
@@ -76,11 +76,7 @@ def test_no_verb_takes_a_path_that_leads_out(workspace, trapped, path):
         assert str(raised.value).isprintable()
     assert workspace.list_changed() == ()
     assert workspace.diff() == ""
-    assert trapped.world() == before
-
-
-def test_there_are_as_many_probes_as_we_say():
-    assert len(set(REFUSED)) == len(REFUSED) >= 60
+    assert trapped.snapshot() == before
 
 
 @pytest.mark.parametrize(
@@ -90,14 +86,14 @@ def test_there_are_as_many_probes_as_we_say():
         ".githooks/workflows/x.yml", ".gitx/config", "git/config", "ab:c", "digit~1", "*", "-rf",
     ],
 )  # fmt: skip
-def test_what_only_looks_like_a_way_out_is_a_name_inside(workspace, trapped, path):
-    before = trapped.world()
+def test_name_that_looks_like_an_escape_is_inside(workspace, trapped, path):
+    before = trapped.snapshot()
     with pytest.raises(NoSuchFile):
         workspace.read(path)
     workspace.write(path, b"new\n")
     assert workspace.list_changed() == (path,)
     assert workspace.read(path) == b"new\n"
-    assert trapped.world() == before
+    assert trapped.snapshot() == before
 
 
 @pytest.fixture
@@ -108,14 +104,14 @@ def device(trapped):
         pytest.skip("only root makes devices")
 
 
-def test_a_device_is_not_opened(workspace, device):
+def test_device_is_not_opened(workspace, device):
     for verb in VERBS.values():
         with pytest.raises(PathRefused, match="a device"):
             verb(workspace, "device")
 
 
 @pytest.fixture
-def closed(workspace, trapped):
+def unreadable_file(workspace, trapped):
     """A file that nobody but its owner could open; root could, so it is somebody else meanwhile."""
     (trapped.root / "closed").write_text(SECRET)
     (trapped.root / "closed").chmod(0)
@@ -127,20 +123,20 @@ def closed(workspace, trapped):
         os.seteuid(0)
 
 
-def test_a_file_that_may_not_be_read_is_refused(workspace, closed):
+def test_unreadable_file_is_refused(workspace, unreadable_file):
     with pytest.raises(PathRefused, match="may not be read"):
         workspace.read("closed")
 
 
-def test_nothing_is_written_through_a_hard_link(workspace, trapped):
+def test_hard_link_is_not_written_through(workspace, trapped):
     os.link(trapped.outside / "secret", trapped.root / "hard")
-    before = trapped.world()
+    before = trapped.snapshot()
     workspace.write("hard", b"theirs\n")
     assert "+theirs" in workspace.diff()
-    assert trapped.world() == before
+    assert trapped.snapshot() == before
 
 
-def test_a_folder_that_becomes_a_link_later_is_not_followed(workspace, trapped):
+def test_folder_replaced_by_a_link_is_not_followed(workspace, trapped):
     assert workspace.read("package/module.py")
     (trapped.root / "package").rename(trapped.root / "was")
     (trapped.root / "package").symlink_to(trapped.outside)
@@ -148,7 +144,7 @@ def test_a_folder_that_becomes_a_link_later_is_not_followed(workspace, trapped):
         workspace.read("package/secret")
 
 
-def test_the_tree_stays_the_one_that_was_opened(workspace, trapped):
+def test_workspace_keeps_the_opened_tree(workspace, trapped):
     trapped.root.rename(trapped.root.with_name("moved"))
     trapped.root.symlink_to(trapped.outside)
     assert workspace.read("package/module.py") == b"one = 1\n"
@@ -166,7 +162,7 @@ PARTS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(st.lists(PARTS, min_size=1, max_size=6).map("/".join))
-def test_no_mixture_of_parts_leads_out(workspace, trapped, path):
+def test_no_mixture_of_path_parts_leads_out(workspace, trapped, path):
     with suppress(WorkspaceError):
         assert workspace.read(path) == b"one = 1\n"
     with Workspace.open(trapped.root) as fresh, suppress(WorkspaceError):
@@ -176,7 +172,7 @@ def test_no_mixture_of_parts_leads_out(workspace, trapped, path):
         assert ".git" not in changed.lower().split("/")
 
 
-def test_no_handle_is_left_open(workspace, trapped):
+def test_no_file_handle_is_left_open(workspace, trapped):
     handles = Path("/proc/self/fd")
     before = len(list(handles.iterdir()))
     for path in REFUSED:

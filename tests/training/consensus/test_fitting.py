@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from model.evaluation import labelled_group
 from model.rivals import consensus_model
 from tests.model.builders import build_diff
+from tests.proofs import consensus as report
 from training.consensus import fitting as training
-from training.consensus import group_sampling, report
+from training.consensus import group_sampling
 from training.consensus.__main__ import build_manifest
 from training.consensus.feature_table import build_table, compute_weights
 from training.consensus.group_sampling import GroupKind

@@ -15,7 +15,7 @@ from app.values.identifiers import (
 )
 from model.domain import Issue, Patch, PatchId
 from model.evaluation import labelled_group
-from tests.builders.patch_pools import patch, pool
+from tests.builders.patch_pools import build_patch, build_pool
 from training.curation import pools
 from training.curation.pools import (
     Pool,
@@ -45,38 +45,42 @@ LABEL = replace(
 )
 
 
-def group_about(name, *resolved):
-    told = tuple(
+def build_labelled_group(name, *resolved):
+    patches = tuple(
         labelled_group.LabelledPatch(Patch(PatchId(str(at)), f"{name}{at}"), is_right, "family/run")
         for at, is_right in enumerate(resolved)
     )
-    return labelled_group.LabelledGroup(name, "o/r", Issue("Title", "Body"), told)
+    return labelled_group.LabelledGroup(name, "o/r", Issue("Title", "Body"), patches)
 
 
-def test_groups_about_one_issue_are_one_pool():
-    found = build_from_groups(
-        [group_about("a-1", True, False), group_about("b-2", False), group_about("a-1", True)]
+def test_groups_of_one_issue_are_one_pool():
+    built = build_from_groups(
+        [
+            build_labelled_group("a-1", True, False),
+            build_labelled_group("b-2", False),
+            build_labelled_group("a-1", True),
+        ]
     )
-    assert [one.issue for one in found] == ["a-1", "b-2"]
-    assert [one.target for one in found[0].patches] == [1.0, 0.0, 1.0]
-    assert found[1] == Pool(
+    assert [one.issue for one in built] == ["a-1", "b-2"]
+    assert [one.target for one in built[0].patches] == [1.0, 0.0, 1.0]
+    assert built[1] == Pool(
         "b-2", "o/r", "Title\n\nBody", (PoolPatch("b-20", 0.0, author="family/run"),)
     )
 
 
-def test_labels_make_a_pool_with_what_the_issue_said_when_it_was_judged():
+def test_labels_make_a_pool_with_the_frozen_issue_text():
     rival = replace(
         LABEL, pull=PullNumber(14), patch="bb", probability=None, weight=0.0, outcome_at=None
     )
     gone = replace(LABEL, pull=PullNumber(15), patch="cc")
     unread = replace(LABEL, group=8)
-    found = build_from_labels(
+    built = build_from_labels(
         [LABEL, rival, gone, unread],
         {7: FrozenIssue(Issue("Title", "Body"), READ)},
         {"aa": "diff a", "bb": "diff b"},
         {(REPOSITORY.id, PullNumber(13)): "somebody"},
     )
-    assert found == [
+    assert built == [
         Pool(
             issue="o/r#12",
             repo="o/r",
@@ -91,27 +95,29 @@ def test_labels_make_a_pool_with_what_the_issue_said_when_it_was_judged():
     ]
 
 
-def test_later_labels_were_not_known():
-    one = replace(pool(), patches=(patch(1, 1.0, outcome_at=KNOWN), patch(2, 1.0)))
+def test_later_labels_are_hidden():
+    one = replace(
+        build_pool(), patches=(build_patch(1, 1.0, outcome_at=KNOWN), build_patch(2, 1.0))
+    )
     assert [p.target for p in one.hide_later_labels(KNOWN).patches] == [None, 1.0]
     assert one.hide_later_labels(datetime(2026, 3, 2, tzinfo=UTC)) == one
 
 
-def test_a_belief_is_correct_from_one_half_on():
-    beliefs = [describe_belief(one) for one in pool(targets=(0.5, 0.49, None)).patches]
+def test_belief_is_correct_from_one_half_on():
+    beliefs = [describe_belief(one) for one in build_pool(targets=(0.5, 0.49, None)).patches]
     assert beliefs == ["correct", "incorrect", "unknown"]
 
 
-def diffs_of(*targets):
+def build_diff_pool(*targets):
     patches = tuple(PoolPatch(f"diff {at}", target) for at, target in enumerate(targets))
     return Pool("o/r#1", "o/r", "It adds.", patches)
 
 
-def test_a_group_holds_what_is_known_for_sure():
-    found, left_out = pools.build_labelled_groups(
-        [diffs_of(0.9, None, 0.15, 0.3), diffs_of(None, 0.75)]
+def test_labelled_group_holds_confident_labels():
+    built, left_out = pools.build_labelled_groups(
+        [build_diff_pool(0.9, None, 0.15, 0.3), build_diff_pool(None, 0.75)]
     )
-    assert found == [
+    assert built == [
         {
             "instance_id": "o/r#1",
             "repo": "o/r",
@@ -130,9 +136,9 @@ def test_a_group_holds_what_is_known_for_sure():
 
 
 def test_unknown_is_never_exported_as_incorrect():
-    assert pools.build_labelled_groups([diffs_of(None, None)], 0.5)[0] == []
+    assert pools.build_labelled_groups([build_diff_pool(None, None)], 0.5)[0] == []
 
 
-def test_how_sure_is_a_choice():
-    ((group,), _) = pools.build_labelled_groups([diffs_of(0.6, 0.4)], 0.6)
+def test_confidence_limit_can_be_chosen():
+    ((group,), _) = pools.build_labelled_groups([build_diff_pool(0.6, 0.4)], 0.6)
     assert [one["resolved"] for one in group["patches"]] == [True, False]

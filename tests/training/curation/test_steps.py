@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from tests.builders.patch_pools import pool
+from tests.builders.patch_pools import build_pool
 from training.curation.steps import filter_issues, filter_patches, run_steps
 from training.datasets.manifest import CurationStep
 
@@ -12,10 +12,10 @@ def test_every_drop_has_a_counted_reason():
         ("last", lambda pools: ([replace(pools[0], statement="x")], ["b", "a", "b"])),
     )
     pools = [
-        pool("o/r#1", (1.0, 0.0, 1.0)),
-        pool("o/r#2", (0.0, 0.0)),
-        pool("o/r#3"),
-        pool("o/r#4"),
+        build_pool("o/r#1", (1.0, 0.0, 1.0)),
+        build_pool("o/r#2", (0.0, 0.0)),
+        build_pool("o/r#3"),
+        build_pool("o/r#4"),
     ]
     kept, steps_report = run_steps(pools, steps)
     assert [one.statement for one in kept] == ["x"]

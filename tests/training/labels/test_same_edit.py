@@ -22,7 +22,7 @@ ABOVE = ["licence", "author", ""]
 
 
 @pytest.fixture
-def written(tmp_path):
+def write_diff(tmp_path):
     """The diff that git tells, as pull requests are read."""
 
     def diff(before, after):
@@ -30,19 +30,19 @@ def written(tmp_path):
             (tmp_path / name).mkdir(exist_ok=True)
             (tmp_path / name / "a.py").write_text("\n".join(lines) + "\n")
         words = ["git", "diff", "--no-index", "--full-index", "--no-prefix", "before", "after"]
-        told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-        return told.stdout.replace(" before/", " a/").replace(" after/", " b/")
+        labelled = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return labelled.stdout.replace(" before/", " a/").replace(" after/", " b/")
 
     return diff
 
 
 @pytest.fixture
-def found(database, written):
+def label_pushed(database, write_diff):
     """The labels of a pull request whose second state somebody else pushed, and its outcomes."""
 
     def happen(second, *, judged_on_day):
         with transaction(database) as connection:
-            texts = {(MERGED, 1): written(LINES, FIXED), (MERGED, 2): second}
+            texts = {(MERGED, 1): write_diff(LINES, FIXED), (MERGED, 2): second}
             assert len(set(texts.values())) == 2
             life = issue_history.Life(connection, texts)
             group = life.settle()
@@ -50,31 +50,31 @@ def found(database, written):
             life.happen(EventKind.HEAD_MOVED, MERGED, 1, nth=2, **MAINTAINER)
             life.judge(group, {(MERGED, 2): Verdict.CORRECT}, day=judged_on_day)
             life.happen(EventKind.PULL_MERGED, MERGED, 3, nth=2, base=BASE, **MAINTAINER)
-            told = labels.label_patches(
+            labelled = labels.label_patches(
                 history.load_records(connection), START + timedelta(days=90)
             )
             rows = stored_outcomes.list_rows(connection, group)
-            return [one.rule_name for one in told], {one.kind for one in rows}
+            return [one.rule_name for one in labelled], {one.kind for one in rows}
 
     return happen
 
 
-def test_a_branch_brought_up_to_date_carries_the_same_patch(found, written):
-    same = written([*ABOVE, *LINES], [*ABOVE, *FIXED])
-    whys, kinds = found(same, judged_on_day=2)
+def test_updated_branch_carries_the_same_patch(label_pushed, write_diff):
+    same = write_diff([*ABOVE, *LINES], [*ABOVE, *FIXED])
+    whys, kinds = label_pushed(same, judged_on_day=2)
     assert whys == ["merged"]
     assert "merged" in kinds
 
 
-def test_what_was_merged_without_being_judged_is_compared_by_what_it_does(found, written):
-    same = written([*ABOVE, *LINES], [*ABOVE, *FIXED])
-    whys, kinds = found(same, judged_on_day=4)
+def test_unjudged_merged_patch_is_compared_by_its_edit(label_pushed, write_diff):
+    same = write_diff([*ABOVE, *LINES], [*ABOVE, *FIXED])
+    whys, kinds = label_pushed(same, judged_on_day=4)
     assert whys == ["merged"]
     assert "merged_after_changes" not in kinds
 
 
-def test_somebody_elses_change_is_help_all_the_same(found, written):
-    better = written([*ABOVE, *LINES], [*ABOVE, *FIXED[:20], "line 20, mended", *FIXED[21:]])
-    whys, kinds = found(better, judged_on_day=4)
+def test_change_by_another_is_help(label_pushed, write_diff):
+    better = write_diff([*ABOVE, *LINES], [*ABOVE, *FIXED[:20], "line 20, mended", *FIXED[21:]])
+    whys, kinds = label_pushed(better, judged_on_day=4)
     assert whys == ["mended", "merged_with_help"]
     assert "merged_after_changes" in kinds

@@ -11,7 +11,7 @@ from model.agents.trajectories.trajectory import AttemptLimits, StopReason
 from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from model.catalog import EngineChoice
 from tests.builders.attempt_replay import replay_attempt
-from tests.model.agents.builders import ISSUE, TREE, desk_on
+from tests.model.agents.builders import ISSUE, TREE, open_tool_context
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 MODEL = "smollm2-135m-instruct"
@@ -23,7 +23,7 @@ def test_two_rounds_are_recorded_and_replayed(tmp_path):
     choice = EngineChoice("local_transformers", model=MODEL, cache=cache)
     with (
         closing(catalog.load_engine(choice)) as engine,
-        desk_on(tmp_path / "tree", TREE) as context,
+        open_tool_context(tmp_path / "tree", TREE) as context,
     ):
         done = MiniSE(engine, limits=LIMITS).propose(ISSUE, context, seed=1)
     trajectory = done.trajectory
@@ -32,7 +32,7 @@ def test_two_rounds_are_recorded_and_replayed(tmp_path):
     assert done.stop in {StopReason.ROUNDS, StopReason.SUBMITTED}
     assert all(step.answers and step.tokens.prompt > 500 for step in trajectory.steps)
     assert all(0 < len(step.token_ids) == step.tokens.completion for step in trajectory.steps)
-    with desk_on(tmp_path / "again", TREE) as context:
+    with open_tool_context(tmp_path / "again", TREE) as context:
         assert dump_trajectory(
             replay_attempt(load_trajectory(dump_trajectory(trajectory)), context)
         ) == dump_trajectory(trajectory)
