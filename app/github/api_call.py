@@ -10,7 +10,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 class Method(StrEnum):
-    """The HTTP methods that the bot sends to GitHub; nothing here deletes."""
+    """HTTP methods of the bot's calls to GitHub. The bot deletes nothing there."""
 
     GET = "GET"
     POST = "POST"
@@ -27,9 +27,9 @@ class Call:
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: Json = None
     etag: str | None = None
-    """Ask for the content only if it changed since this tag."""
+    """ETag of a cached response. GitHub sends the content only if it changed since."""
     changes: bool = True
-    """False for a POST that only reads (GraphQL queries, tokens): a lost answer loses nothing."""
+    """False for a POST that only reads, such as a GraphQL query. A lost answer to it loses nothing."""
 
     @property
     def writes(self) -> bool:
@@ -46,12 +46,12 @@ class Response:
 
     status: int
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """Values by the name of the header in lower case."""
     body: str
 
     @property
     def server_time(self) -> datetime | None:
-        """Return GitHub's time of the response in whole seconds, or None without a date."""
+        """Return the response's time on GitHub's clock, in whole seconds; None without a valid header `Date`."""
         try:
             moment = parsedate_to_datetime(self.headers.get("date", ""))
         except ValueError:

@@ -12,19 +12,19 @@ class Endpoints:
     """Base URLs of one GitHub server, without a trailing slash."""
 
     web: str
-    """Pages, and git repositories as `{web}/{owner}/{name}.git`."""
+    """Base URL of pages. Git repositories are at `{web}/{owner}/{name}.git`."""
     rest: str
     graphql: str
 
     def git(self, full_name: str) -> str:
-        """Return the URL from which git fetches `owner/name`; it holds no secret."""
+        """Return the URL from which git fetches the repository `full_name` (`owner/name`). It holds no secret."""
         return f"{self.web}/{full_name}.git"
 
 
 def build_endpoints(github_url: str) -> Endpoints:
-    """Build the URLs of github.com, or of the GitHub Enterprise Server at this base URL.
+    """Build the URLs of the GitHub server at `github_url`: github.com or a GitHub Enterprise Server.
 
-    Raises ValueError unless it is a plain http(s) URL without credentials, query or fragment.
+    Raises ValueError unless `github_url` is a plain http(s) URL without credentials, query or fragment.
     """
     parts = urlsplit(github_url.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -52,7 +52,7 @@ class RateLimited(Retryable):
 
 
 class WritePaceExceeded(RateLimited):
-    """The bot's own limiter has no free write soon, and says when."""
+    """The bot's own limiter has no free write within seconds. `retry_at` is the time of the next free write."""
 
 
 class GitHubDown(Retryable):
@@ -60,11 +60,11 @@ class GitHubDown(Retryable):
 
 
 class Ambiguous(Retryable):
-    """A write was sent and its answer was lost: it may have happened."""
+    """The bot sent a write to GitHub and lost the answer, so it does not know whether GitHub carried it out."""
 
 
 class Permanent(GitHubError):
-    """A call to GitHub failed, and a retry cannot help."""
+    """A call to GitHub failed, and a retry would fail too."""
 
 
 class Unauthorized(Permanent):
@@ -82,7 +82,7 @@ class Forbidden(Permanent):
 
 
 class NotFound(Permanent):
-    """The requested object is gone, moved, or hidden from this installation."""
+    """The requested object on GitHub is gone, moved, or hidden from this installation."""
 
 
 class Unprocessable(Permanent):
@@ -90,7 +90,10 @@ class Unprocessable(Permanent):
 
 
 def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
-    """Build the error for a response of GitHub with a status other than 2xx and 304."""
+    """Build the error for GitHub's response to `call` with a status other than 2xx and 304.
+
+    `now` is the present time, from which the function computes when a rate limit ends.
+    """
     text = f"{call}: {answer.status} {get_message(answer)}"
     until = _find_limit_end(answer, now)
     if until is not None:
@@ -108,18 +111,28 @@ def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
 
 
 def from_transport(call: Call, error: requests.RequestException) -> GitHubError:
-    """Build the error for a call to GitHub without a complete response."""
+    """Build the GitHubError for a call without a complete response, from the exception of the HTTP library.
+
+    It is Ambiguous when GitHub may have received a write, else GitHubDown.
+    """
     text = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
     return GitHubDown(text) if _has_never_left(error) else build_lost_answer_error(call, text)
 
 
 def build_lost_answer_error(call: Call, text: str) -> GitHubError:
-    """Build the error for a lost or unreadable answer of GitHub: harmless for a read, ambiguous for a write."""
+    """Build the error for a lost or unreadable answer to `call`: GitHubDown for a read, Ambiguous for a write.
+
+    `text` is the error's message.
+    """
     return Ambiguous(text) if call.writes else GitHubDown(text)
 
 
 def from_graphql(call: Call, kind: str, text: str, answer: Response, now: datetime) -> GitHubError:
-    """Build the GitHubError for one entry of the list `errors` in a GraphQL answer."""
+    """Build the GitHubError for one entry of the list `errors` in a GraphQL answer.
+
+    `kind` is the entry's type (empty: it has none), and `text` is its message. `answer` is the whole response, and
+    `now` is the present time.
+    """
     summary = f"{call}: GraphQL {kind}: {_clean(text)}"
     if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(summary, _read_reset(answer, now) or now + DEFAULT_WAIT)
@@ -132,7 +145,10 @@ def from_graphql(call: Call, kind: str, text: str, answer: Response, now: dateti
 
 
 def get_message(answer: Response) -> str:
-    """Return the message in GitHub's response on one short line, or the start of a body that is no JSON."""
+    """Return the message in GitHub's response on one line of at most 300 characters, without known secrets.
+
+    For a body that is no JSON, it returns the body's beginning.
+    """
     try:
         content = json.loads(answer.body)
     except (ValueError, RecursionError):

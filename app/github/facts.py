@@ -11,7 +11,7 @@ from app.values.identifiers import CommitSha, IssueNumber, PullNumber
 
 
 class IssueState(StrEnum):
-    """The state of an issue (never merged) or of a pull request."""
+    """The state of an issue, or of a pull request. Only a pull request can be merged."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -24,7 +24,7 @@ class PullRequest:
 
     number: PullNumber
     repository: str
-    """`owner/name`: a pull request of another repository can link to the issue."""
+    """`owner/name`. A pull request of another repository can link to the issue too."""
     body: str
     state: IssueState
     is_draft: bool
@@ -42,9 +42,9 @@ class LinkFacts:
     closes: bool = False
     """GitHub lists the pull request as closing the issue, by keyword or by hand."""
     connected: bool = False
-    """Connected by hand and not disconnected since."""
+    """A person connected the two by hand, and nobody disconnected them since."""
     will_close: bool = False
-    """The pull request mentions the issue in words that close it."""
+    """The pull request mentions the issue in words that GitHub reads as closing."""
     mentions: bool = False
 
 
@@ -62,7 +62,7 @@ class ConfigBlob:
 
     byte_size: int
     text: str | None
-    """None: binary, or too long for GitHub to send whole."""
+    """The file's text. None: it is binary, or too long for GitHub to send whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,15 @@ class RepositoryFacts:
 
     full_name: str
     default_branch: str | None
-    """None: empty repository."""
+    """Name of the default branch; None: the repository is empty."""
     default_sha: CommitSha | None
     config: ConfigBlob | None
-    """None: no such file."""
+    """The settings file on the default branch; None: there is no such file."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssueFacts:
-    """An issue with all pull requests that link to it, oldest link first."""
+    """What GitHub says about an issue, with all pull requests that link to it."""
 
     repository: RepositoryFacts
     number: IssueNumber
@@ -88,12 +88,12 @@ class IssueFacts:
     state: IssueState
     pulls: tuple[LinkedPull, ...]
     is_complete: bool
-    """False when there are more links than the bot reads."""
+    """False when GitHub has more links than the bot reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadFacts:
-    """The facts of a pull request that must hold when a verdict is published."""
+    """State and head commit of a pull request, read again just before a verdict is published."""
 
     number: PullNumber
     state: IssueState
@@ -114,7 +114,7 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class IssueMention:
-    """An issue by repository and number."""
+    """A reference to an issue: its repository (`owner/name`) and its number."""
 
     repository: str
     number: IssueNumber
@@ -124,12 +124,12 @@ class IssueMention:
 class PullIssues:
     """A pull request and the issues that GitHub says it closes.
 
-    An empty list proves nothing: GitHub fills it only for pull requests to the default branch.
+    An empty `closes` proves nothing: GitHub fills it only for pull requests to the default branch.
     """
 
     pull: PullRequest
     default_branch: str | None
     closes: tuple[IssueMention, ...]
     new_config: ConfigBlob | None = None
-    """The configuration file at the head; None when it is unchanged, or not among the first 100
-    files."""
+    """The settings file at the head; None when the pull request does not change it, or not among its first 100 files.
+    """

@@ -28,9 +28,9 @@ _secrets: OrderedDict[str, None] = OrderedDict()
 
 
 def remember(secret: str) -> None:
-    """Mask a secret in all later logs and messages, unless it is short enough to be an ordinary word.
+    """Mask a secret in all later logs and messages, unless it is shorter than eight characters.
 
-    The newest 1,000 values are kept; a token is worthless after an hour.
+    The process keeps the newest 1,000 secrets; a token is worthless after an hour.
     """
     if len(secret) < _SHORTEST:
         return
@@ -42,7 +42,7 @@ def remember(secret: str) -> None:
 
 
 def redact(text: str) -> str:
-    """Mask every known secret in a text, and everything that looks like one."""
+    """Return a text with `[secret]` in place of every known secret and of everything that looks like a secret."""
     with _lock:
         present = [secret for secret in _secrets if secret in text]
     for secret in sorted(present, key=len, reverse=True):

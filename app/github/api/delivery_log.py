@@ -20,22 +20,22 @@ class DeliveryAttempt:
     guid: DeliveryGuid
     tried_at: datetime
     status_code: int
-    """The bot's answer; 0, or a 5xx of GitHub, when there was none."""
+    """HTTP status of the bot's answer. 0, or a 5xx by GitHub, when the bot gave none."""
     is_redelivery: bool
-    """True unless this is the first attempt."""
+    """False for GitHub's first attempt at this webhook, True for later ones."""
     switches: InstallationId | None = None
     """The installation that the webhook suspends or wakes; None for other webhooks."""
 
     @property
     def has_arrived(self) -> bool:
-        """Return whether the bot answered with 2xx."""
+        """Return whether the bot answered this attempt with 2xx."""
         return 200 <= self.status_code < 300
 
 
 def list_attempts(github: GitHub, since: datetime) -> Iterator[DeliveryAttempt]:
-    """Yield GitHub's attempts to deliver webhooks since a time, newest first, reading pages as needed.
+    """Yield GitHub's attempts to deliver the App's webhooks, newest first, back to the time `since`.
 
-    GitHub keeps attempts for three days and lists only ended ones.
+    It reads further pages only as needed. GitHub keeps attempts for three days and lists only ended ones.
     """
     cursor: str | None = None
     while True:
@@ -67,7 +67,10 @@ def _build_attempt(item: rest.HookDelivery) -> DeliveryAttempt:
 
 
 def redeliver(github: GitHub, attempt: int) -> None:
-    """Ask GitHub to send a webhook again under its old GUID. A repeat does no harm."""
+    """Ask GitHub to send a webhook again under its old GUID; `attempt` is the id of an earlier delivery attempt.
+
+    A second request does no harm.
+    """
     path = f"/app/hook/deliveries/{attempt}/attempts"
     github.send_as_app(Call(Method.POST, path, changes=False))
 

@@ -31,9 +31,9 @@ class FileChange:
 
     path: str
     mode: str
-    """The mode as git writes it: `100644` or `100755`."""
+    """The file's mode as git writes it: `100644` or `100755`."""
     content: bytes | None
-    """None when the file is deleted."""
+    """The file's new content; None when the commit deletes the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class NewCommit:
 
     parent: CommitSha
     tree: str
-    """The tree's id; GitHub's tree must have the same."""
+    """Id of the commit's tree as local git computed it. GitHub's tree must have the same id."""
     changes: tuple[FileChange, ...]
     message: str
 
@@ -53,54 +53,58 @@ class NewDraft:
 
     branch: str
     base: str
-    """The branch that the draft is for."""
+    """The branch into which people would merge the draft."""
     commit: NewCommit
     title: str
     body: str
 
     @property
     def digest(self) -> str:
-        """Return a SHA-256 of the draft's content that people can see on GitHub."""
+        """Return the hexadecimal SHA-256 of the draft's tree id, title and description, which people see on GitHub."""
         return hashlib.sha256(f"{self.commit.tree}\0{self.title}\0{self.body}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class DraftPublisher:
-    """Opens drafts as the writer App. Methods raise a GitHubError when GitHub refuses."""
+    """Opens draft pull requests as the writer App. Its methods raise a GitHubError when GitHub refuses a call."""
 
     github: GitHub
     effects: EffectStore
 
     def find_installation(self, repository: RepositoryRef) -> RepositoryRef:
-        """Return the same repository with the id of the writer App's installation on it.
+        """Return `repository` with the id of the writer App's installation in place of the first App's.
 
-        Raises NotFound where the App is not installed.
+        Raises NotFound where the writer App is not installed.
         """
         call = Call(Method.GET, f"/repos/{repository.full_name}/installation")
         installed = rest.read_slice(rest.CreatedObject, call, self.github.send_as_app(call))
         return replace(repository, installation=InstallationId(installed.id))
 
     def token(self, repository: RepositoryRef) -> str:
-        """Return the writer App's installation token for a repository, for use by git.
+        """Return the writer App's installation token for a repository, for git's calls to GitHub.
 
         Raises Unprocessable or Forbidden where the App lacks a permission.
         """
         return self.github.tokens.get_token(Scope.for_repository(repository, Purpose.OPEN_DRAFT))
 
     def default_branch(self, repository: RepositoryRef) -> str:
-        """Read a repository's default branch."""
+        """Read the name of a repository's default branch from GitHub."""
         call = Call(Method.GET, f"/repos/{repository.full_name}")
         return rest.read_slice(rest.DefaultBranch, call, self._ask(repository, call)).default_branch
 
     def find_opened(self, key: EffectKey) -> PullNumber | None:
-        """Return the number of the draft pull request if the database knows it, else None. Sends no call."""
+        """Return the number of the draft pull request that the database stores under `key`; None: no number is stored.
+
+        It sends nothing to GitHub.
+        """
         effect = self.effects.load(key)
         return None if effect is None or effect.github_id is None else PullNumber(effect.github_id)
 
     def open(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> PullNumber:
-        """Open the draft pull request once: the commit, the branch and the pull request.
+        """Create the commit, the branch and the draft pull request `new` on GitHub, once, and return its number.
 
-        Raises BranchTaken. After Ambiguous, call it again later: it looks before it sends.
+        `key` names the draft in the database. Raises BranchTaken if the branch exists and the bot did not make its
+        commit. After Ambiguous, call `open` again later: it first looks on GitHub for what an earlier call created.
         """
         planned = self.effects.load(key) is not None
         commit = self._find_own_branch(repository, new) if planned else None

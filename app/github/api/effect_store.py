@@ -25,7 +25,7 @@ class EffectKey:
 
     repository: RepositoryRef
     name: str
-    """Such as `comment:group:7`; unique over all repositories."""
+    """A name that is unique over all repositories, such as `comment:group:7`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Effect:
 
     state: EffectState
     github_id: int | None
-    """None until the thing is known to exist."""
+    """GitHub's id of the written object; None until the bot knows that the object exists."""
     digest: str | None
-    """SHA-256 of the content that GitHub last confirmed."""
+    """SHA-256 of the content that GitHub last confirmed; None: GitHub has confirmed none."""
 
     def shows(self, digest: str) -> bool:
-        """Return whether the bot knows for certain that GitHub shows exactly this content."""
+        """Return whether the bot knows for certain that GitHub shows the content with the SHA-256 `digest`."""
         return self.state is EffectState.CONFIRMED and self.digest == digest
 
 
@@ -47,20 +47,23 @@ class EffectStore(Protocol):
     """Stores effects, the planned writes to GitHub. Each method commits, so no lock outlives a call."""
 
     def load(self, key: EffectKey) -> Effect | None:
-        """Load an effect; None when it was never planned."""
+        """Return the stored state of the write to the object `key`; None when the bot never planned one."""
         ...
 
     def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """Record a write to GitHub that is about to be sent.
+        """Record that the bot is about to send a write to the object `key`.
 
-        `github_id` is the id of an edited object, or None for a new one.
+        `github_id` is GitHub's id of the object that the write edits; None for a new object.
         """
         ...
 
     def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """Record that GitHub holds the written comment, check run or other object under this id with this content."""
+        """Record that GitHub holds the object `key` under the id `github_id`.
+
+        `digest` is the SHA-256 of the content that GitHub confirmed.
+        """
         ...
 
     def mark_ambiguous(self, key: EffectKey) -> None:
-        """Record that GitHub's answer to a write was lost; a known id stays."""
+        """Record that GitHub's answer to the write to the object `key` was lost. A stored GitHub id stays."""
         ...

@@ -19,10 +19,10 @@ Shape = TypeVar("Shape")
 
 
 def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
-    """Read an issue with everything that links to it, and its repository with the configuration file.
+    """Read an issue with all pull requests that link to it, and its repository with the settings file.
 
-    One call; more only above 50 closing references or 100 events. Raises NotFound when the number is no issue, or is a
-    pull request.
+    It sends one call, and more only above 50 closing references or 100 events. Raises NotFound when the repository has
+    no such issue, or when the number belongs to a pull request.
     """
     cursors: dict[str, Json] = {"closing": None, "events": None}
     repository, issue = _read_issue_page(github, ref, cursors)
@@ -48,7 +48,10 @@ def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
 
 
 def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFacts:
-    """Read a repository and the configuration file of its default branch. Raises NotFound."""
+    """Read a repository's name, its default branch, and the settings file on that branch.
+
+    Raises NotFound if the repository does not exist or the App may not see it.
+    """
     answer = _ask(
         github, repository, graphql_queries.REPOSITORY, {}, graphql_issues.RepositoryAnswer
     )
@@ -60,9 +63,9 @@ def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFact
 
 
 def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> PullIssues:
-    """Read a pull request, the issues it closes and its change to the configuration, in one call.
+    """Read a pull request, the issues that it closes, and its change to the settings file, in one call.
 
-    Raises NotFound.
+    Raises NotFound if the repository has no pull request `number`.
     """
     answer = _ask(
         github,
@@ -84,9 +87,10 @@ def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> 
 
 
 def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
-    """Read the present heads of pull requests and the state of their issue, in one call.
+    """Read the state of an issue and the present heads of the pull requests `numbers`, in one call.
 
-    It runs just before publishing and uses the publishing token. Deleted pull requests are left out.
+    It runs just before publishing and uses the publishing token. The result leaves out deleted pull requests. Raises
+    NotFound if the App cannot see the repository.
     """
     question = Question(
         graphql_queries.build_heads_query(numbers),

@@ -30,7 +30,7 @@ class CommentDraft:
     issue: IssueNumber
     body: str
     marker: str
-    """Hidden text in `body`, by which a comment is found again when its id is lost."""
+    """Hidden text in `body`, by which the bot finds its comment again when the id is lost."""
 
     def __post_init__(self) -> None:
         if not self.marker or self.marker not in self.body:
@@ -58,7 +58,7 @@ class CheckDraft:
     name: str
     head_sha: CommitSha
     conclusion: str
-    """`success`, `neutral`, `failure` or `skipped`; the caller decides."""
+    """GitHub's word for the result: `success`, `neutral`, `failure` or `skipped`. The caller decides."""
     title: str
     summary: str
     details_url: str | None = None
@@ -77,9 +77,10 @@ class Publisher:
     effects: EffectStore
 
     def comment(self, key: EffectKey, draft: CommentDraft) -> CommentId:
-        """Create or update the bot's comment; send nothing when it is current.
+        """Create or update the bot's comment and return its id. Send nothing when it shows `draft` already.
 
-        The next change recreates a deleted comment and overwrites an edited one.
+        `key` names the comment in the database. Only a change of the content recreates a deleted comment or overwrites
+        an edited one.
         """
         base = f"/repos/{key.repository.full_name}/issues"
         thing = _PublishedItem(
@@ -93,7 +94,10 @@ class Publisher:
         return CommentId(self._bring_up_to_date(thing))
 
     def check_run(self, key: EffectKey, draft: CheckDraft) -> int:
-        """Create or update the bot's check run on this head; send nothing when it is current."""
+        """Create or update the bot's check run on `draft.head_sha` and return its id. Send nothing when it is current.
+
+        `key` names the check run in the database and on GitHub.
+        """
         path = f"/repos/{key.repository.full_name}/check-runs"
         thing = _PublishedItem(
             key,
@@ -106,9 +110,9 @@ class Publisher:
         return self._bring_up_to_date(thing)
 
     def react(self, repository: RepositoryRef, comment: CommentId, content: str) -> None:
-        """Add a reaction to a comment.
+        """Add a reaction to a comment as the App. `content` is GitHub's name for it, such as `eyes`.
 
-        It needs no plan: GitHub keeps one reaction of a kind per author.
+        It needs no plan, because GitHub keeps one reaction of a kind per author.
         """
         path = f"/repos/{repository.full_name}/issues/comments/{comment}/reactions"
         call = Call(Method.POST, path, body={"content": content})

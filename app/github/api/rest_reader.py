@@ -28,7 +28,7 @@ class CommentFacts:
     id: CommentId
     body: str
     is_ours: bool
-    """True when the bot's App wrote it."""
+    """True when the bot's App wrote the comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ReactionFacts:
 
     id: int
     content: str
-    """GitHub's name: `+1`, `-1`, `eyes`, …"""
+    """GitHub's name of the reaction: `+1`, `-1`, `eyes`, …"""
     user: str | None
     user_id: int | None
     is_bot: bool
@@ -46,7 +46,7 @@ class ReactionFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReviewComment:
-    """A review's comment on a line. Untrusted text."""
+    """A review's comment on one line of a file. Untrusted text."""
 
     path: str
     body: str
@@ -62,9 +62,9 @@ class PullSummary:
 
 
 def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Permission:
-    """Read a person's permission in a repository. Somebody unknown to GitHub has none.
+    """Return the permission of the account `login` in a repository; NONE for an account that GitHub does not know.
 
-    `author_association` in payloads is no substitute, because private members show as contributors. Raises NotFound
+    GitHub's field `author_association` is no substitute, because private members show as contributors. Raises NotFound
     when the repository or the installation is gone.
     """
     path = f"/repos/{repository.full_name}/collaborators/{quote(login, safe='')}/permission"
@@ -79,9 +79,9 @@ def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Pe
 
 
 def has_repository(github: GitHub, installation: InstallationId, number: RepositoryId) -> bool:
-    """Return whether the installation has this repository.
+    """Return whether the installation may see the repository with the id `number`.
 
-    Raises Forbidden while it is suspended.
+    Raises Forbidden while the installation is suspended.
     """
     scope = Scope(installation, number, Purpose.SEE)
     github.tokens.forget(scope)
@@ -95,7 +95,7 @@ def has_repository(github: GitHub, installation: InstallationId, number: Reposit
 def list_comments(
     github: GitHub, repository: RepositoryRef, number: IssueNumber
 ) -> tuple[CommentFacts, ...]:
-    """List all comments of an issue or pull request, oldest first."""
+    """Return all comments on the issue or pull request `number`, oldest first."""
     path = f"/repos/{repository.full_name}/issues/{number}/comments"
     scope = Scope.for_repository(repository, Purpose.PUBLISH)
     by_id: dict[int, CommentFacts] = {}
@@ -109,7 +109,7 @@ def list_comments(
 def list_reactions(
     github: GitHub, repository: RepositoryRef, comment_id: CommentId
 ) -> tuple[ReactionFacts, ...]:
-    """List the first 100 reactions to a comment. An unchanged list costs no quota."""
+    """Return the first 100 reactions to an issue comment. Reading an unchanged list again costs no API quota."""
     path = f"/repos/{repository.full_name}/issues/comments/{comment_id}/reactions"
     answer = github.get_conditional(repository, path, {"per_page": 100})
     return tuple(
@@ -128,7 +128,10 @@ def list_reactions(
 def list_review_comments(
     github: GitHub, repository: RepositoryRef, pull: PullNumber, review: int
 ) -> tuple[ReviewComment, ...]:
-    """List the first 100 line comments of a review. Raises NotFound when it is gone."""
+    """Return the first 100 comments on lines of code in the review with the id `review`.
+
+    Raises NotFound when the review is gone.
+    """
     path = f"/repos/{repository.full_name}/pulls/{pull}/reviews/{review}/comments"
     answer = github.get(repository, path, {"per_page": 100})
     return tuple(
@@ -138,7 +141,10 @@ def list_review_comments(
 
 
 def list_open_pulls(github: GitHub, repository: RepositoryRef) -> tuple[PullSummary, ...]:
-    """List the 100 open pull requests that changed last. An unchanged list costs no quota."""
+    """Return the 100 open pull requests of a repository that changed last, newest change first.
+
+    Reading an unchanged list again costs no API quota.
+    """
     path = f"/repos/{repository.full_name}/pulls"
     query: dict[str, str | int] = {
         "state": "open",

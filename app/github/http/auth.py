@@ -61,7 +61,7 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
 
 
 class App:
-    """The identity of a GitHub App. Raises ValueError when the key cannot sign."""
+    """The identity of a GitHub App: its id and its private key. Raises ValueError when the key cannot sign."""
 
     def __init__(self, app_id: int, private_key: SecretStr) -> None:
         self.id = app_id
@@ -75,7 +75,10 @@ class App:
             ) from None
 
     def authorization(self) -> str:
-        """Return a new authorization header for calls as the App itself, valid for minutes."""
+        """Return a new value of the header Authorization for calls as the App itself.
+
+        GitHub accepts it for some minutes.
+        """
         return f"Bearer {self._auth.create_jwt()}"
 
 
@@ -127,10 +130,11 @@ class Tokens:
         self._tokens: dict[Scope, _Token] = {}
 
     def get_token(self, scope: Scope) -> str:
-        """Return a token that stays valid for at least five minutes, or a tenth of its lifetime if that is shorter.
+        """Return an installation token for `scope` that stays valid for at least five minutes.
 
-        Raises Unauthorized (unknown App or wrong key), NotFound (not installed any more) or Unprocessable (missing
-        permission or repository).
+        If a tenth of the token's lifetime is shorter, it stays valid for at least that tenth. Raises Unauthorized
+        (unknown App or wrong key), NotFound (not installed any more) or Unprocessable (missing permission or
+        repository).
         """
         # One lock per scope: a slow fetch for one repository must not block tokens for others.
         with self._lock:
@@ -143,7 +147,7 @@ class Tokens:
             return token.value
 
     def forget(self, scope: Scope) -> None:
-        """Drop a token that GitHub refused, so that the next call fetches a new one."""
+        """Drop the token of `scope`, which GitHub refused, so that the next `get_token` fetches a new one."""
         self._tokens.pop(scope, None)
 
     def _fetch(self, scope: Scope) -> _Token:

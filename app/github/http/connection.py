@@ -29,14 +29,14 @@ class CachedAnswer:
 
 
 class EtagStore(Protocol):
-    """Caches GitHub's responses with their ETags per installation, so that none reaches another installation."""
+    """Caches GitHub's responses with their ETags for each installation, so that no installation gets another's."""
 
     def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
-        """Return the last cached response for a path with its query, or None."""
+        """Return the cached response for `path`, which includes the query; None: there is none."""
         ...
 
     def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
-        """Store a response in place of an earlier one."""
+        """Cache a response for `path`, which includes the query, in place of an earlier one."""
         ...
 
 
@@ -47,7 +47,7 @@ Shape = TypeVar("Shape")
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Shape]):
-    """A GraphQL query, its variables, and the type of its answer's `data`."""
+    """A GraphQL query, its variables, and the type `shape` of the `data` in its answer."""
 
     query: str
     variables: Mapping[str, Json]
@@ -56,7 +56,7 @@ class Question(Generic[Shape]):
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """The connection to GitHub as one App. Methods raise a GitHubError."""
+    """The connection to GitHub as one App. Its methods raise a GitHubError when a call fails."""
 
     app: App
     transport: Transport
@@ -66,23 +66,32 @@ class GitHub:
 
     @classmethod
     def open(cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore) -> "GitHub":
-        """Open a connection to a GitHub server as an App; `close` it when the process ends."""
+        """Return a connection to the GitHub server `github` as an App; call `close` when the process ends.
+
+        `limits` stores the write limits of all processes, and `etags` caches responses.
+        """
         transport = Transport(github)
         return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
 
     def close(self) -> None:
-        """Close the sockets."""
+        """Close the sockets to GitHub."""
         self.transport.close()
 
     def ask(self, scope: Scope, call: Call) -> Response:
-        """Send a call that changes nothing."""
+        """Send a call that changes nothing, with the token of `scope`, and return GitHub's response.
+
+        Raises ValueError for a call that writes.
+        """
         if call.writes:
             raise ValueError(f"{call} changes something: ask for a permit and use `write`")
         self.limiter.check_open(scope.installation)
         return self._send(scope, call)
 
     def permit_write(self, repository: RepositoryRef) -> WritePermit:
-        """Wait until the write limits allow one more write, a few seconds at most."""
+        """Wait a few seconds at most until the write limits allow one more write, and return its permit.
+
+        Raises WritePaceExceeded when the wait would be longer.
+        """
         return self.limiter.permit_write(repository.installation)
 
     def write(
@@ -92,17 +101,21 @@ class GitHub:
         permit: WritePermit,
         purpose: Purpose = Purpose.PUBLISH,
     ) -> Response:
-        """Send a call that changes something, exactly once."""
+        """Send a call that changes something on GitHub, exactly once, and return GitHub's response.
+
+        `permit` comes from `permit_write`. `purpose` decides which permissions the token has. Raises ValueError for a
+        permit of another installation.
+        """
         if permit.installation != repository.installation:
             raise ValueError(f"{call}: the permit is installation {permit.installation}'s")
         return self._send(Scope.for_repository(repository, purpose), call)
 
     def send_as_app(self, call: Call) -> Response:
-        """Send a call as the App itself instead of an installation."""
+        """Send a call as the App itself, not as an installation, and return GitHub's response."""
         return self.transport.send(call, self.app.authorization())
 
     def get(self, repository: RepositoryRef, path: str, query: Query | None = None) -> Response:
-        """Read one resource of a repository."""
+        """Read the resource at `path` of the API with the read token of a repository, and return the response."""
         return self.ask(
             Scope.for_repository(repository, Purpose.READ), Call(Method.GET, path, query or {})
         )
@@ -110,9 +123,9 @@ class GitHub:
     def get_conditional(
         self, repository: RepositoryRef, path: str, query: Query | None = None
     ) -> Response:
-        """Read one resource; an unchanged one costs no quota and has status 304.
+        """Read the resource at `path` of the API, from the cache if it is unchanged on GitHub.
 
-        The response has the body in both cases.
+        An unchanged resource costs no quota, and its response has status 304. The response has the body in both cases.
         """
         call = Call(Method.GET, path, query or {})
         key = f"{path}?{urlencode(sorted(call.query.items()))}" if call.query else path
@@ -127,7 +140,7 @@ class GitHub:
         return answer
 
     def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Response]:
-        """Yield the pages of a list, 100 entries each."""
+        """Yield GitHub's responses for the list at `path`: one for each page of 100 entries, at most 50 pages."""
         for page in range(1, _MOST_PAGES + 1):
             sized: dict[str, str | int] = {**(query or {}), "per_page": PER_PAGE}
             if page > 1:
@@ -138,9 +151,10 @@ class GitHub:
                 return
 
     def graphql(self, scope: Scope, question: Question[Shape], *, may_miss: bool = False) -> Shape:
-        """Send a GraphQL query and return its answer.
+        """Send a GraphQL query and return the `data` of its answer as `question.shape`.
 
-        With `may_miss`, missing things are null instead of a NotFound.
+        Raises NotFound when GitHub finds an object missing. With `may_miss`, missing objects are null in the answer
+        instead.
         """
         body: dict[str, Json] = {"query": question.query, "variables": dict(question.variables)}
         call = Call(Method.POST, self.transport.endpoints.graphql, body=body, changes=False)

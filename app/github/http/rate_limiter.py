@@ -32,7 +32,7 @@ class WriteLimits:
     """The state of one installation's write limits; times are seconds since the epoch."""
 
     tokens: float = float(BURST)
-    """Free writes at `counted_at`; negative when future writes are promised."""
+    """Free writes at the time `counted_at`; negative when later writes are already reserved."""
     counted_at: float = 0.0
     writes: tuple[float, ...] = ()
     """Times of the last hour's writes, oldest first; some may lie a few seconds ahead."""
@@ -43,7 +43,10 @@ class WriteLimits:
 
 
 def find_write_time(limits: WriteLimits, now: float) -> float:
-    """Return the earliest time at which the limits allow the next write."""
+    """Return the earliest time at which the limits allow the next write, `now` or later.
+
+    Both times are seconds since the epoch.
+    """
     writes = limits.writes
     earliest = max(now, limits.blocked_until)
     if writes:
@@ -61,8 +64,8 @@ def find_write_time(limits: WriteLimits, now: float) -> float:
 def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[WriteLimits, float]:
     """Reserve the next free time for a write, and return the new limits and this time.
 
-    If the time is more than `patience` seconds after `now`, nothing is reserved and the limits stay unchanged. A
-    reserved time is not given to a later caller.
+    Times are seconds since the epoch. If the free time is more than `patience` seconds after `now`, the function
+    reserves nothing and returns the limits unchanged. No later caller gets a reserved time.
     """
     moment = find_write_time(limits, now)
     if moment - now > patience:
@@ -73,9 +76,10 @@ def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[Wri
 
 
 def freeze(limits: WriteLimits, now: float, until: float) -> WriteLimits:
-    """Block all calls of an installation until `until`; a shorter block never ends a longer one.
+    """Return the limits with all calls of the installation blocked until `until`, or longer.
 
-    If GitHub blocks again soon after a block, the bot doubles short blocks each time.
+    A shorter block never ends a longer one. If GitHub blocks again soon after a block, short blocks double each time.
+    Times are seconds since the epoch.
     """
     thawed = limits.blocked_until
     strikes = limits.strikes
@@ -101,21 +105,20 @@ class LimiterStore(Protocol):
         installation: InstallationId,
         step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
-        """Replace an installation's stored limits by the result of `step`, under a lock.
+        """Replace an installation's stored limits under a lock, and return the decision of `step`.
 
-        `step` gets the limits (new ones if none are stored) and returns the changed limits and a decision, which this
-        method returns.
+        `step` gets the limits (new ones if none are stored), and returns the changed limits and its decision.
         """
         ...
 
     def load(self, installation: InstallationId) -> WriteLimits:
-        """Load the write limits of an installation without a lock."""
+        """Return the stored write limits of an installation, without a lock."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WritePermit:
-    """Proof that one write of this installation is within the limits."""
+    """Proof that one write to GitHub by this installation is within the limits."""
 
     installation: InstallationId
 
@@ -135,7 +138,10 @@ class Limiter:
         self._sleep = sleep
 
     def permit_write(self, installation: InstallationId) -> WritePermit:
-        """Wait up to three seconds until one more write is allowed. Raises WritePaceExceeded for a longer wait."""
+        """Wait up to three seconds until the limits allow one more write, and return its permit.
+
+        Raises WritePaceExceeded, with the time of the next free write, when the wait would be longer.
+        """
         now = self._clock().timestamp()
         moment = self._store.change(
             installation, lambda limits: reserve_write(limits, now, LONGEST_WAIT_SECONDS)
@@ -149,13 +155,13 @@ class Limiter:
         return WritePermit(installation)
 
     def check_open(self, installation: InstallationId) -> None:
-        """Raise RateLimited while GitHub blocks this installation."""
+        """Raise RateLimited while GitHub blocks this installation; else do nothing."""
         until = self._store.load(installation).blocked_until
         if until > self._clock().timestamp():
             raise RateLimited(f"installation {installation} is frozen", _to_datetime(until))
 
     def freeze(self, installation: InstallationId, until: datetime) -> None:
-        """Block this installation until `until` in all processes."""
+        """Block all calls of this installation in all processes until `until`, or longer after repeated blocks."""
         now, end = self._clock().timestamp(), until.timestamp()
         self._store.change(installation, lambda limits: (freeze(limits, now, end), None))
 

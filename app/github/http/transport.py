@@ -73,7 +73,7 @@ class Transport:
     def send(self, call: Call, authorization: str | None) -> Response:
         """Send a call and return a 2xx or 304 response; raise a GitHubError otherwise.
 
-        `authorization` is the header's whole value; None for calls without credentials.
+        `authorization` is the value of the header Authorization; None for calls without credentials.
         """
         headers = {"Accept": "application/vnd.github+json"}
         if authorization is not None:
@@ -95,5 +95,5 @@ class Transport:
         raise errors.from_response(call, answer, self.clock())
 
     def close(self) -> None:
-        """Close the pool's sockets."""
+        """Close the sockets of the connection pool."""
         self._requester.close()

@@ -71,9 +71,10 @@ class RepositoryAnswer(GraphQLSlice):
 
 
 def link_pulls(closing: Iterable[Pull], events: Iterable[Event]) -> tuple[LinkedPull, ...]:
-    """Return one entry per pull request with all its links to the issue.
+    """Return one entry per linked pull request, with all its links to the issue.
 
-    Events come in the order of time, so a later disconnection undoes a connection.
+    `closing` holds the pull requests that GitHub lists as closing the issue. `events` are in the order of time, so a
+    later disconnection undoes a connection.
     """
     pulls: dict[tuple[str, int], Pull] = {}
     facts: dict[tuple[str, int], dict[str, bool]] = {}
@@ -106,7 +107,10 @@ def build_issue_facts(
     *,
     is_complete: bool,
 ) -> IssueFacts:
-    """Build an issue's facts with the links of all pages."""
+    """Build an issue's facts from its first page and from `pulls`, the linked pull requests of all pages.
+
+    `is_complete` is False when GitHub has more links than the bot read.
+    """
     return IssueFacts(
         repository=repository,
         number=IssueNumber(issue.number),

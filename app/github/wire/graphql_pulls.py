@@ -23,7 +23,7 @@ Node = TypeVar("Node")
 
 
 def lower_case(value: object) -> object:
-    """Convert GraphQL's upper-case enums to lower case."""
+    """Return a text in lower case, because GraphQL writes enums in capitals; return other values unchanged."""
     return value.lower() if isinstance(value, str) else value
 
 
@@ -42,7 +42,10 @@ AnyState = Annotated[IssueState, BeforeValidator(lower_case)]
 
 
 class GraphQLSlice(BaseModel):
-    """Base of the typed GraphQL answers: only the fields in use, with names in snake case."""
+    """Base class of GraphQL answers as typed values.
+
+    A subclass has only the fields that the bot uses, with names in snake case.
+    """
 
     model_config = ConfigDict(
         extra="ignore", frozen=True, alias_generator=to_camel, validate_by_name=True
@@ -55,7 +58,7 @@ class ActorSlice(GraphQLSlice):
 
     @property
     def full_login(self) -> str:
-        """The login as webhooks have it: a bot's ends in `[bot]`."""
+        """The account's login as webhooks write it: a bot's login ends in `[bot]`."""
         is_short = self.kind == "Bot" and not self.login.endswith("[bot]")
         return f"{self.login}[bot]" if is_short else self.login
 
@@ -155,7 +158,7 @@ class ClosedIssue(GraphQLSlice):
 
 class Blob(GraphQLSlice):
     oid: str | None = None
-    """None when the path is a directory, for which the query names no fields."""
+    """The file's git id. None when the path is a directory, for which the query names no fields."""
     text: Text | None = None
     byte_size: int = 0
     is_truncated: bool = False
@@ -188,7 +191,10 @@ class PullAndIssues(Pull):
     commits: Page[PullCommit] | None = None
 
     def new_config(self, path: str) -> ConfigBlob | None:
-        """Return the settings file at the pull request's head, if it is among the first 100 changed files."""
+        """Return the settings file `path` at the pull request's head, if the pull request changes it.
+
+        Returns None for an unchanged or deleted file, and for a file that is not among the first 100 changed files.
+        """
         changed = {file.path for file in self.files.nodes} if self.files else set()
         last = self.commits.nodes[-1:] if self.commits and path in changed else ()
         entries = [node.commit.file.object for node in last if node.commit.file]

@@ -79,9 +79,9 @@ query Repository($owner: String!, $name: String!) {{
 
 
 def build_heads_query(numbers: Sequence[int]) -> str:
-    """Build the GraphQL query for the state of an issue and the heads of pull requests.
+    """Build the GraphQL query for the state of an issue and the heads of the pull requests `numbers`.
 
-    Each pull request stands under the alias `p` + number.
+    The answer holds each pull request under `p` and its number, such as `p12`.
     """
     pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
     fragment = "fragment HEAD on PullRequest { number state headRefOid }"

@@ -29,7 +29,7 @@ def clean_text(text: object) -> object:
 
 
 def clean_body(text: object) -> object:
-    """Clean text like `clean_text`; GitHub's null for an empty body becomes an empty text."""
+    """Clean text like `clean_text`, and turn None, GitHub's null for an empty body, into an empty text."""
     return "" if text is None else clean_text(text)
 
 
@@ -38,7 +38,7 @@ Body = Annotated[str, BeforeValidator(clean_body)]
 
 
 class RestSlice(BaseModel):
-    """Base of the typed REST answers: only the fields in use of GitHub's larger object."""
+    """Base class of REST answers as typed values. A subclass has only the fields that the bot uses."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -75,7 +75,7 @@ class CommentSlice(RestSlice):
     performed_via_github_app: AppSlice | None = None
 
     def is_by(self, app_id: int) -> bool:
-        """Return whether the App itself wrote the comment, not a person acting through it."""
+        """Return whether the App with the id `app_id` wrote the comment itself, and not a person through the App."""
         app = self.performed_via_github_app
         bot = self.user is not None and self.user.type == "Bot"
         return bot and app is not None and app.id == app_id
@@ -159,7 +159,10 @@ Read = TypeVar("Read")
 
 
 def decode_json(call: Call, answer: Response) -> Any:
-    """Decode the JSON of a GitHub response. Raises GitHubDown, or Ambiguous after a write."""
+    """Return the decoded JSON of GitHub's response to `call`.
+
+    Raises GitHubDown for a body that is not JSON; after a write, raises Ambiguous instead.
+    """
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
@@ -170,7 +173,7 @@ def decode_json(call: Call, answer: Response) -> Any:
 
 
 def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
-    """Read the JSON of a GitHub response into the class `shape`, ignoring fields that the class lacks.
+    """Read the JSON of GitHub's response to `call` as the type `shape`. Ignore fields that the type lacks.
 
     Raises GitHubDown for invalid JSON or fields; after a write, raises Ambiguous instead.
     """
@@ -178,7 +181,7 @@ def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
 
 
 def parse_slice(shape: type[Read], call: Call, value: Any) -> Read:
-    """Parse decoded JSON of GitHub into the class `shape`.
+    """Parse `value`, the decoded JSON of GitHub's response to `call`, as the type `shape`.
 
     Raises GitHubDown for missing or invalid fields; after a write, raises Ambiguous instead.
     """
