@@ -16,7 +16,7 @@ _ALL = 1_000_000
 
 
 def show(*, as_json: bool) -> int:
-    """Print the dead jobs, newest first. Returns exit code 0."""
+    """Print the jobs that gave up, newest first, as a table or as JSON. Returns exit code 0."""
     with open_database() as database, transaction(database) as connection:
         dead = upkeep.list_dead(connection, _ALL)
     if as_json:
@@ -27,9 +27,9 @@ def show(*, as_json: bool) -> int:
 
 
 def requeue(which: str) -> int:
-    """Make one dead job, or `all` of them, ready again.
+    """Make the dead job with the id `which` ready again, or every dead job if `which` is `all`.
 
-    Returns the exit code: 1 if a job is not dead or the same work waits already, 2 for a wrong id.
+    Returns the exit code: 1 if a job is not dead or the same work waits already, 2 for a wrong id, else 0.
     """
     if which != "all" and not which.isdecimal():
         sys.stderr.write(f"r4p: --requeue {which}: give a job's id, or all\n")

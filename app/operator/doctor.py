@@ -48,11 +48,11 @@ class Line:
     mark: Mark
     about: str
     message: str
-    """The present state, or what is missing and the fix."""
+    """The present state, or what is missing and how to fix it."""
 
 
 def run() -> int:
-    """Run `r4p doctor` and print every finding. Returns 0 if verdicts are possible, else UNFIT."""
+    """Run `r4p doctor` and print every finding. Returns exit code 0 if verdicts are possible, else UNFIT."""
     settings = load(EngineSettings)
     lines = list(list_findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
@@ -67,7 +67,7 @@ def run() -> int:
 
 
 def list_findings(settings: EngineSettings) -> Iterator[Line]:
-    """Yield the line of `r4p doctor` about the verifier, then the lines about its engine."""
+    """Yield the line of `r4p doctor` about the verifier in `settings`, then the lines about its engine."""
     name = settings.verifier
     try:
         parts = catalog.parse_verifier_name(name)

@@ -31,10 +31,10 @@ _GUARD: Final = 'read -r _; kill -INT "$1" "$2"; sleep 2; [ -z "$3" ] || rm -rf 
 
 @dataclass(slots=True)
 class Embedded:
-    """PostgreSQL and Valkey on one data directory, running while the context lasts.
+    """Runs PostgreSQL and Valkey on the data directory `data` while the context lasts.
 
-    A second instance on the same directory fails while the first one runs. When this process is killed, the servers
-    end by themselves. Committed data is there at the next start.
+    A second instance on the same directory fails while the first one runs. When this process is killed, the servers end
+    by themselves. Committed data is there at the next start.
     """
 
     data: Path
@@ -71,20 +71,23 @@ class Embedded:
         self.stop()
 
     def stop(self) -> None:
-        """Stop both servers and wait for their end. A second call does nothing."""
+        """Stop PostgreSQL and Valkey, and wait for their end. A second call does nothing."""
         self._running.close()
 
     def build_url(self, database: str) -> str:
-        """Return the URL of a database of this server, which need not exist."""
+        """Return the URL of the database `database` on the embedded PostgreSQL. The database need not exist."""
         return self.database_url.replace("/postgres?", f"/{database}?", 1)
 
     def create_database(self, name: str, *, template: str = "template1") -> str:
-        """Create a database as a copy of a template without connections, and return its URL."""
+        """Create the database `name` as a copy of the database `template`, and return its URL.
+
+        Nobody may be connected to the template meanwhile.
+        """
         self._administer("create database {} template {}", name, template)
         return self.build_url(name)
 
     def drop_database(self, name: str) -> None:
-        """Drop a database and end its connections. A missing database is no error."""
+        """Drop the database `name` and end its connections. A missing database is no error."""
         self._administer("drop database if exists {} with (force)", name)
 
     def _administer(self, statement: str, *names: str) -> None:

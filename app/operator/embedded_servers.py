@@ -53,7 +53,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """An embedded PostgreSQL, with its database cluster in `home`, that listens in `sockets`."""
+    """An embedded PostgreSQL. The folder `home` holds its database cluster, and `sockets` its Unix socket."""
 
     home: Path
     sockets: Path
@@ -98,7 +98,10 @@ class Postgres:
 
 @dataclass(frozen=True, slots=True)
 class Valkey:
-    """An embedded Valkey, the Celery broker, without stored data, that listens in `sockets`."""
+    """An embedded Valkey, the Celery broker. It stores no data on disk.
+
+    The folder `home` is its working directory, and `sockets` holds its Unix socket.
+    """
 
     home: Path
     sockets: Path
@@ -130,7 +133,10 @@ class Valkey:
 
 @contextmanager
 def run_server(server: Server) -> Iterator[int]:
-    """Run an embedded server until the context ends, and yield its process id. Raises EmbeddedError."""
+    """Run an embedded server until the context ends, and yield its process id.
+
+    Raises EmbeddedError if the server does not start.
+    """
     pidfile = server.home.with_suffix(".pid")
     log = server.home.with_suffix(".log")
     _end_leftover(pidfile)
@@ -239,7 +245,10 @@ def get_size(log: Path) -> int:
 
 
 def read_last_lines(log: Path, since: int, count: int) -> str:
-    """Read the last `count` lines of a log file after its first `since` bytes."""
+    """Return the last `count` lines of a log file, as one text, without its first `since` bytes.
+
+    If nothing follows these bytes, it returns a remark in parentheses instead.
+    """
     with log.open("rb") as file:
         file.seek(since)
         lines = file.read().decode(errors="replace").splitlines()

@@ -66,7 +66,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def outcomes(context: typer.Context) -> None:
-    """Compare a model's verdicts with outcomes, beside the judge of the same patches."""
+    """Compare a model's verdicts with outcomes and with the judge of the same patches."""
     processes.exec_training(["outcomes", *context.args], command_name="r4p models outcomes")
 
 
@@ -79,7 +79,7 @@ def register(
         str | None, Option(help="Served name of the base; R4P_MODEL by default.")
     ] = None,
 ) -> None:
-    """Register the adapter of a run, and print its name."""
+    """Register the trained adapter of a run as a model, and print the model's name."""
     served = base or load(EngineSettings).model
     if served is None:
         raise typer.BadParameter("set R4P_MODEL or --base to the served name of its base model")
@@ -105,7 +105,7 @@ def promote(
         ),
     ] = False,
 ) -> None:
-    """Load a model into every server, check its answers, and give it a role."""
+    """Load a model into every model server, check its answers, and give it a role."""
     check(EngineSettings, GateSettings, DatabaseSettings)
     settings, rules = load(EngineSettings), load(GateSettings).rules
     terms = PromotionRules(settings.verifier, rules, by_laxer_rules=by_laxer_rules)
@@ -120,7 +120,7 @@ def rollback(
     alias: Annotated[Alias, Option("--of", help="Role to roll back.")] = Alias.CHAMPION,
     why: Annotated[str, Option(help="Reason, kept with the model.")] = "rolled back by hand",
 ) -> None:
-    """Reject the present model, and let the previous champion judge again."""
+    """Reject the present model of a role, and let the previous champion judge again."""
     with _open_database() as database:
         servers = promotion.find_replicas(load(EngineSettings))
         rejected, champion = promotion.roll_back(database, servers, alias, why)

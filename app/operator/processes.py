@@ -61,24 +61,30 @@ class Process:
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues of a worker process."""
+        """The names of a worker's queues; empty for a process that is no worker."""
         if self.arguments[0] != "worker":
             return ()
         return tuple(self.arguments[self.arguments.index("--queues") + 1].split(","))
 
     def build_command(self) -> list[str]:
-        """Build the command line."""
+        """Return the command line that starts this process."""
         return module_command("app.cli", *self.arguments)
 
     def build_environment(self, changes: dict[str, str]) -> dict[str, str]:
-        """Build the child's environment: ours with changes, without the secrets that it does not need."""
+        """Return the environment of this child process: ours with `changes`, new values by name.
+
+        It leaves out the secrets that this child does not need.
+        """
         withheld = SECRETS - self.secrets
         full = build_child_environment(changes)
         return {name: value for name, value in full.items() if name not in withheld}
 
 
 def list_processes(host: str, port: int) -> tuple[Process, ...]:
-    """List all processes of the bot. Untrusted text, tools and secrets stay in separate processes."""
+    """Return the processes that every bot has. The web process listens on `host` and `port`.
+
+    Untrusted text, tools and secrets stay in separate processes.
+    """
     return (
         Process(
             "web",
@@ -121,7 +127,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def strip_settings() -> dict[str, str]:
-    """Return our environment without the bot's settings (`R4P_…`), because they hold secrets."""
+    """Return this process's environment variables without the settings (`R4P_…`), because some of them are secrets."""
     return {
         name: value
         for name, value in build_child_environment({}).items()
@@ -130,7 +136,10 @@ def strip_settings() -> dict[str, str]:
 
 
 def remote_environment() -> dict[str, str]:
-    """Return our settings for another machine: no secret, and no address of the database or the broker."""
+    """Return the settings (`R4P_…`) in this process's environment that another machine may get.
+
+    They hold no secret, and no address of the database or the broker.
+    """
     withheld = SECRETS | _STORES
     return {
         name: value
@@ -164,9 +173,10 @@ _PACE_KINDS = (QueueSettings, LogSettings, IdentitySettings)
 
 
 def exec_worker(queues: str, concurrency: int | None) -> None:
-    """Replace this process by a Celery worker on the given queues.
+    """Replace this process by a Celery worker on `queues`, names of queues separated by commas.
 
-    Raises SettingsError at once with every mistake in the queues' settings, and not only at the first job.
+    `concurrency` is the number of its child processes; None: as in the settings. Raises SettingsError at once with
+    every mistake in the queues' settings, and not only at the first job.
     """
     end_with_parent()
     names = queues.split(",")
@@ -180,7 +190,10 @@ def exec_worker(queues: str, concurrency: int | None) -> None:
 
 
 def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) -> None:
-    """Raise SettingsError with every mistake in the settings of these queues and in the settings classes `beside`."""
+    """Raise SettingsError with every mistake in the settings that workers of the queues `names` need.
+
+    `beside` holds further settings classes to check.
+    """
     own = [kind for name in names for kind in _NEEDED.get(name, ())]
     further: list[str] = []
     if Queue.VERIFY in names and not find_mistakes(EngineSettings):
@@ -210,7 +223,7 @@ def _agent_mistakes(settings: AgentSettings) -> list[str]:
 
 
 def exec_fit() -> None:
-    """Replace this process by a fit of every judge's calibrator, which prints its result as JSON."""
+    """Replace this process by one that fits every judge's calibrator once and prints the result as JSON."""
     end_with_parent()
     load(DatabaseSettings)
     require_extras("calibrate", "calibrate")
@@ -218,9 +231,10 @@ def exec_fit() -> None:
 
 
 def exec_training(arguments: Sequence[str], *, command_name: str | None = None) -> None:
-    """Replace this process by `python -m training`, because the bot's packages do not hold its dependencies.
+    """Replace this process by `python -m training` with `arguments`.
 
-    `command_name` is the command as the help shows it.
+    Training is a program of its own, because the bot's packages do not hold its dependencies. `command_name` is the
+    command as the help shows it, such as `r4p models outcomes`; None: `r4p train` with the arguments.
     """
     end_with_parent()
     shown = ["--called", command_name] if command_name else []

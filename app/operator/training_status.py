@@ -23,7 +23,7 @@ _SILENT_SECONDS = 300.0
 
 
 def show(*, as_json: bool) -> int:
-    """Print the newest trainings. Returns exit code 0."""
+    """Print the newest trainings as a table or as JSON. Returns exit code 0."""
     with open_database() as database, transaction(database) as connection:
         newest = trainings.list_newest(connection)
     if as_json:
@@ -35,7 +35,10 @@ def show(*, as_json: bool) -> int:
 
 
 def start() -> int:
-    """Make the train worker start or resume a training. Returns the exit code: 2 if no plan is set."""
+    """Store a job that makes the train worker start or resume a training.
+
+    Returns the exit code: 2 if no plan is set, else 0.
+    """
     if load(TrainSettings).train_plan is None:
         sys.stderr.write(
             "r4p: R4P_TRAIN_PLAN is not set: set it to a plan, such as r4p-qwen2.5-coder-0.5b\n"
@@ -48,7 +51,7 @@ def start() -> int:
 
 
 def format_progress(training: Training) -> str:
-    """Format the progress of a training in a few words."""
+    """Return the progress of a training on one line, such as `step 3 of 100, reward 0.4`; empty: none yet."""
     progress = training.progress
     if not progress:
         return ""

@@ -39,7 +39,10 @@ class Listen:
     port: int = 0
 
     def resolve_port(self) -> "Listen":
-        """Return the same address with a port that was free a moment ago."""
+        """Return this address with a free port in place of port 0. Any other port stays as it is.
+
+        The port was free a moment ago, but another process may take it.
+        """
         if self.port:
             return self
         with socket.socket() as probe:
@@ -63,7 +66,7 @@ class _Child:
 
 @dataclass(slots=True)
 class Bot:
-    """The running bot. Use it as a context manager, and call `check()` to restart dead processes."""
+    """The running bot. Use it as a context manager, and call `check()` to restart dead child processes."""
 
     data: Path
     listen: Listen
@@ -76,7 +79,7 @@ class Bot:
 
     @property
     def url(self) -> str:
-        """Base URL of the web process."""
+        """Base URL of the bot's web process."""
         return f"http://{self.listen.host}:{self.listen.port}"
 
     def __enter__(self) -> Self:
@@ -103,7 +106,10 @@ class Bot:
         self._running.__exit__(kind, error, trace)
 
     def check(self) -> None:
-        """Restart dead children. Raises BotDown if a child keeps dying."""
+        """Restart the bot's dead child processes.
+
+        Raises BotDown if a child dies again after RESTARTS restarts within an hour.
+        """
         for child in self.children:
             if child.popen.poll() is None:
                 continue
@@ -165,7 +171,10 @@ class Bot:
 
 
 def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
-    """Return the bot's processes for these settings. The writer needs a writer App, the trainer needs a plan."""
+    """Return the bot's processes for this environment with `changes`, new values by name.
+
+    The web process listens on `listen`. The writer needs a writer App, and the trainer needs a plan.
+    """
     environment = build_child_environment(changes)
     wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
     more = [process for process, setting in wanted.items() if environment.get(setting)]
@@ -173,7 +182,11 @@ def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Proces
 
 
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
-    """Run the whole bot for `r4p up` until a signal. Returns the exit code."""
+    """Run the whole bot for `r4p up` until SIGINT or SIGTERM. Returns the exit code.
+
+    `data` is the folder of all its data. `engine_url` and `model` replace R4P_ENGINE_URL and R4P_MODEL; None keeps
+    them.
+    """
     queues = [name for process in choose_processes(listen, {}) for name in process.queues]
     check_queues(queues, (GitHubSettings, WebhookSettings))
     try:

@@ -23,7 +23,8 @@ class EngineSettings(Settings):
     """The verifier and its language model."""
 
     verifier: str = "r4p"
-    """A name of the catalogue. `consensus` needs no language model, and `hybrid:A+B` combines two verifiers."""
+    """Name of the verifier in the catalogue. `consensus` needs no language model, and `hybrid:A+B` combines two
+    verifiers."""
     stop_early: bool = False
     """Skip votes that cannot change a verdict. This is cheaper, but gives less data for calibrators."""
     leave_one_out: bool = False
@@ -58,24 +59,26 @@ class EngineSettings(Settings):
 
     @property
     def engine_name(self) -> str:
-        """The engine's name with `auto` resolved."""
+        """The name of the engine in use. It replaces `auto` by the engine that `auto` means here."""
         if self.engine != "auto":
             return self.engine
         return "openai_compatible" if self.engine_url else "local_transformers"
 
 
 class AgentSettings(Settings):
-    """The agent that writes alternatives, and its sandbox. The processes that plan and do this work read it; it holds
-    no secret.
+    """Settings of the agent that writes alternatives, and of its sandbox. They hold no secret.
+
+    The processes that plan and do this work read them.
     """
 
     agent: str = "mini-se"
-    """A name of the agents' catalogue."""
+    """Name of the agent in the agents' catalogue."""
     agent_sandbox: Sandbox = Sandbox.BUBBLEWRAP
     """The sandbox of an agent's process. `container` is for a worker in a container of its own."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
-    """Folder of source trees for agents. Both processes must see it."""
+    """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
     verifier: str = "r4p"
-    """As in EngineSettings. A verifier without a language model means that agents cannot write either."""
+    """Name of the verifier in the catalogue. `hybrid:A+B` combines two verifiers. `consensus` needs no language model,
+    so agents cannot write with it."""
     model: str | None = None
-    """As in EngineSettings, to name it to people."""
+    """The served model's name, or the catalogue's name of an embedded model. The bot names it to people."""

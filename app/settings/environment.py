@@ -11,17 +11,17 @@ def read_environment() -> dict[str, str]:
 
 
 def build_child_environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Build the environment of a child process: this process's environment with changes."""
+    """Return this process's environment variables with `changes`, new values by name, for a child process."""
     return {**os.environ, **changes}
 
 
 def build_plain_environment() -> dict[str, str]:
-    """Build a small environment without secrets, for a child process that we do not trust."""
+    """Return a small environment without secrets, such as PATH and HOME, for a child process that we do not trust."""
     return {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
     }
 
 
 def get_interpreter() -> str:
-    """Return the path of the Python interpreter, for child processes."""
+    """Return the path of the Python interpreter that runs this process, to start child processes."""
     return sys.executable

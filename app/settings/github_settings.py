@@ -37,11 +37,11 @@ class IdentitySettings(Settings):
     github_url: BaseUrl = "https://github.com"
     """Base URL of github.com or of a GitHub Enterprise Server."""
     writer_app_id: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
-    """The writer App, which opens draft pull requests; None: there is none."""
+    """Id of the writer App, which opens draft pull requests; None: there is none."""
 
     @property
     def host(self) -> str:
-        """Host of GitHub's pages, such as `github.com`."""
+        """Host of GitHub's pages, such as `github.com`, with the port if the URL names one."""
         return urlsplit(self.github_url).netloc
 
 
@@ -51,7 +51,7 @@ class WebhookSettings(Settings):
     webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode]
     """The secret, or two separated by a comma while you replace one by another."""
     max_body_bytes: int = 25 * 1024 * 1024
-    """GitHub's own limit of a payload."""
+    """Most bytes of a webhook's body. The default is GitHub's own limit."""
 
     @field_validator("webhook_secret", mode="before")
     @classmethod
@@ -69,14 +69,14 @@ class WebhookSettings(Settings):
 
 
 class GitHubSettings(Settings):
-    """Our App's key. Only processes of the queue `github` load it."""
+    """Our App's id and private key. Only processes of the queue `github` load them."""
 
     app_id: int
     """The App's number from its settings page on GitHub."""
     private_key: SecretStr | None = None
-    """The key as PEM text, or its path in R4P_PRIVATE_KEY_PATH."""
+    """Our App's private key as PEM text. Set either this or R4P_PRIVATE_KEY_PATH."""
     private_key_path: Path | None = Field(None, validate_default=True)
-    """File with the App's private key."""
+    """File with our App's private key in PEM form."""
     github_url: BaseUrl = "https://github.com"
     checkout_dir: Path = Path.home() / ".cache" / "r4p" / "checkouts"
     """Folder of the bare repositories that the bot fetches."""
@@ -88,19 +88,22 @@ class GitHubSettings(Settings):
         return path
 
     def read_key(self) -> SecretStr:
-        """Return the private key as PEM text."""
+        """Return our App's private key as PEM text, from the setting itself or from the file that it names."""
         return _read_pem(self.private_key, self.private_key_path, "R4P_PRIVATE_KEY")
 
 
 class WriterSettings(Settings):
-    """The writer App's key, which opens draft pull requests. Only processes of the queue `writer` load it."""
+    """The writer App's id and private key. The App opens draft pull requests.
+
+    Only processes of the queue `writer` load these settings.
+    """
 
     writer_app_id: int
     """The writer App's number from its settings page on GitHub."""
     writer_private_key: SecretStr | None = None
-    """The key as PEM text, or its path in R4P_WRITER_PRIVATE_KEY_PATH."""
+    """The writer App's private key as PEM text. Set either this or R4P_WRITER_PRIVATE_KEY_PATH."""
     writer_private_key_path: Path | None = Field(None, validate_default=True)
-    """File with the second App's private key."""
+    """File with the writer App's private key in PEM form."""
     github_url: BaseUrl = "https://github.com"
 
     @field_validator("writer_private_key_path")
@@ -110,7 +113,7 @@ class WriterSettings(Settings):
         return path
 
     def read_key(self) -> SecretStr:
-        """Return the private key as PEM text."""
+        """Return the writer App's private key as PEM text, from the setting itself or from the file that it names."""
         return _read_pem(
             self.writer_private_key, self.writer_private_key_path, "R4P_WRITER_PRIVATE_KEY"
         )

@@ -29,9 +29,9 @@ _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
 def is_service_link(name: str, value: str) -> bool:
-    """Report whether Kubernetes set an environment variable, and not the operator.
+    """Report whether Kubernetes, and not the operator, set the environment variable `name` to `value`.
 
-    Kubernetes does so in every pod for a service called `r4p` or `r4p-…`.
+    Kubernetes sets such variables in every pod for a service called `r4p` or `r4p-…`.
     """
     if _SERVICE.search(f"_{name}"):
         return True
@@ -62,7 +62,10 @@ Kind = TypeVar("Kind", bound=Settings)
 
 
 def load(kind: type[Kind]) -> Kind:
-    """Load one settings class from the environment. Raises SettingsError with one line for each mistake."""
+    """Return the settings class `kind` with its values from the environment.
+
+    Raises SettingsError with one line for each mistake.
+    """
     check()
     try:
         return kind()
@@ -71,16 +74,17 @@ def load(kind: type[Kind]) -> Kind:
 
 
 def check(*kinds: type[Settings], further: list[str] | None = None) -> None:
-    """Raise SettingsError if the environment has mistakes for these settings classes, or if `further` holds some.
+    """Raise SettingsError if the environment has mistakes for the settings classes `kinds`, or if `further` holds some.
 
-    The message lists all of them.
+    `further` holds mistakes that the caller knows, one line each. A variable `R4P_…` that no setting reads is a mistake
+    too. The error's message lists all mistakes.
     """
     if lines := [*_describe_unknown(), *find_mistakes(*kinds), *(further or [])]:
         refuse(list(dict.fromkeys(lines)))
 
 
 def find_mistakes(*kinds: type[Settings]) -> list[str]:
-    """List the mistakes in the environment for these settings classes, one line each."""
+    """Return the mistakes in the environment for the settings classes `kinds`, one line each; empty: none."""
     lines = []
     for kind in kinds:
         try:
@@ -91,9 +95,9 @@ def find_mistakes(*kinds: type[Settings]) -> list[str]:
 
 
 def refuse(lines: list[str]) -> NoReturn:
-    """Print the mistakes and raise SettingsError.
+    """Print the mistakes in `lines` to standard error, and raise SettingsError with them.
 
-    Python prints no message for a SystemExit whose exit code is a number.
+    Python itself prints no message for a SystemExit whose exit code is a number.
     """
     message = "\n".join(["r4p: cannot start:", *(f"  {line}" for line in lines)])
     sys.stderr.write(f"{message}\n")
@@ -101,7 +105,7 @@ def refuse(lines: list[str]) -> NoReturn:
 
 
 def list_known_names() -> frozenset[str]:
-    """Return every `R4P_…` name that has a meaning, in capitals."""
+    """Return every name of an environment variable `R4P_…` that has a meaning, in capitals."""
     return frozenset(_setting_names()) | OTHER_NAMES
 
 

@@ -158,7 +158,7 @@ class Problem:
     """One problem in a repository's settings file `.github/r4p.yml`."""
 
     line: int | None
-    """Line from 1; None: the whole file."""
+    """Line of the problem, from 1; None: the whole file."""
     message: str
 
     def __str__(self) -> str:
@@ -173,7 +173,10 @@ class ConfigError:
 
 
 def parse(text: str) -> RepoConfig | ConfigError:
-    """Parse the text of a `.github/r4p.yml` into its settings or its problems, whatever it holds."""
+    """Return the settings in the text of a `.github/r4p.yml`, or a ConfigError with its problems.
+
+    It never raises, whatever the text holds.
+    """
     try:
         document = yaml_document.read_document(text)
     except yaml_document.RefusedError as refusal:
@@ -187,7 +190,7 @@ def parse(text: str) -> RepoConfig | ConfigError:
 
 
 def build_json_schema() -> dict[str, Any]:
-    """Build the JSON Schema for editors. `app/settings/repo_config.schema.json` holds a copy."""
+    """Return the JSON Schema of `.github/r4p.yml` for editors. `app/settings/repo_config.schema.json` holds a copy."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **RepoConfig.model_json_schema(),
@@ -269,7 +272,11 @@ def _either(choices: list[str], last: str = "or") -> str:
 
 
 def read_training_consent(config_text: str | None, config_error: str | None) -> TrainingConsent:
-    """Return what a repository's settings allow training to use. An unreadable newest file allows nothing."""
+    """Return what a repository's settings allow training to use; OFF without a valid settings file.
+
+    `config_text` is the last valid settings file; None: none. `config_error` says why the newest file is not used; such
+    a file allows nothing. None: the newest file is used.
+    """
     if config_text is None or config_error is not None:
         return TrainingConsent.OFF
     config = parse(config_text)

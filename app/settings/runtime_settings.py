@@ -54,7 +54,7 @@ class QueueSettings(Settings):
     debounce_seconds: float = 10.0
     """Delay after the last event on an issue, so that a burst of events leads to one evaluation."""
     lease_seconds: float = 60.0
-    """How long a worker owns a job without a heartbeat."""
+    """Time after the last heartbeat for which a worker still owns its job."""
     heartbeat_seconds: float = 15.0
     """How often a worker renews the lease of its job."""
     sweep_seconds: float = 2.0
@@ -64,7 +64,7 @@ class QueueSettings(Settings):
     max_attempts: int = 3
     """Attempts at a job before it gives up."""
     concurrency: int = 2
-    """Child processes of a worker."""
+    """Number of child processes of a worker."""
     day_seconds: float = 86_400.0
     """Length of a day. Survival is measured after 7, 30 and 90 days."""
     reactions_seconds: float = 3_600.0

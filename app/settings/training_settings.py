@@ -27,34 +27,35 @@ class RunSettings(Settings):
     """How `r4p train run` starts several processes."""
 
     train_with: str = ""
-    """Command that starts them, such as `accelerate launch --config_file FILE`. Empty: one process."""
+    """Command that starts the processes of a training, such as `accelerate launch --config_file FILE`. Empty: one
+    process."""
 
 
 class GateSettings(Settings):
     """Conditions that a model must meet before a promotion."""
 
     gate_margin: float = Field(_PLAIN.margin, ge=0, le=1)
-    """Share by which it may be worse than the champion and still counts as no worse."""
+    """Share, 0 to 1, by which a model may be worse than the champion and still counts as no worse."""
     gate_least_issues: int = Field(_PLAIN.least_issues, ge=2)
-    """Fewest issues with which a set decides anything."""
+    """Fewest issues of a test set with which the gate decides anything."""
 
     @property
     def rules(self) -> Rules:
-        """The rules in force."""
+        """The gate's conditions: the defaults with the values of these settings."""
         return Rules(margin=self.gate_margin, least_issues=self.gate_least_issues)
 
 
 class TrainSettings(GateSettings):
-    """The automatic training. It holds no secret."""
+    """Settings of the automatic training. They hold no secret."""
 
     train_plan: Annotated[str | None, BeforeValidator(lambda value: value or None)] = None
-    """Name or path of a plan; None: the bot trains nothing."""
+    """Name or path of a training plan; None: the bot trains nothing."""
     train_dir: Path = Path.home() / ".cache" / "r4p" / "trainings"
     """Holds one folder for each training. The trainer and the model servers must see it under the same path."""
     train_new_issues: int = Field(50, ge=0)
-    """Train when so many issues with labels are new since the last training."""
+    """Fewest issues with labels, new since the last training, that start a training."""
     train_test_issues: int = Field(30, ge=0)
-    """Train only when one source labelled so many test issues, because the gate needs them."""
+    """Fewest test issues that one source must have labelled before a training starts. The gate needs them."""
     train_every_seconds: float = Field(86_400.0, gt=0)
     """Interval between two checks for enough new issues."""
     train_dataset_args: str = ""

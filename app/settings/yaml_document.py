@@ -20,7 +20,7 @@ Value = None | int | str | list["Value"] | dict[str, "Value"]
 
 
 class RefusedError(ValueError):
-    """A YAML text is not an allowed mapping. `line` counts from 1; None: the whole text."""
+    """A YAML text is not an allowed mapping. `line` counts from 1; None: the error is about the whole text."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -35,7 +35,10 @@ class Document:
     _root: yaml.MappingNode
 
     def find_line(self, key: str | int, item: str | int | None = None) -> int:
-        """Return the line of a key of the document, or of one item of its list or mapping."""
+        """Return the line, from 1, of the key `key`, or of `item` inside its value.
+
+        `item` is an index in a list, or a key in a mapping. The result is the line of `key` if there is no such item.
+        """
         name, value = next(pair for pair in self._root.value if pair[0].value == key)
         if isinstance(value, yaml.SequenceNode) and isinstance(item, int):
             return _line(value.value[item])
@@ -44,7 +47,10 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Parse a YAML text whose top level is a mapping, such as `.github/r4p.yml`. Raises RefusedError."""
+    """Parse a YAML text whose top level is a mapping, such as `.github/r4p.yml`.
+
+    Raises RefusedError for any other text, and for YAML that is not allowed: tags, aliases, deep or large documents.
+    """
     if len(text) > MAX_CHARACTERS:
         raise RefusedError(f"the file is longer than {MAX_CHARACTERS} characters")
     try:
