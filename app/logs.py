@@ -51,9 +51,9 @@ def hide_passwords(*urls: str) -> None:
 
 
 def configure(settings: LogSettings) -> None:
-    """Replace this process's logging set-up.
+    """Replace this process's logging set-up by the level and format in `settings`.
 
-    It also logs warnings, and the error that ends the process.
+    The log also gets Python's warnings, and the error that ends the process.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if settings.log_format == "json" else _Text())

@@ -49,7 +49,7 @@ class Metrics:
             self._deliveries.labels(event, outcome)
 
     def count_delivery(self, event: str, outcome: str) -> None:
-        """Count one answered delivery."""
+        """Count one answered delivery of a webhook event such as `push`, with an outcome such as `new`."""
         self._deliveries.labels(*self._limit_labels(event, outcome)).inc()
 
     def count_doorbell_failure(self) -> None:
@@ -57,11 +57,11 @@ class Metrics:
         self._doorbell_failures.inc()
 
     def register(self, collector: Collector) -> None:
-        """Add a collector that Prometheus asks at each scrape."""
+        """Add a collector whose metrics Prometheus gets at each scrape."""
         self._registry.register(collector)
 
     def get_value(self, name: str, **labels: str) -> float | None:
-        """Return the present value of a series, or None if there is no such series."""
+        """Return the present value of the series with this name and these labels; None: there is no such series."""
         return self._registry.get_sample_value(name, labels)
 
     def format_text(self) -> bytes:

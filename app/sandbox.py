@@ -53,9 +53,10 @@ class NoSandbox(Exception):
 
 @contextmanager
 def provide_folders(sandbox: Sandbox, tree: Path) -> Iterator[tuple[Path, Path]]:
-    """Provide the paths of the source tree and of an empty scratch folder, as the agent's process sees them.
+    """Yield the paths of the source tree and of an empty scratch folder, as the agent's process sees them.
 
-    With bubblewrap, the scratch folder is in memory and no other process sees it.
+    `tree` is the source tree's path on this machine. With bubblewrap, the scratch folder is in memory and no other
+    process sees it.
     """
     if sandbox is Sandbox.BUBBLEWRAP:
         yield _TREE, _SCRATCH
@@ -67,10 +68,10 @@ def provide_folders(sandbox: Sandbox, tree: Path) -> Iterator[tuple[Path, Path]]
 def build_command(
     sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT)
 ) -> list[str]:
-    """Build the command that runs an agent on a source tree with an empty environment.
+    """Return the command that runs an agent on the source tree `tree`, in the sandbox, with an empty environment.
 
-    `program` holds Python's arguments. The function appends the number of processes that the agent may start. Raises
-    NoSandbox.
+    `program` holds Python's arguments. The function appends the number of processes that the agent may start; 0: no
+    limit. Raises NoSandbox.
     """
     run = [get_interpreter(), "-I", "-X", "utf8", *program]
     shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
@@ -86,7 +87,7 @@ def build_command(
 
 
 def check_sandbox(sandbox: Sandbox) -> str | None:
-    """Start an agent's process and return why it failed, with the fix; None if it works.
+    """Start an agent's process as a test; return None if it works, else why it failed and how to fix it.
 
     The process loads every module of an agent and writes a diff.
     """
@@ -105,9 +106,9 @@ def check_sandbox(sandbox: Sandbox) -> str | None:
 
 
 def explain_failure(sandbox: Sandbox, last: str) -> str:
-    """Explain why an agent's process did not start.
+    """Return a sentence that says why an agent's process did not start, and how to fix it.
 
-    `last` is the last line of its standard error. The text ends with the fix.
+    `last` is the last line of the process's standard error.
     """
     is_bubblewrap = last.startswith("bwrap:") or last == SAID_NOTHING
     fix = (

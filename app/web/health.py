@@ -28,9 +28,10 @@ class Health:
         return PlainTextResponse("ok\n")
 
     async def answer_ready(self, _request: Request) -> Response:
-        """Answer `/readyz`: 200 when the database answers.
+        """Answer `/readyz`: 200 when the database answers, else 503.
 
-        Without the broker the status is `degraded`: work waits, but nothing is lost.
+        The status in the JSON is `ready`, `degraded` or `down`. It is `degraded` without the broker: work waits, but
+        nothing is lost.
         """
         database = await run_in_threadpool(_time_check, self._database_answers)
         broker = await run_in_threadpool(_time_check, self._broker_answers)
@@ -40,8 +41,9 @@ class Health:
         return JSONResponse({"status": status, "checks": checks}, code)
 
     async def answer_scrape(self, _request: Request) -> Response:
-        """Answer `/metrics` in Prometheus' text format. Without the database it holds only this process's own
-        counters.
+        """Answer `/metrics` in Prometheus' text format.
+
+        Without the database the answer holds only the counters of this process.
         """
         text = await run_in_threadpool(self.metrics.format_text)
         return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)

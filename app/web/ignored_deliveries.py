@@ -16,7 +16,7 @@ _REASONS_LIMIT: Final = 500
 
 @dataclass(slots=True)
 class IgnoredCounts:
-    """Counts of ignored deliveries by reason. The next flush adds them to the counts in the database.
+    """Counts ignored deliveries by reason, in memory until the next flush to the database.
 
     Only one event loop may use an instance.
     """
@@ -25,14 +25,14 @@ class IgnoredCounts:
     _counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, reason: str) -> None:
-        """Count one ignored delivery. This never touches the database."""
+        """Count one delivery that the bot ignored for `reason`. This never touches the database."""
         kept = reason[:_REASON_LIMIT]
         if kept not in self._counts and len(self._counts) >= _REASONS_LIMIT:
             kept = "other"
         self._counts[kept] += 1
 
     async def flush(self) -> None:
-        """Write the counts to the database. While it is down, they stay for the next flush."""
+        """Add these counts to those in the database. While the database is down, they stay for the next flush."""
         taken, self._counts = self._counts, Counter()
         try:
             if taken:
@@ -41,7 +41,7 @@ class IgnoredCounts:
             self._counts.update(taken)
 
     async def keep_flushing(self) -> None:
-        """Flush every few seconds until the task is cancelled."""
+        """Call `flush` every few seconds until the task is cancelled."""
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             await self.flush()

@@ -49,7 +49,7 @@ class WebSettings:
 
 
 def load_web_settings() -> WebSettings:
-    """Load the settings of the web process. Raises SettingsError that lists every mistake."""
+    """Load the settings of the web process. Raises a SettingsError that lists every mistake."""
     check(LogSettings, DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings)
     return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
 
@@ -57,9 +57,10 @@ def load_web_settings() -> WebSettings:
 def create_app(
     settings: WebSettings, *, decide: Decide | None = None, limits: RequestLimits | None = None
 ) -> FastAPI:
-    """Build the web process's FastAPI application. It opens no connection before it starts.
+    """Build the web process's FastAPI application. It opens no connection before the application starts.
 
-    `decide` replaces the function from `build_decide`, and `limits` replaces the limits of requests.
+    `decide` replaces the function from `build_decide`, and `limits` replaces the limits of requests. None: no
+    replacement.
     """
     database_url = settings.database.database_url
     logs.hide_passwords(database_url, settings.broker.redis_url)
@@ -103,7 +104,7 @@ def create_app(
 
 
 def serve(host: str, port: int) -> None:
-    """Run the web process until a signal stops it."""
+    """Run the web process on `host` and `port` until a signal stops it."""
     settings = load_web_settings()
     logs.configure(load(LogSettings))
     uvicorn.run(
@@ -119,7 +120,10 @@ def serve(host: str, port: int) -> None:
 
 
 def build_decide(identity: IdentitySettings) -> Decide:
-    """Build the function that turns a webhook delivery into jobs. It ignores check runs of our own App."""
+    """Build the function that turns a webhook delivery into jobs, or into the reason to ignore it.
+
+    `identity` names our own App, whose check runs the function ignores.
+    """
 
     def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
         parsed = parse(event, delivery, body, own_app=identity.app_id)

@@ -23,10 +23,10 @@ class BadSignature(Exception):
 
 
 def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> VerifiedBody:
-    """Return a webhook's body as verified if the header signs it with any of the secrets. Raises BadSignature.
+    """Return a webhook's body as verified if `header` signs it with one of the secrets; raise BadSignature otherwise.
 
-    Two secrets are valid while you replace one by another. The function tries each of them, so its time does not tell
-    which matched. `header` is the value of `X-Hub-Signature-256`, or None. Two values joined by a comma are an error.
+    `header` is the value of `X-Hub-Signature-256`, or None. Two values joined by a comma are an error. Two secrets are
+    valid while you replace one by another. The function tries each of them, so its time does not tell which matched.
     """
     if not secrets or not all(secrets):
         raise BadSignature("no webhook secret, or an empty one: set R4P_WEBHOOK_SECRET")
@@ -41,9 +41,10 @@ def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> Verifie
 
 
 def parse_claim(header: str | None) -> bytes:
-    """Return the 32-byte digest that a signature header claims, without a check against a body. Raises BadSignature.
+    """Return the 32-byte digest in a signature header, without a check against a body.
 
-    The webhook calls it before it reads the body, to reject a request without a signature.
+    Raises BadSignature for a missing or malformed header. The webhook calls it before it reads the body, to reject a
+    request without a signature.
     """
     if header is None:
         raise BadSignature(f"the header {HEADER} is missing: set a secret in the App's webhook")
@@ -54,7 +55,7 @@ def parse_claim(header: str | None) -> bytes:
 
 
 def sign(body: bytes, secret: bytes) -> str:
-    """Compute the signature header that GitHub would send with a body."""
+    """Return the signature header that GitHub would send with a body: `sha256=` and 64 hexadecimal digits."""
     return f"sha256={_digest(secret, body).hex()}"
 
 

@@ -19,15 +19,16 @@ _JOB_STATES = ("ready", "running", "dead")
 
 
 class StoredMetrics(Collector):
-    """Collects metrics from the database. While the database is down there are no values, because unknown is not
-    zero.
+    """Collects metrics from the database: the job queue and the newest training.
+
+    While the database is down there are no values, because unknown is not zero.
     """
 
     def __init__(self, database: Engine) -> None:
         self._database = database
 
     def collect(self) -> list[Metric]:
-        """Read all metrics of the database."""
+        """Return all metrics that the database holds; empty while the database is down."""
         try:
             with self._database.connect() as connection:
                 return [
@@ -90,7 +91,7 @@ def _read_ignored(connection: Connection) -> Metric:
 
 
 def build_training_metrics(training: Training | None, now: datetime) -> list[Metric]:
-    """Build the metrics of the newest training. Without a training they have no samples."""
+    """Build the metrics of the newest training. Without a training (None) the metrics have no samples."""
     state = GaugeMetricFamily(
         "r4p_training",
         "1 for the present state and stage of the newest training.",

@@ -44,7 +44,7 @@ _UNREAD: Final = frozenset({400, 401, 408, 413, 503})
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What follows from a webhook delivery: its jobs, and the installation and repository that own its data."""
+    """The jobs that follow from a webhook delivery, and the installation and repository that own its data."""
 
     installation: InstallationId
     repository: RepositoryId | None
@@ -67,13 +67,16 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class InFlight:
-    """Memory in bytes that all webhook requests hold now. Only the event loop's thread may use it."""
+    """Counts the bytes of bodies that all webhook requests hold in memory now.
+
+    Only the event loop's thread may use it.
+    """
 
     limit: int
     held: int = 0
 
     def reserve(self, size: int) -> None:
-        """Reserve memory for a request's body. Raises RequestRejected with status 503 when the limit allows no more."""
+        """Count `size` more bytes of a request's body. Raises RequestRejected with status 503 above the limit."""
         if self.held + size > self.limit:
             raise RequestRejected(
                 503, f"all requests together hold more than {self.limit} bytes: retry later"
@@ -81,12 +84,12 @@ class InFlight:
         self.held += size
 
     def release(self, size: int) -> None:
-        """Release memory that a request has reserved."""
+        """Count `size` fewer bytes, which a request has reserved before."""
         self.held -= size
 
 
 class RequestRejected(Exception):
-    """A request is not a webhook delivery that the bot can take. `status` is the HTTP status."""
+    """The bot rejects a request to the webhook. `status` is the HTTP status of the answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -109,9 +112,9 @@ class WebhookReceiver:
         object.__setattr__(self, "in_flight", InFlight(self.limits.in_flight_bytes))
 
     async def receive(self, request: Request) -> Response:
-        """Answer one webhook request. A 2xx means that the delivery is committed or ignored.
+        """Verify one webhook request, store its delivery with its jobs, and return the answer.
 
-        It checks the headers before it reads the body.
+        A 2xx means that the delivery is committed or ignored. The method checks the headers before it reads the body.
         """
         try:
             _check_declared_size(request, self.limits.max_body_bytes)
