@@ -19,7 +19,10 @@ _REASON_LIMIT = 300
 
 
 def summarize_alternatives(view: VerdictView) -> str:
-    """Say in the headline of a verdict comment how many alternatives are correct."""
+    """Return how many of the bot's alternatives are correct, as a phrase for the headline of a verdict comment.
+
+    For a single alternative, the phrase holds its verdict.
+    """
     verdicts = [alternative.verdict.verdict for alternative in view.alternatives]
     if len(verdicts) == 1:
         return f"1 alternative by the bot: {VERDICTS[verdicts[0]].lower()}"
@@ -28,7 +31,7 @@ def summarize_alternatives(view: VerdictView) -> str:
 
 
 def describe_author(alternative: AlternativeView) -> str:
-    """Describe an alternative's agent, model and steps for a table cell."""
+    """Return an alternative's agent, model and number of steps as Markdown for a table cell."""
     steps = "1 step" if alternative.steps == 1 else f"{alternative.steps} steps"
     origin = (
         f", after {format_alternative_id(alternative.second_to)} with feedback"
@@ -39,7 +42,10 @@ def describe_author(alternative: AlternativeView) -> str:
 
 
 def list_notes(view: VerdictView) -> Iterator[str]:
-    """Yield the notes about alternatives that a reader of a verdict comment needs before using its table."""
+    """Yield notes about the alternatives of a verdict: who wrote them, which were not judged, why one is missing.
+
+    A reader of the verdict comment needs them before using its table.
+    """
     if view.alternatives:
         yield _provenance(view)
     for alternative in view.alternatives:
@@ -68,9 +74,10 @@ def _provenance(view: VerdictView) -> str:
 
 
 def offer_best(view: VerdictView, limit: int) -> str:
-    """Return the best correct alternative as a folded diff, or the reason why its diff is not shown.
+    """Return Markdown that offers the best correct alternative: its folded diff, or the reason why it is not shown.
 
-    `limit` is the most characters of a diff. The demonstration model's verdicts are too weak to offer anything.
+    `limit` is the most characters of the diff. The text is empty if no alternative is correct, or if the model is only
+    good for a demonstration.
     """
     chosen = (
         None
@@ -115,7 +122,7 @@ def _fold(alternative: AlternativeView) -> str:
 
 
 def list_status(status: AlternativesStatus) -> str:
-    """List an issue's alternatives, attempts, cost and last failure, for the reply to `/r4p status`."""
+    """Return a Markdown list of alternatives, attempts, cost and the last failure, for the reply to `/r4p status`."""
     names = (
         join_names(map(format_alternative_id, status.alternatives))
         if status.alternatives

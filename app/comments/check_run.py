@@ -50,7 +50,7 @@ class CheckText:
     name: str
     head: CommitSha
     conclusion: str
-    """`success`, `neutral`, `failure` or `skipped`."""
+    """GitHub's word for the result: `success`, `neutral`, `failure` or `skipped`."""
     title: str
     """Begins with the verdict, because GitHub counts neutral and skipped checks as passed."""
     summary: str
@@ -61,7 +61,10 @@ class CheckText:
 def write_check_run(
     view: VerdictView, row: VerdictRow, comment_url: str | None = None
 ) -> CheckText:
-    """Write the check run of one pull request. `comment_url` leads to the whole verdict."""
+    """Return the check run for the pull request in `row`, ready to send.
+
+    `comment_url` links to the comment with the whole verdict; None: no link.
+    """
     return CheckText(
         name=CHECK_NAME,
         head=row.head,

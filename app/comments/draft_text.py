@@ -43,7 +43,7 @@ class DraftView:
 
 
 def write_draft_title(issue: IssueNumber, alternative: PatchId) -> str:
-    """Write the title of a draft pull request, which is also its commit message.
+    """Return the title of a draft pull request, which is also its commit message.
 
     It holds no stranger's text and no closing keyword.
     """
@@ -51,7 +51,7 @@ def write_draft_title(issue: IssueNumber, alternative: PatchId) -> str:
 
 
 def write_draft_body(view: DraftView) -> str:
-    """Write the description of a draft pull request.
+    """Return the description of a draft pull request in Markdown.
 
     It mentions the issue without a closing keyword, because the alternative is already a rival.
     """
@@ -80,7 +80,10 @@ def write_draft_body(view: DraftView) -> str:
 def write_draft_opened_reply(
     asked_in: CommandSource, draft: int, alternative: PatchId, pull: PullNumber
 ) -> str:
-    """Reply to `/r4p open` that the draft pull request is open."""
+    """Return the reply to the `/r4p open` in `asked_in`: `alternative` is open as the draft pull request `pull`.
+
+    `draft` is the draft's id in the database, for the hidden marker.
+    """
     text = f"{alternative} is open as a draft pull request: #{pull}. Nobody has tested it."
     return f"{format_draft_marker(draft, asked_in)}\n\n{text}\n"
 
@@ -88,24 +91,30 @@ def write_draft_opened_reply(
 def write_draft_failed_reply(
     asked_in: CommandSource, draft: int, alternative: PatchId, why: DraftRefusal
 ) -> str:
-    """Reply to an accepted `/r4p open` that opening the draft pull request failed later."""
+    """Return the reply to the accepted `/r4p open` in `asked_in`: opening the draft failed later, and `why`.
+
+    `draft` is the draft's id in the database, for the hidden marker.
+    """
     return f"{format_draft_marker(draft, asked_in)}\n\n{_explain_no_draft(alternative, why)}\n"
 
 
 def write_draft_refused_reply(
     answers: CommandSource, alternative: PatchId, why: DraftRefusal
 ) -> str:
-    """Reply that the bot refuses `/r4p open` at once."""
+    """Return the reply to the `/r4p open` in `answers`: the bot refuses it at once, and `why`."""
     return f"{format_reply_marker(answers)}\n\n{_explain_no_draft(alternative, why)}\n"
 
 
 def write_draft_exists_reply(answers: CommandSource, alternative: PatchId, pull: PullNumber) -> str:
-    """Reply to `/r4p open` that the alternative already has a draft pull request. It never gets a second one."""
+    """Return the reply to the `/r4p open` in `answers`: the alternative already has the draft pull request `pull`.
+
+    An alternative never gets a second one.
+    """
     return f"{format_reply_marker(answers)}\n\n{alternative} already has a draft pull request: #{pull}.\n"
 
 
 def write_own_draft_reply(answers: CommandSource, pull: PullNumber) -> str:
-    """Reply to `/r4p group add` that a named pull request is the bot's own draft."""
+    """Return the reply to the `/r4p group add` in `answers`: `pull` is the bot's own draft of an alternative."""
     text = f"#{pull} is the bot's own draft of an alternative. The bot already compares that alternative."
     return f"{format_reply_marker(answers)}\n\n{text}\n"
 

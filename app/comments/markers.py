@@ -9,27 +9,36 @@ _INERT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&@#"}
 
 
 def format_group_marker(group: int) -> str:
-    """Return the hidden marker of a group's verdict comment. Anyone can write it, so it proves no authorship."""
+    """Return the hidden marker of a verdict comment. `group` is the group's id in the database.
+
+    Anyone can write the marker, so it proves no authorship.
+    """
     return f"<!-- r4p:group={group} -->"
 
 
 def format_reply_marker(answers: CommandSource) -> str:
-    """Return the hidden marker of the bot's reply to a command."""
+    """Return the hidden marker of the bot's reply to the command in `answers`."""
     return f"<!-- r4p:reply={answers} -->"
 
 
 def format_refusal_marker(asked_in: CommandSource) -> str:
-    """Return the hidden marker of the later reply to a command that the bot could judge nothing."""
+    """Return the hidden marker of the later reply to the command in `asked_in`: the bot could judge nothing."""
     return f"<!-- r4p:not-judged={asked_in} -->"
 
 
 def format_draft_marker(draft: int, asked_in: CommandSource) -> str:
-    """Return the hidden marker of the reply about a draft pull request."""
+    """Return the hidden marker of the reply to the `/r4p open` in `asked_in`.
+
+    `draft` is the id of the draft pull request in the database.
+    """
     return f"<!-- r4p:draft={draft}-{asked_in} -->"
 
 
 def format_verdict_json(document: Json) -> str:
-    """Return a verdict as JSON in an HTML comment. Nothing in it can close the comment, mention or refer."""
+    """Return the verdict `document` as JSON in an HTML comment.
+
+    Nothing in the JSON can close the comment, mention a person or link to an issue.
+    """
     written = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     # Numbers never hold two dashes, so all of these are inside JSON strings, where escapes are legal.
     safe = written.translate(_INERT).replace("--", "\\u002d\\u002d").replace("://", ":\\/\\/")

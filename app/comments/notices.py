@@ -17,13 +17,16 @@ _PROBLEMS_AT_MOST = 20
 
 
 def write_config_note(problem: str) -> str:
-    """Describe in one line the error in the settings file `.github/r4p.yml` on the default branch."""
+    """Return one line about `problem`, the error in the settings file `.github/r4p.yml` on the default branch."""
     text = quote_line(problem, 500)
     return f"The bot can't use `{FILE}` and keeps the last good settings: {text}."
 
 
 def write_config_check(error: ConfigError, path: str, head: CommitSha) -> CheckText:
-    """Write the failing check run for a pull request that would break `.github/r4p.yml`."""
+    """Return the failing check run for a pull request that would break the settings file, ready to send.
+
+    `path` is the file, and `head` is the pull request's commit.
+    """
     problems = len(error.problems)
     return CheckText(
         name=CONFIG_CHECK_NAME,

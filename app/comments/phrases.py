@@ -64,7 +64,10 @@ FINDINGS = {
 
 
 def format_agreement(verdict: PatchVerdict) -> str:
-    """Format how many readable votes agree with a patch's verdict. A split vote shows both sides."""
+    """Return how many readable votes agree with a patch's verdict, such as `3 of 4`.
+
+    For an unsure verdict it shows both sides, such as `2 : 2`. Without readable votes it is a dash.
+    """
     votes = verdict.votes
     if not votes.valid:
         return "–"
@@ -78,14 +81,14 @@ def format_agreement(verdict: PatchVerdict) -> str:
 
 
 def format_percent(value: float | None) -> str:
-    """Format a probability as a percentage between 1 and 99."""
+    """Return a probability as a percentage between `1 %` and `99 %`; a dash for None."""
     if value is None:
         return "–"
     return f"{min(max(round(value * 100), 1), 99)} %"
 
 
 def format_probability(verdict: PatchVerdict, history: int | None) -> str:
-    """Describe the probability that a patch is correct.
+    """Return a phrase with the probability that a patch is correct, or with the reason why there is none.
 
     `history` is the number of earlier issues behind the probabilities; None: too few.
     """
@@ -97,9 +100,10 @@ def format_probability(verdict: PatchVerdict, history: int | None) -> str:
 def explain_unsure(
     verdicts: Iterable[PatchVerdict], *, has_model: bool, history: int | None
 ) -> str | None:
-    """Explain why the consensus verifier is unsure about a patch.
+    """Return a sentence that explains why the consensus verifier is unsure; None if no explanation is needed.
 
-    Returns None when no patch is unsure, and when the comment shows votes or a probability, which explain it already.
+    None is needed when no patch is unsure. A language model's votes (`has_model`) or a probability (`history` is not
+    None) explain it already.
     """
     if has_model or history is not None:
         return None
@@ -109,7 +113,10 @@ def explain_unsure(
 
 
 def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
-    """Describe how many files of a patch the model read, or the consensus verifier compared."""
+    """Return a phrase that says how many files of a patch were seen, such as `2 of 3 files were read`.
+
+    With `has_model`, a language model read the files. Without it, the consensus verifier compared them.
+    """
     action = "read" if has_model else "compared"
     if seen.files == 1:
         return f"its one file was {'' if seen.files_seen else 'not '}{action}"
@@ -117,26 +124,29 @@ def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
 
 
 def explain_not_judged(verdict: PatchVerdict) -> str:
-    """Return why a patch was not judged, without the leading words "Not judged:"."""
+    """Return the reason why a patch was not judged, without the leading words "Not judged:"."""
     return verdict.reason.removeprefix(f"{VERDICTS[Verdict.NOT_JUDGED]}: ")
 
 
 def quote_block(text: str, limit: int) -> str:
-    """Quote untrusted prose as a Markdown quotation."""
+    """Return untrusted prose as a Markdown quotation, cut to `limit` characters."""
     return "\n".join(f"> {line}".rstrip() for line in quote_paragraph(text, limit).split("\n"))
 
 
 def quote_line(text: str, limit: int) -> str:
-    """Put untrusted prose on one line. `code` stays code, so it does not fit into table cells."""
+    """Return untrusted prose as one line of Markdown, cut to `limit` characters.
+
+    Text in backticks stays code, so the line does not fit into a table cell.
+    """
     return quote_paragraph(" ".join(text.split()), limit)
 
 
 def join_names(names: Iterable[object], last: str = "and") -> str:
-    """Join names: `a`, `a and b`, `a, b and c`."""
+    """Join at least one name with commas and, before the last name, `last`: `a`, `a and b`, `a, b and c`."""
     *most, end = map(str, names)
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def count_pulls(count: int) -> str:
-    """Format a number of pull requests."""
+    """Return a number with its noun: `1 pull request`, `2 pull requests`."""
     return "1 pull request" if count == 1 else f"{count} pull requests"

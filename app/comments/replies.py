@@ -49,7 +49,7 @@ _STAGES = {
 
 
 def write_help_reply(source: CommandSource) -> str:
-    """Reply to `/r4p help` with a list of every command."""
+    """Return the reply to the `/r4p help` in `source`: a Markdown table of every command."""
     lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{PREFIX} {_cell(entry.usage)}` | {entry.description} | {_who(entry.needs)} | {entry.where} |"
@@ -63,17 +63,17 @@ def write_help_reply(source: CommandSource) -> str:
 
 
 def write_understood_reply(source: CommandSource, verbs: Iterable[Verb]) -> str:
-    """Confirm allowed commands in a review, because a review takes no reaction."""
+    """Return the reply that confirms the commands `verbs` in the review `source`, which takes no reaction."""
     return _reply(source, f"Understood: {join_names(f'`{PREFIX} {verb}`' for verb in verbs)}.")
 
 
 def write_unknown_reply(source: CommandSource, mistakes: Sequence[Unknown]) -> str:
-    """Reply to lines that begin like a command but are none, with corrections."""
+    """Return the reply to lines in `source` that begin like a command but are none, with corrections."""
     return _reply(source, *(_mistake(mistake) for mistake in mistakes), _help_line())
 
 
 def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) -> str:
-    """Reply that the sender of a command lacks a permission, and name the permission."""
+    """Return the reply that the command `verb` needs a higher permission than `has`, the sender's own."""
     needed = REGISTRY[verb].needs
     return _reply(
         source,
@@ -85,7 +85,7 @@ def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) ->
 
 
 def write_status_reply(source: CommandSource, issue: IssueNumber, status: StatusView) -> str:
-    """Reply to `/r4p status`: list the pull requests that the bot compares, and say how far the work is."""
+    """Return the reply to the `/r4p status` in `source`: how far the work is, and what the bot compares."""
     detail = f" {_sentence(status.detail)}" if status.detail else ""
     where = f" [The verdict]({status.comment})" if status.comment else ""
     return _reply(
@@ -101,7 +101,7 @@ def write_status_reply(source: CommandSource, issue: IssueNumber, status: Status
 
 
 def write_explanation_reply(source: CommandSource, view: VerdictView, about: PatchId | None) -> str:
-    """Reply to `/r4p explain` with the full reasons for the verdict on one patch or on all."""
+    """Return the reply to the `/r4p explain` in `source`: the reasons for the verdict on `about`; None: on all."""
     patches = list(_list_patches(view))
     selected = [patch for patch in patches if about in {None, patch.name}]
     if about is not None and not selected:
@@ -120,7 +120,7 @@ def write_explanation_reply(source: CommandSource, view: VerdictView, about: Pat
 
 
 def write_no_verdict_reply(source: CommandSource) -> str:
-    """Reply to a command that needs a verdict that the issue has no verdict yet."""
+    """Return the reply to a command that needs a verdict: the issue has no verdict yet."""
     return _reply(
         source,
         "There is no verdict here yet.",
@@ -129,7 +129,7 @@ def write_no_verdict_reply(source: CommandSource) -> str:
 
 
 def write_group_reply(source: CommandSource, group: GroupView) -> str:
-    """Reply to `/r4p group`: name the added or removed pull requests, and list all that the bot compares."""
+    """Return the reply to the `/r4p group` in `source`: the pull requests added or removed, and all compared ones."""
     actions = {GroupEdit.ADD: "Added", GroupEdit.REMOVE: "Removed"}
     names = join_names(f"#{number}" for number in group.named) if group.named else ""
     edit = f"{actions[group.edit]}: {names}." if group.edit in actions else ""
@@ -139,7 +139,7 @@ def write_group_reply(source: CommandSource, group: GroupView) -> str:
 def write_waiting_reply(
     asked_in: CommandSource, wait: WaitForMore, *, all_links_read: bool = True
 ) -> str:
-    """Reply to `/r4p verify` why the bot does not judge the issue yet."""
+    """Return the reply to the `/r4p verify` in `asked_in`: why the bot does not judge the issue yet."""
     return _blocks(
         format_refusal_marker(asked_in),
         f"Not judged: {_sentence(wait.reason)}",
@@ -149,7 +149,7 @@ def write_waiting_reply(
 
 
 def write_proposing_reply(source: CommandSource, agent: str, model: str | None) -> str:
-    """Reply to `/r4p propose` that an agent will write an alternative."""
+    """Return the reply to the `/r4p propose` in `source`: `agent` will write an alternative with `model`."""
     writer = f"`{_clean(agent)}`" + (f" with `{_clean(model)}`" if model else "")
     return _reply(
         source,
@@ -160,41 +160,41 @@ def write_proposing_reply(source: CommandSource, agent: str, model: str | None) 
 
 
 def write_proposal_refused_reply(source: CommandSource, reason: RefusalReason) -> str:
-    """Reply that the bot refuses `/r4p propose` at once."""
+    """Return the reply to the `/r4p propose` in `source`: the bot refuses it at once, and the reason."""
     return _reply(source, f"No alternative: {REFUSALS[reason]}.")
 
 
 def write_no_alternative_reply(asked_in: CommandSource, reason: RefusalReason) -> str:
-    """Reply that the agent wrote no alternative, for an issue that gets no verdict comment."""
+    """Return the later reply that the agent wrote no alternative, for an issue without a verdict comment."""
     return _blocks(format_refusal_marker(asked_in), f"No alternative: {REFUSALS[reason]}.")
 
 
 def write_retry_reply(source: CommandSource, alternatives: Sequence[AlternativeNumber]) -> str:
-    """Reply that a maintainer's reason starts a second attempt."""
+    """Return the reply to a maintainer's reason: an agent will try these alternatives again with it."""
     names = join_names(map(format_alternative_id, alternatives))
     return _reply(source, f"An agent will try {names} again, with your reason as feedback.")
 
 
 def write_no_retry_reply(source: CommandSource, reason: RefusalReason) -> str:
-    """Reply that the bot recorded a maintainer's reason and starts no second attempt."""
+    """Return the reply to a maintainer's reason: the bot recorded it and starts no second attempt."""
     return _reply(source, f"Recorded. There is no second attempt: {REFUSALS[reason]}.")
 
 
 def write_no_such_patch_reply(
     source: CommandSource, view: VerdictView, about: PatchId | None
 ) -> str:
-    """Reply to a command about a patch that the bot did not compare here, and name the compared patches."""
+    """Return the reply that the patch `about` is not among the compared patches, with the names of those."""
     names = join_names(patch.name for patch in _list_patches(view))
     return _reply(source, f"{about} is not among the patches compared here: {names}.")
 
 
 def write_failed_reply(source: CommandSource, what: str, fix: str | None = None) -> str:
-    """Reply that a `/r4p` command failed. Both texts are the bot's own, not from strangers."""
+    """Return the reply that a command failed: `what` happened, and the `fix`. Both are the bot's own texts."""
     return _reply(source, f"The command failed: {_sentence(what)}", _sentence(fix) if fix else "")
 
 
 def join_replies(source: CommandSource, replies: Sequence[str]) -> str:
-    """Join the replies to several commands of one comment or review."""
+    """Join the replies to several commands of the comment or review `source` into one reply."""
     marker = format_reply_marker(source)
     texts = [reply.removeprefix(marker).strip() for reply in replies]
     return _reply(source, "\n\n---\n\n".join(texts))

@@ -66,7 +66,7 @@ _ROOMS = (
 
 
 def write_verdict_comment(view: VerdictView) -> str:
-    """Write a group's verdict comment in Markdown with at most LONGEST_BODY characters. Equal views give equal text."""
+    """Return a group's verdict comment in Markdown, up to LONGEST_BODY characters. Equal views give equal text."""
     *roomy, smallest = _ROOMS
     for room in roomy:
         body = _write_body(view, room)
@@ -76,7 +76,7 @@ def write_verdict_comment(view: VerdictView) -> str:
 
 
 def write_headline(view: VerdictView) -> str:
-    """Write the result in one line. Several patches can be correct, or none."""
+    """Return the verdicts in one line, such as `2 of 3 pull requests judged correct`. None may be correct."""
     parts = [_summarize_pulls(view)] if view.rows else []
     return "; ".join(
         [*parts, *([alternative_offer.summarize_alternatives(view)] if view.alternatives else [])]

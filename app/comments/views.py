@@ -36,7 +36,7 @@ class VerdictRow:
     verdict: PatchVerdict
     strength: LinkStrength
     moved: bool = False
-    """Somebody has pushed new commits."""
+    """True if somebody has pushed new commits since the bot judged `head`."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -45,12 +45,12 @@ class AlternativeView:
     """An alternative with its verdict, for the verdict comment."""
 
     number: AlternativeNumber
-    """Its number; GitHub shows `A1`."""
+    """Number of the alternative; comments show 1 as `A1`."""
     agent: str
-    """Name in the catalogue."""
+    """Name of the agent in the catalogue."""
     model: str
     steps: int
-    """Replies of the model until the agent submitted the patch."""
+    """Number of the model's replies until the agent submitted the patch."""
     base: CommitSha
     """The commit that the diff is for."""
     diff: str
@@ -71,7 +71,7 @@ class VerdictView:
     mode: Mode
     rows: tuple[VerdictRow, ...]
     verifier: str
-    """Name in the catalogue."""
+    """Name of the verifier in the catalogue."""
     engine: EngineInfo
     asked: int
     valid: int
@@ -84,23 +84,23 @@ class VerdictView:
     document: Json
     """The `r4p.verdict/1` object."""
     history: int | None = None
-    """Earlier issues behind the probabilities; None: too few."""
+    """Number of earlier issues behind the probabilities; None: too few."""
     left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
     """False: the issue has too many links, so rivals may be missing."""
     issue_findings: tuple[Finding, ...] = ()
     has_model: bool = True
-    """A language model read the patches."""
+    """True if a language model read the patches."""
     is_demonstration: bool = False
-    """The model is only good for a demonstration."""
+    """True if the model is only good for a demonstration."""
     config_problem: str | None = None
     """Error in the configuration on the default branch; None: no error."""
     alternatives: tuple[AlternativeView, ...] = ()
-    """By number, judged in one group with `rows`."""
+    """The bot's alternatives by number, judged in one group with `rows`."""
     no_alternative: RefusalReason | None = None
     """Why a wanted alternative is missing; None: none is missing."""
     may_open: bool = False
-    """People can open an alternative as a draft pull request by command."""
+    """True if people can open an alternative as a draft pull request by command."""
 
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:
@@ -110,7 +110,10 @@ class VerdictView:
 
     @property
     def publishable_verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts that decide whether to comment. An incorrect alternative is no reason to comment."""
+        """Verdicts that decide whether the bot comments on its own: those of pull requests and of correct alternatives.
+
+        Any other alternative is no reason to comment.
+        """
         own = [alternative.verdict.verdict for alternative in self.alternatives]
         correct = [verdict for verdict in own if verdict is Verdict.CORRECT]
         return (*(row.verdict.verdict for row in self.rows), *correct)
@@ -135,9 +138,9 @@ class AlternativesStatus:
     """
 
     alternatives: tuple[AlternativeNumber, ...]
-    """Alternatives of this issue."""
+    """Numbers of this issue's alternatives."""
     running: int
-    """Attempts at this issue that wait or run."""
+    """Number of attempts at this issue that wait or run."""
     spent: Cost
     """Today's cost in the whole repository."""
     budget: AlternativesBudget
@@ -152,12 +155,12 @@ class StatusView:
     members: tuple[Member, ...]
     stage: GroupProgress
     detail: str | None = None
-    """Why it waits or failed, or what comes next, in words for a person."""
+    """Why the work waits or failed, or what comes next, in words for a person."""
     left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
     """False: the issue has too many links, so rivals may be missing."""
     comment: str | None = None
-    """URL of the verdict; None: not published."""
+    """URL of the verdict comment; None: not published."""
     config_problem: str | None = None
     """Error in the configuration on the default branch; None: no error."""
     waits: Waits | None = None
@@ -172,5 +175,5 @@ class GroupView:
 
     edit: GroupEdit
     named: tuple[PullNumber, ...]
-    """Pull requests in the command. The same when the command runs again after a crash."""
+    """Pull requests that the command names. They are the same when the command runs again after a crash."""
     members: tuple[Member, ...]
