@@ -51,7 +51,10 @@ class RefusalReason(StrEnum):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the reason is outside the agent. The bot then tries again and does not count the attempt."""
+        """Whether the reason lies outside the agent, such as a missing engine.
+
+        The bot then tries again and does not count the attempt.
+        """
         return self in _TEMPORARY
 
 
@@ -75,7 +78,7 @@ class NoAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What agents cost a repository, or may cost it."""
+    """Tokens and seconds that agents used for a repository, or that they may still use."""
 
     tokens: int = 0
     """Tokens without those from the engine's cache, which cost almost nothing."""
@@ -90,23 +93,23 @@ class Situation:
     pulls: int
     """Pull requests that the bot can judge now (`app.policy.group_policy.select_judgeable`)."""
     tried: int
-    """Ended attempts at the issue's present text on this commit, without temporary failures."""
+    """Ended attempts at the issue's present text on the present commit, without temporary failures."""
     spent: Cost
     """Today's cost in the whole repository."""
     has_agent: bool
-    """A language model is configured, so agents can write."""
+    """True if a language model is configured, so that agents can write."""
     today: int = 0
     """All attempts at this issue today."""
     asked: bool = False
-    """A person asked with `/r4p propose`."""
+    """True if a person asked with `/r4p propose`."""
     due: int = 0
-    """Second attempts that have guidance."""
+    """Number of second attempts that have their guidance and can start."""
 
 
 def count_wanted(config: RepoConfig, now: Situation) -> int | NoAttempt:
     """Return how many new attempts agents make at an issue, or the reason why they can make none.
 
-    The result is 0 if nobody wants a new attempt, or if enough attempts were made.
+    `now` describes the issue. The result is 0 if neither the settings nor a person wants a further attempt.
     """
     count = max(_count_configured(config, now), int(now.asked)) + now.due
     if not count:
@@ -129,13 +132,13 @@ def _count_configured(config: RepoConfig, now: Situation) -> int:
 
 
 def has_budget(config: RepoConfig, spent: Cost) -> bool:
-    """Report whether a repository has agent tokens and seconds left today."""
+    """Report whether a repository has agent tokens and seconds left today. `spent` is today's cost."""
     left = get_remaining_budget(config, spent)
     return left.tokens > 0 and left.seconds > 0
 
 
 def get_remaining_budget(config: RepoConfig, spent: Cost) -> Cost:
-    """Return the agent tokens and seconds that a repository has left today, at least 0."""
+    """Return the agent tokens and seconds that a repository has left after `spent`, today's cost; at least 0."""
     budget = config.alternatives_budget
     return Cost(
         max(0, budget.tokens - spent.tokens), max(0.0, float(budget.seconds) - spent.seconds)
@@ -143,7 +146,7 @@ def get_remaining_budget(config: RepoConfig, spent: Cost) -> Cost:
 
 
 def map_stop_reason(stop: StopReason) -> RefusalReason | None:
-    """Map why an agent stopped to why its attempt is no alternative; None if the agent submitted a patch."""
+    """Return why an attempt that ended with `stop` is no alternative; None if the agent submitted a patch."""
     return None if stop is StopReason.SUBMITTED else RefusalReason(stop.value)
 
 
@@ -153,7 +156,7 @@ def format_alternative_id(number: AlternativeNumber) -> PatchId:
 
 
 def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None]) -> tuple[int, ...]:
-    """Return the indices of attempts whose edit no rival and no earlier attempt makes.
+    """Return the indices of those `attempts` whose edit no rival and no earlier attempt makes.
 
     Both arguments hold diffs; None stands for a missing diff.
     """
@@ -164,7 +167,10 @@ def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None])
 
 
 def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
-    """Return the alternative to offer: the most probable one that is judged correct. The first one wins a tie."""
+    """Return the name of the alternative to offer: the most probable one that is judged correct; None: none is.
+
+    Without probabilities the share of votes decides. The first one wins a tie.
+    """
     correct = [patch for patch in patches if patch.verdict is Verdict.CORRECT]
     return max(correct, key=_belief).id if correct else None
 
@@ -174,18 +180,19 @@ class SeatCandidate:
     """An alternative that may get a seat in the next evaluation."""
 
     is_new: bool
-    """The newest evaluation does not hold it: it was never judged, or lost its seat."""
+    """True if the newest evaluation does not hold the alternative: it was never judged, or lost its seat."""
     is_replaced: bool
-    """A second attempt replaced it."""
+    """True if a second attempt replaced it."""
     verdict: PatchVerdict | None = None
-    """Its verdict in the newest evaluation; None: not judged yet."""
+    """The alternative's verdict in the newest evaluation; None: not judged yet."""
 
 
 def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
-    """Count the seats for existing alternatives, beside the pull requests and `more` alternatives to write.
+    """Return how many existing alternatives may have a seat beside `pulls` pull requests.
 
-    More than four rivals are split into parts, so some pull requests are not compared. So alternatives get seats beyond
-    four only if the settings give a number, or a person asked by command.
+    `more` alternatives to write keep their seats free. More than four rivals are split into parts, so some pull
+    requests are not compared. So alternatives get seats beyond four only if the settings give a number, or a person
+    asked by command.
     """
     defaults = {Alternatives.FILL: 0, Alternatives.OFF: 1}
     wish = config.alternatives
@@ -196,8 +203,8 @@ def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
 def keep_seats(alternatives: Sequence[SeatCandidate], free: int) -> tuple[int, ...]:
     """Return the indices of the alternatives that keep one of `free` seats in the next evaluation.
 
-    Judged alternatives come before new ones, and originals before those that a second attempt replaced. Then the higher
-    probability decides.
+    Judged alternatives come before new ones, then originals before those that a second attempt replaced. Then incorrect
+    ones come last, and the higher probability decides.
     """
     ranked = sorted(range(len(alternatives)), key=lambda index: _rank(alternatives[index]))
     return tuple(sorted(ranked[:free]))
@@ -223,9 +230,9 @@ class AttemptSummary:
     verdict: Verdict | None
     """None: not judged yet."""
     is_second: bool
-    """It is itself a second attempt."""
+    """True if the alternative is itself a second attempt."""
     has_second: bool
-    """Guidance about it led to another attempt, whatever its result."""
+    """True if guidance about the alternative led to another attempt, whatever its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +241,18 @@ class Remark:
 
     source: HintSource
     about: AlternativeNumber | None = None
-    """The alternative. None for a verdict: all incorrect alternatives. None for others: the feedback names no patch."""
+    """Number of the alternative that the feedback names. None for a verdict: all incorrect alternatives. None for other
+    feedback: it names no patch."""
 
 
 def choose_second_attempts(
     config: RepoConfig, alternatives: Sequence[AttemptSummary], remark: Remark, now: Situation
 ) -> tuple[AlternativeNumber, ...] | NoAttempt:
-    """Choose the alternatives that get a second attempt with the remark as guidance.
+    """Return the numbers of the alternatives that get a second attempt with `remark` as guidance; empty: none.
 
-    An alternative gets at most one second attempt, and a second attempt gets none. The bot's own verdict starts a
-    second attempt only if the repository's settings ask for alternatives.
+    Returns NoAttempt if agents can make no further attempt. An alternative gets at most one second attempt, and a
+    second attempt gets none. The bot's own verdict starts a second attempt only if the repository's settings ask for
+    alternatives.
     """
     candidates = tuple(
         attempt for attempt in alternatives if not attempt.is_second and not attempt.has_second

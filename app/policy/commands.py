@@ -128,7 +128,7 @@ class Command:
     pulls: tuple[PullNumber, ...] = ()
     """The pull requests in the command, in order. Empty: none."""
     edit: GroupEdit | None = None
-    """For `group` only."""
+    """The action of `group`; None for every other verb."""
     reason: str = ""
     """The reason of `agree` or `disagree`. Untrusted text."""
     alternative: AlternativeNumber | None = None
@@ -136,7 +136,7 @@ class Command:
 
     @property
     def about(self) -> PatchId | None:
-        """The patch of `explain`, `agree` or `disagree`; None: all patches."""
+        """The patch that `explain`, `agree` or `disagree` names; None: all patches."""
         if self.alternative is not None:
             return format_alternative_id(self.alternative)
         return PatchId(f"#{self.pulls[0]}") if self.pulls else None
@@ -157,7 +157,7 @@ WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE, Verb.OPEN})
 
 
 def can_hold_command(body: str, mention: str | None = None) -> bool:
-    """Report whether a line of a comment begins like a command. The web process checks no more.
+    """Report whether a line of `body` begins with `/r4p`, or with `@` and the App's name `mention`.
 
     True can be wrong, for example for a line of code. False is never wrong.
     """
@@ -196,7 +196,7 @@ def _read(body: str) -> str:
 
 
 def is_allowed(verb: Verb, permission: Permission) -> bool:
-    """Report whether an account with this permission may give the command. Authors get no extra right."""
+    """Report whether an account with this permission may give the command `verb`. Authors get no extra right."""
     return permission.rank >= REGISTRY[verb].needs.rank
 
 

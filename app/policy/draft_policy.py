@@ -33,7 +33,8 @@ class DraftRefusal(StrEnum):
 def find_refusal(config: RepoConfig, *, has_writer: bool) -> DraftRefusal | None:
     """Return why the bot may open no draft pull request, or None if it may.
 
-    The repository's settings come before the operator's.
+    `has_writer` says whether the operator has configured a writer App. If both refuse, the result names the
+    repository's settings.
     """
     if not config.draft_pull_requests:
         return DraftRefusal.NOT_WANTED
@@ -41,5 +42,8 @@ def find_refusal(config: RepoConfig, *, has_writer: bool) -> DraftRefusal | None
 
 
 def name_branch(issue: IssueNumber, alternative: PatchId) -> str:
-    """Return the branch name of an alternative. Numbers of alternatives are never used twice, so names are unique."""
+    """Return the branch name of an alternative's draft pull request, such as `r4p/issue-7-A1`.
+
+    Numbers of alternatives are never used twice, so names are unique.
+    """
     return f"r4p/issue-{issue}-{alternative}"

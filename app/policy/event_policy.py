@@ -90,15 +90,16 @@ class StoredLinks:
     """Issues whose groups hold the pull request. For an issue's event: that issue if it has a group. For a check: the
     issues of the pull requests at its commit."""
     closing_issues: tuple[IssueNumber, ...] = ()
-    """Result of `find_closing_issues`."""
+    """Issues that the pull request promises to close: the result of `find_closing_issues`."""
     quiet_seconds: float = 0
     """Seconds without changes that the repository wants before the bot starts."""
 
 
 def find_closing_issues(event: Event, host: str = "github.com") -> tuple[IssueNumber, ...]:
-    """List the issues that a pull request's title and description promise to close, each once.
+    """Return the numbers of the issues that a pull request's title and description promise to close, each once.
 
-    A hostile text can take a second, so call it before a transaction opens.
+    Other events promise none. `host` is GitHub's host in links. A hostile text can take a second, so call it before a
+    transaction opens.
     """
     if not isinstance(event, PullRequestEvent):
         return ()
@@ -107,7 +108,10 @@ def find_closing_issues(event: Event, host: str = "github.com") -> tuple[IssueNu
 
 
 def plan_follow_ups(event: Event, links: StoredLinks) -> tuple[Planned, ...]:
-    """Return the jobs that follow from a webhook event after the worker recorded it."""
+    """Return the jobs that follow from a webhook event after the worker recorded it.
+
+    `links` holds the issues that the event concerns.
+    """
     match event:
         case PullRequestEvent():
             return _after_pull_request(event, links)

@@ -39,7 +39,7 @@ class LeftOutPull:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateNow:
-    """The decision to judge these pull requests of a group now."""
+    """The decision to judge a group now: the pull requests to judge, and those left out."""
 
     candidates: tuple[PullNumber, ...]
     left_out: tuple[LeftOutPull, ...]
@@ -61,11 +61,11 @@ def should_evaluate(
     issue_is_open: bool,
     alternatives: int = 0,
 ) -> EvaluateNow | WaitForMore:
-    """Decide whether to judge an issue's pull requests now.
+    """Decide whether to judge an issue's pull requests now, or why to wait.
 
-    `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate, everything else needs
-    `min_candidates`. `alternatives` counts those that exist or will be written. With them, one pull request is enough,
-    and a command needs none.
+    `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate that can be judged, and every other
+    trigger needs `min_candidates`. `alternatives` counts the bot's alternatives that exist or will be written. With
+    them, one pull request is enough, and a command needs none.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
@@ -85,7 +85,7 @@ def should_evaluate(
 def select_judgeable(
     config: RepoConfig, candidates: Sequence[CandidateFacts]
 ) -> tuple[PullNumber, ...]:
-    """Return the pull requests that take part in an evaluation, in their order."""
+    """Return the numbers of the candidates that take part in an evaluation, in the same order."""
     return tuple(
         candidate.number for candidate in candidates if _explain_left_out(config, candidate) is None
     )
@@ -130,7 +130,10 @@ class Publication:
 def plan_publication(
     config: RepoConfig, trigger: str, verdicts: Collection[Verdict]
 ) -> Publication:
-    """Decide where a verdict appears. A command always gets its answer on the issue."""
+    """Decide whether `verdicts` appear in a comment and in check runs on GitHub.
+
+    `trigger` started the evaluation. A command always gets its comment on the issue.
+    """
     asked = trigger == BY_COMMAND
     if config.mode is Mode.SHADOW:
         return Publication(comment=asked, checks=False)

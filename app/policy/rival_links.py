@@ -36,7 +36,7 @@ class LinkStrength(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position in the order of strength; 0 is the strongest."""
+        """Position of this strength in the order; 0 is the strongest."""
         return list(LinkStrength).index(self)
 
 
@@ -51,9 +51,9 @@ class Member:
 def find_closing_numbers(
     text: str, repository: str, host: str = "github.com"
 ) -> tuple[IssueNumber, ...]:
-    """List the issues of `repository` (`owner/name`) that a Markdown text promises to close, each once.
+    """Return the issues of `repository` (`owner/name`) that a Markdown text promises to close, each number once.
 
-    A text without a keyword or a number costs almost nothing, whatever its Markdown.
+    `host` is GitHub's host in links. A text without a keyword or a number costs almost nothing, whatever its Markdown.
     """
     if not (_HAS_KEYWORD.search(text) and _HAS_NUMBER.search(text)):
         return ()
@@ -67,10 +67,10 @@ def find_members(
     removed: Collection[PullNumber] = (),
     host: str = "github.com",
 ) -> tuple[Member, ...]:
-    """Return the rivals of an issue by number, whatever their state.
+    """Return the rivals of an issue, ordered by number, whether open or closed.
 
-    Pull requests of other repositories never count, and a mere mention does not count. A pull request that a command
-    removed stays out.
+    `added` and `removed` are pull requests that a person named by command; a removed one stays out. Pull requests of
+    other repositories never count, and a mere mention does not count. `host` is GitHub's host in links.
     """
     strengths = dict.fromkeys(added, LinkStrength.ADDED)
     for linked in facts.pulls:
