@@ -14,12 +14,18 @@ from app.values.identifiers import PullNumber
 
 
 def read_check_suite(source: Source) -> CheckEvent | Ignored:
-    """Read a delivery about a check suite: all checks of an App on a commit finished, or should run again."""
+    """Return the event of a delivery about a check suite: all checks of an App finished, or should run again.
+
+    The end of our own App's checks is Ignored.
+    """
     return _read_check(source, source.payload.get_object("check_suite"), is_suite=True)
 
 
 def read_check_run(source: Source) -> CheckEvent | Ignored:
-    """Read a delivery about a check run: it finished, should run again, or a person pressed its button."""
+    """Return the event of a delivery about a check run: it finished, should run again, or its button was pressed.
+
+    The end of our own App's check run is Ignored.
+    """
     return _read_check(source, source.payload.get_object("check_run"), is_suite=False)
 
 
@@ -60,7 +66,10 @@ def _read_output(check: Payload) -> str:
 
 
 def read_installation(source: Source) -> InstallationEvent:
-    """Read a delivery about an installation: it was created, removed, suspended or resumed, or got more rights."""
+    """Return the event of a delivery about an installation of the App.
+
+    It was created, removed, suspended or resumed, or got more rights.
+    """
     return InstallationEvent(
         delivery=source.delivery,
         installation=source.installation,
@@ -72,7 +81,7 @@ def read_installation(source: Source) -> InstallationEvent:
 
 
 def read_installation_repositories(source: Source) -> InstallationRepositoriesEvent:
-    """Read a delivery about repositories that joined or left an installation."""
+    """Return the event of a delivery about repositories that joined or left an installation."""
     return InstallationRepositoriesEvent(
         delivery=source.delivery,
         installation=source.installation,

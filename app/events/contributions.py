@@ -27,7 +27,7 @@ _PATH_LIMIT = 4_096
 
 
 def read_pull_request(source: Source) -> PullRequestEvent:
-    """Read a change of a pull request."""
+    """Return the event of a delivery about a change of a pull request."""
     pull = source.payload.get_object("pull_request")
     head, base = pull.get_object("head"), pull.get_object("base")
     pushed = source.action == PullAction.SYNCHRONIZE
@@ -68,7 +68,7 @@ def _read_base_change(payload: Payload) -> BaseChange | None:
 
 
 def read_issue(source: Source) -> IssueEvent:
-    """Read a change of an issue."""
+    """Return the event of a delivery about a change of an issue."""
     issue = source.payload.get_object("issue")
     return IssueEvent(
         delivery=source.delivery,
@@ -85,7 +85,10 @@ def read_issue(source: Source) -> IssueEvent:
 
 
 def read_comment(source: Source) -> CommentEvent | Ignored:
-    """Read a new comment. The bot ignores comments of bots, because bots never command."""
+    """Return the event of a delivery about a new comment on an issue or a pull request.
+
+    A bot's comment is Ignored, because bots never command.
+    """
     issue, comment = source.payload.get_object("issue"), source.payload.get_object("comment")
     author = read_actor(comment, "user")
     if author.is_bot or source.sender.is_bot:
@@ -105,7 +108,7 @@ def read_comment(source: Source) -> CommentEvent | Ignored:
 
 
 def read_review(source: Source) -> ReviewEvent | Ignored:
-    """Read a review. The bot ignores reviews of bots."""
+    """Return the event of a delivery about a review of a pull request. A bot's review is Ignored."""
     review = source.payload.get_object("review")
     author = read_actor(review, "user")
     if author.is_bot:
@@ -127,7 +130,10 @@ def read_review(source: Source) -> ReviewEvent | Ignored:
 
 
 def read_push(source: Source) -> PushEvent | Ignored:
-    """Read a push to the default branch. Pushes to other branches arrive as pull request events."""
+    """Return the event of a delivery about a push to the default branch; other pushes are Ignored.
+
+    Pushes to other branches arrive as pull request events.
+    """
     payload = source.payload
     branch = payload.get_object("repository").get_text("default_branch", NAME_LIMIT)
     if payload.get_text("ref", _PATH_LIMIT) != f"refs/heads/{branch}":

@@ -37,7 +37,7 @@ class Source:
 
 
 def read_actor(parent: Payload, name: str) -> Actor:
-    """Read a GitHub account from a webhook payload. Where the payload holds null, return GitHub's ghost account."""
+    """Return the GitHub account in the field `name` of `parent`; GitHub's ghost account if the field is null."""
     account = parent.find_object(name)
     if account is None:
         return GHOST
@@ -47,7 +47,10 @@ def read_actor(parent: Payload, name: str) -> Actor:
 
 
 def read_repository(repository: Payload) -> InstalledRepository:
-    """Read a repository from a webhook payload; its name is safe in a URL or a path. Raises UnreadableError."""
+    """Return the repository in a JSON object of a webhook payload. Its name is safe in a URL or a path.
+
+    Raises UnreadableError for any other name.
+    """
     full_name = repository.get_text("full_name", NAME_LIMIT)
     if not _FULL_NAME.fullmatch(full_name):
         raise UnreadableError("a repository's full_name is malformed: it should be owner/name")

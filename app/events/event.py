@@ -57,7 +57,7 @@ class PullAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BaseChange:
-    """Base branch and commit of a pull request before somebody changed its base."""
+    """The base of a pull request before somebody changed it: a branch and a commit."""
 
     ref: str
     sha: CommitSha | None
@@ -179,7 +179,7 @@ class CheckEvent(RepositoryEvent):
 
     action: CheckAction
     is_suite: bool
-    """True: all checks of one App on a commit. False: one check run."""
+    """True: the event is about all checks of one App on a commit. False: about one check run."""
     id: int
     name: str
     """Empty for a suite."""
@@ -188,7 +188,7 @@ class CheckEvent(RepositoryEvent):
     app_id: int
     app_slug: str
     pulls: tuple[PullNumber, ...]
-    """Often empty for pull requests from forks."""
+    """Pull requests that GitHub names. Often empty for those from forks."""
     external_id: str
     """The id that our bot gave its check run. Empty for suites and for check runs of other Apps."""
     button: str | None
@@ -215,7 +215,7 @@ class PushEvent(RepositoryEvent):
     forced: bool
     commits: tuple[PushedCommit, ...]
     config_touched: bool
-    """The push changed the configuration file. Also true when GitHub does not list all changes."""
+    """True if the push changed the configuration file, or if GitHub does not list all changes."""
 
 
 @dataclass(frozen=True, slots=True)

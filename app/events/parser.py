@@ -37,7 +37,7 @@ from app.values.identifiers import DeliveryGuid
 def parse(
     event: str, delivery: DeliveryGuid, body: bytes, *, own_app: int | None = None
 ) -> Event | Ignored:
-    """Parse a webhook delivery into an event or Ignored. Never raises, whatever a stranger wrote.
+    """Return the event in a webhook delivery, or Ignored with the reason. Never raises, whatever a stranger wrote.
 
     `event` is the header `X-GitHub-Event`. `own_app` is our App's id, by which the parser ignores our own check runs.
     The bot ignores edited comments, because people may have agreed with the first text only.

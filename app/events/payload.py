@@ -25,7 +25,10 @@ class UnreadableError(ValueError):
 
 
 def clean_text(text: str, limit: int) -> str:
-    """Return a text without NUL and lone surrogates, cut to `limit` characters, so that PostgreSQL can store it."""
+    """Return a text cut to `limit` characters, without NUL and lone surrogates.
+
+    PostgreSQL could not store those.
+    """
     kept = text[:limit]
     if kept.isascii() and "\0" not in kept:
         return kept
@@ -33,7 +36,7 @@ def clean_text(text: str, limit: int) -> str:
 
 
 def read_payload(body: bytes) -> "Payload":
-    """Parse a webhook's body into its JSON object. Raises UnreadableError for anything else."""
+    """Return the JSON object in a webhook's body. Raises UnreadableError if the body holds anything else."""
     try:
         value = json.loads(body.decode("utf-8"))
     except RecursionError:
@@ -68,14 +71,14 @@ class Payload:
         return Payload(value, f"{self._path}{name}.")
 
     def list_objects(self, name: str) -> Iterator["Payload"]:
-        """Yield the objects in the list of this field. A missing list is empty."""
+        """Yield the JSON objects in the list of the field `name`. A missing list is empty."""
         for place, value in enumerate(self._get_list(name)):
             if not isinstance(value, dict):
                 self._refuse(f"{name}[{place}]", dict)
             yield Payload(value, f"{self._path}{name}[{place}].")
 
     def list_texts(self, name: str, limit: int) -> Iterator[str]:
-        """Yield the texts in the list of this field. A missing list is empty."""
+        """Yield the texts in the list of the field `name`, each cut to `limit` characters. A missing list is empty."""
         for place, value in enumerate(self._get_list(name)):
             if not isinstance(value, str):
                 self._refuse(f"{name}[{place}]", str)
@@ -92,14 +95,17 @@ class Payload:
         return self._refuse(name, str)
 
     def get_number(self, name: str) -> int:
-        """Return this field's whole number from 0 to the largest value of a 64-bit column."""
+        """Return the whole number in the field `name`, from 0 to the largest value of a 64-bit column."""
         value = self._fields.get(name)
         if type(value) is not int or not 0 <= value <= _INT64_MAX:
             return self._refuse(name, int)
         return value
 
     def get_flag(self, name: str) -> bool:
-        """Return this field's true or false. Null and missing mean false, as in older GitHub Enterprise releases."""
+        """Return the true or false in the field `name`.
+
+        Null and missing mean false, as in older GitHub Enterprise releases.
+        """
         value = self._fields.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
@@ -117,7 +123,10 @@ class Payload:
         return CommitSha(value)
 
     def find_time(self, name: str) -> datetime | None:
-        """Return this field's time in UTC. An unreadable time is None too, because no decision depends on it."""
+        """Return the time in the field `name` in UTC; None if it is missing or unreadable.
+
+        An unreadable time is no error, because no decision depends on it.
+        """
         value = self._fields.get(name)
         try:
             moment = datetime.fromisoformat(value) if isinstance(value, str) else None

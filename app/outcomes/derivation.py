@@ -35,7 +35,7 @@ _OPINIONS: Mapping[EventKind, OutcomeKind] = {
 
 
 def derive(history: History) -> tuple[Outcome, ...]:
-    """Derive the outcomes of one pull request, oldest first. The order of its events does not matter."""
+    """Return the outcomes of the pull request in `history`, oldest first. The order of its events does not matter."""
     ordered = History(
         pull=history.pull,
         events=tuple(sorted(history.events, key=lambda event: event.moment)),

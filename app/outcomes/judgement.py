@@ -18,7 +18,7 @@ class Judge:
     """
 
     verifier: str
-    """Name in the catalogue."""
+    """Name of the verifier in the catalogue."""
     engine: EngineInfo
 
 
@@ -30,7 +30,7 @@ class Judgement:
     evaluation: EvaluationId
     judged_at: datetime
     patch: str | None
-    """As in `Submission`."""
+    """SHA-256 of the judged patch, as in `Submission.patch`."""
     verdict: Verdict
     evidence: Evidence
 
@@ -47,7 +47,7 @@ class PullOutcome:
     """The verdict that people could read then."""
     occurred_at: datetime
     value: float | None = None
-    """A share for survival, a number of people for reactions."""
+    """Share of lines that still exist for survival, a number of people for reactions."""
     head: CommitSha | None = None
     """The pull request's commit that the outcome is about."""
     actor: str | None = None
@@ -73,10 +73,10 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """Verdicts of a shadow model, which the bot recorded and never published."""
+    """Verdicts of a shadow model on pull requests. The bot recorded them and never published them."""
 
     made_at: datetime
-    """Time of its registration. The model may have learnt from everything before."""
+    """Time when the model was registered. The model may have learnt from everything before."""
     verdicts: Mapping[EvaluationId, Mapping[PullNumber, Verdict]]
 
 
@@ -86,7 +86,7 @@ PatchKey = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class LabelCheck:
-    """A person's answer whether a patch is correct, found by reading the patch."""
+    """A person's answer, after reading a patch, whether the patch is correct."""
 
     is_correct: bool
     checked_at: datetime
@@ -97,18 +97,18 @@ class PullRecord:
     """One pull request of one issue, with its submissions, verdicts and outcomes."""
 
     group: int
-    """Our id of the issue."""
+    """Id of the issue's group in the database."""
     issue: IssueRef
     pull: PullNumber
     submissions: tuple[Submission, ...] = ()
-    """Oldest first, with those that no judge saw."""
+    """Oldest first. They include submissions that no judge saw."""
     judgements: tuple[Judgement, ...] = ()
     """Oldest first."""
     outcomes: tuple[PullOutcome, ...] = ()
     """Oldest first."""
 
     def limit_to(self, moment: datetime) -> "PullRecord":
-        """Return the record as of a moment, without later submissions, verdicts and outcomes."""
+        """Return the record as it was at `moment`, without later submissions, verdicts and outcomes."""
         return replace(
             self,
             submissions=tuple(s for s in self.submissions if s.submitted_at <= moment),

@@ -51,10 +51,10 @@ _OF_ALTERNATIVES = {
 def observe(
     event: Event, received_at: datetime, mention: str | None = None
 ) -> tuple[OutcomeEvent, ...]:
-    """Return the outcome events of a webhook event. Most events have none.
+    """Return the raw outcome events that follow from a webhook event. Most webhook events have none.
 
-    `received_at` replaces a missing time of GitHub. `mention` is the App's name in commands. Sources come from the delivery, so a second
-    call gives equal events.
+    `received_at` is used where GitHub gives no time. `mention` is the App's name in commands. A second call for the
+    same delivery gives equal events, because their `source` comes from the delivery.
     """
     return tuple(_read_outcomes(event, received_at, mention))
 

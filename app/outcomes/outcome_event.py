@@ -59,22 +59,22 @@ class Details:
     """Further values of a raw outcome event; None where they do not apply."""
 
     by_author: bool = False
-    """The actor is the pull request's author."""
+    """True if the actor is the pull request's author."""
     state: str | None = None
     """GitHub's word: state of a review, conclusion of a CI, reason of a closed issue, `+1` or `-1`. For an opinion
     given by command: the reason in the command."""
     about: str | None = None
-    """The review, CI, reaction or alternative. Of several events about the same thing, the last counts."""
+    """Names the review, CI, reaction or alternative. Of several events about the same thing, the last counts."""
     base: CommitSha | None = None
     commit: str | None = None
     """The merge commit. For a revert: the commit that it names, perhaps abbreviated."""
     by: str | None = None
-    """The revert: `#15` or a commit."""
+    """For a revert: what reverts, a pull request such as `#15` or a commit."""
     share: float | None = None
     """Share of lines that still exist, 0 to 1."""
     days: int | None = None
     gone: bool = False
-    """The person removed the reaction."""
+    """True if the person removed the reaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,13 @@ class OutcomeEvent:
 
     kind: EventKind
     source: str
-    """Origin of the event. The store keeps the same fact from the same source once."""
+    """Where the event comes from. The store keeps the same fact from the same source once."""
     occurred_at: datetime
     pull: PullNumber | None = None
     """None: the event names only an issue or a commit."""
     issue: IssueNumber | None = None
     actor: str | None = None
-    """None: a measurement, or only git reports the event."""
+    """Who acted. None: a measurement, or only git reports the event."""
     actor_id: int | None = None
     permission: str | None = None
     """The actor's permission at that time in GitHub's word, or `APP`; None: unknown."""
@@ -101,7 +101,7 @@ class OutcomeEvent:
 
     @property
     def moment(self) -> tuple[datetime, str]:
-        """Sort key: time, then source, so that the order of arrival does not matter."""
+        """The event's sort key: its time, then its source. So the order of arrival does not matter."""
         return self.occurred_at, self.source
 
 
@@ -112,11 +112,11 @@ class Snapshot:
     head: CommitSha
     base: CommitSha
     edit: str | None
-    """Fingerprint of its edit, independent of its position (`model.patches.diff.fingerprint`); None: unreadable."""
+    """Fingerprint of the edit, independent of its position (`model.patches.diff.fingerprint`); None: unreadable."""
     judged_at: datetime | None
-    """None: never judged."""
+    """Time of the verdict; None: never judged."""
     evaluation: EvaluationId | None = None
-    """The evaluation that holds it; None: none."""
+    """The evaluation that holds this snapshot; None: none."""
     public_at: datetime | None = None
     """Time when its verdict became readable on GitHub; None: never."""
 
@@ -140,9 +140,9 @@ class Outcome:
     kind: OutcomeKind
     event: OutcomeEvent
     reason: str | None = None
-    """The known reason."""
+    """More about the outcome, such as `superseded` for a closing or `approved` for a review; None: nothing is known."""
     value: float | None = None
-    """A share for survival, a number of people for reactions."""
+    """Share of lines that still exist for survival, a number of people for reactions."""
     head: CommitSha | None = None
     """The pull request's head that was merged, judged, reviewed or pushed."""
     evaluation: EvaluationId | None = None
