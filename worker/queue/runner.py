@@ -72,7 +72,7 @@ class Heartbeat:
             # claims more time than the database granted.
             asked = time.monotonic()
             try:
-                is_held = jobs.heartbeat(self._database, self._claimed, self._pace.lease_seconds)
+                is_held = jobs.renew_lease(self._database, self._claimed, self._pace.lease_seconds)
             # Without an answer the lease may still hold: go on until it must have ended.
             except SQLAlchemyError:
                 is_held = asked < sure_until

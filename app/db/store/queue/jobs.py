@@ -69,7 +69,7 @@ OURS: Final = (
     "id = %(id)s and token = %(token)s and state not in ('ready', 'done', 'dead', 'superseded')"
 )
 
-_HEARTBEAT: Final = f"""
+_RENEW: Final = f"""
 update jobs set lease_until = now() + %(lease)s * interval '1 second' where {OURS} returning id
 """
 _CLOSE: Final = f"""
@@ -119,11 +119,9 @@ def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJ
     return _claim(database, _CLAIM_NEXT, {"queue": queue.value, "lease": lease_seconds})
 
 
-def heartbeat(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
+def renew_lease(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
     """Renew the lease of a job; return False when this worker does not own the job any more."""
-    return (
-        _fetch_one(database, _HEARTBEAT, _identify(claimed) | {"lease": lease_seconds}) is not None
-    )
+    return _fetch_one(database, _RENEW, _identify(claimed) | {"lease": lease_seconds}) is not None
 
 
 def fence(connection: Connection, claimed: ClaimedJob) -> None:

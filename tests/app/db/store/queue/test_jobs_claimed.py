@@ -28,10 +28,10 @@ def test_a_heartbeat_renews_the_lease_of_the_holder_only(database):
     let_leases_end(database)
     with database.begin() as connection:
         assert upkeep.release_expired(connection, max_attempts=3) == ()
-    assert not jobs.heartbeat(database, zombie, LEASE)
+    assert not jobs.renew_lease(database, zombie, LEASE)
     holder = jobs.claim(database, stored.id, LEASE)
-    assert jobs.heartbeat(database, holder, LEASE)
-    assert not jobs.heartbeat(database, zombie, LEASE)
+    assert jobs.renew_lease(database, holder, LEASE)
+    assert not jobs.renew_lease(database, zombie, LEASE)
     assert holder.attempt == 2
 
 
@@ -137,7 +137,7 @@ def test_superseding_takes_back_what_waits_and_what_runs(database):
     put(database, an_issue(1), an_issue(2), a_pull(9))
     with database.begin() as connection:
         assert jobs.supersede(connection, [an_issue(1).key, an_issue(2).key]) == 3
-    assert not jobs.heartbeat(database, claimed, LEASE)
+    assert not jobs.renew_lease(database, claimed, LEASE)
     assert rows(database) == ["superseded", "superseded", "superseded", "ready"]
 
 
