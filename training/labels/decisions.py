@@ -28,9 +28,10 @@ _DOUBTFUL = frozenset({"reverted_late", "issue_reopened", "lines_gone"})
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """A label rule and the outcomes that made it fit a patch."""
+    """The label rule chosen for a patch, and the outcomes that made it fit."""
 
     rule: str
+    """Name of the rule in `training.labels.rules.RULES`."""
     outcome: PullOutcome | None = None
     """The deciding outcome. None: nothing has happened."""
     evidence: tuple[str, ...] = ()
@@ -43,13 +44,13 @@ class RuleMatch:
     """True if a recent merge speaks for the patch but may still be taken back. None: no recent event speaks."""
 
 
-def match_rule(
+def choose_label_rule(
     record: PullRecord, patch: str, rivals: Sequence[PullRecord], now: datetime
 ) -> RuleMatch:
-    """Return the label rule that fits a patch of the pull request `record`.
+    """Return the rule that decides a patch's label, with its evidence; `label_patch` builds the label from it.
 
-    `patch` is the SHA-256 of its diff, and `rivals` are the other pull requests of the issue. `record` and `rivals`
-    must hold nothing later than `now`.
+    `record` is the pull request, `patch` the SHA-256 of its diff, and `rivals` are the other pull requests of the
+    issue. `record` and `rivals` must hold nothing later than `now`.
     """
     case = PatchHistory(record, patch, rivals, now)
     merge = case.find_last(*MERGES)

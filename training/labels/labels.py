@@ -15,7 +15,7 @@ from app.outcomes.judgement import LabelCheck, PatchKey, PullOutcome, PullRecord
 from app.values.identifiers import IssueRef, PullNumber
 from model.domain import Verdict
 from training.labels.audit import CheckedLabel, LabelAudit, summarise_checks
-from training.labels.decisions import match_rule
+from training.labels.decisions import choose_label_rule
 from training.labels.label_rule import LabelGrade
 from training.labels.rules import (
     CHECKED_RULES,
@@ -185,7 +185,7 @@ def label_patch(
         record.limit_to(now),
         [rival.limit_to(now) for rival in rivals if rival.pull != record.pull],
     )
-    decision = match_rule(record, patch, rivals, now)
+    decision = choose_label_rule(record, patch, rivals, now)
     rule, grade = RULES[decision.rule], RULES[decision.rule].grade
     is_echo = _is_echo(record, decision.outcome)
     submitted = list_submitted_patches(record)
