@@ -17,7 +17,7 @@ from model.patches.diff import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A pull request at one head commit on one base commit, with its patch if the bot could read it."""
+    """A pull request at one head commit on one base commit, with its diff if the bot could read it."""
 
     pull: PullNumber
     head_sha: CommitSha
@@ -25,8 +25,9 @@ class Candidate:
     diff: str | None
     files: int
     unreadable: str | None = None
-    """Why there is no patch."""
+    """Why `diff` is None."""
     strength: str | None = None
+    """How the pull request is linked to the issue, a value of `LinkStrength`; None: not loaded."""
     read_again: bool = False
     """True when the patch may be readable later."""
 
@@ -34,7 +35,10 @@ class Candidate:
 def find_stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
-    """Return the candidate stored for this head and base; None if there is none, or if the bot should read it again."""
+    """Return the stored candidate of pull request `pull` in repository `number`, without its link strength.
+
+    `head` and `base` are its commits. Returns None if there is none, or if the bot should read the patch again.
+    """
     row = connection.execute(
         select(candidates, patches.c.diff)
         .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
@@ -50,7 +54,7 @@ def find_stored(
 
 
 def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
-    """Save a candidate and its patch, and return its id."""
+    """Save a candidate of repository `number` and its patch in place of earlier values, and return its row id."""
     digest = None if candidate.diff is None else save_patch(connection, candidate.diff)
     key = {
         "repository_id": number,
@@ -74,7 +78,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
 
 
 def save_patch(connection: Connection, diff: str) -> str:
-    """Save a unified diff and return its SHA-256."""
+    """Save a unified diff, equal bytes only once, and return its SHA-256 in hexadecimal."""
     data = diff.encode("utf-8", "replace")
     digest = hashlib.sha256(data).hexdigest()
     row = {"sha256": digest, "diff": data, "edit": _fingerprint_edit(diff, digest)}
@@ -91,7 +95,7 @@ def _fingerprint_edit(diff: str, digest: str) -> str:
 
 
 def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str, object]:
-    """Build the column values of the verdict on a patch, with its evidence (pure)."""
+    """Return the verdict on a patch and its evidence as values by column name, for `save_opinion` (pure)."""
     return {
         "verdict": verdict.verdict.value,
         "probability": verdict.probability,
@@ -108,19 +112,23 @@ def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str
 def save_opinion(
     connection: Connection, table: Table, key: Mapping[str, int], opinion: Mapping[str, object]
 ) -> None:
-    """Save the verdict on a patch in the row of `table` with these key columns."""
+    """Save the verdict on a patch in one row of `table`.
+
+    `key` selects the row by the values of its key columns. `opinion` holds the new values by column name, as
+    `build_opinion_columns` returns them.
+    """
     of_patch = [table.c[name] == value for name, value in key.items()]
     connection.execute(update(table).where(*of_patch).values(**opinion))
 
 
 def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Candidate, ...]:
-    """List an evaluation's candidates in the order of submission."""
+    """List the candidates of the evaluation `identity`, in the order in which it numbered them."""
     rows = connection.execute(_select_rows(identity))
     return tuple(_build_candidate(row, row.strength) for row in rows)
 
 
 def map_ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
-    """Map the pull request numbers of an evaluation to the row ids of their candidates."""
+    """Map the pull request numbers of the evaluation `identity` to the row ids of their candidates."""
     return {row.pull_number: row.id for row in connection.execute(_select_rows(identity))}
 
 

@@ -17,6 +17,7 @@ class Alternative:
     """A patch by an agent of the bot; it belongs to no pull request."""
 
     attempt: int
+    """Id of the attempt that wrote the patch."""
     number: AlternativeNumber
     """Number within the group."""
     agent: str
@@ -25,7 +26,7 @@ class Alternative:
     base_sha: CommitSha
     diff: str
     guided_by: int | None = None
-    """The attempt that its hint was about; None without a hint."""
+    """Id of the attempt that its hint was about; None without a hint."""
 
     @property
     def id(self) -> PatchId:
@@ -36,7 +37,10 @@ class Alternative:
 def list_of_group(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Alternative, ...]:
-    """List a group's alternatives for this issue text on one of these commits, by number."""
+    """List a group's alternatives for one text of the issue on one of the commits `bases`, by number.
+
+    `group` is the group's id, and `issue_sha256` the SHA-256 of the issue's text.
+    """
     query = _select().where(
         attempts.c.group_id == group,
         attempts.c.number.is_not(None),
@@ -47,7 +51,7 @@ def list_of_group(
 
 
 def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Alternative, ...]:
-    """List an evaluation's alternatives by number."""
+    """List the alternatives of the evaluation `identity`, by number."""
     query = (
         _select()
         .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
@@ -59,7 +63,10 @@ def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[
 def attach(
     connection: Connection, identity: EvaluationId, alternatives: Sequence[Alternative], after: int
 ) -> None:
-    """Add alternatives to an evaluation, at positions behind its first `after` candidates."""
+    """Add alternatives to the evaluation `identity`, at the positions `after`, `after` + 1 and so on.
+
+    `after` is the number of its candidates. Alternatives that it already has stay as they are.
+    """
     for position, alternative in enumerate(alternatives, after):
         connection.execute(
             insert(evaluation_alternatives)
@@ -69,7 +76,7 @@ def attach(
 
 
 def detach(connection: Connection, identity: EvaluationId) -> None:
-    """Remove all alternatives from an evaluation."""
+    """Remove all alternatives from the evaluation `identity`; the alternatives themselves stay."""
     connection.execute(
         delete(evaluation_alternatives).where(evaluation_alternatives.c.evaluation_id == identity)
     )

@@ -30,7 +30,7 @@ from model.domain import PatchId, PatchVerdict, Vote
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """The comment or review in which a person asked for an evaluation, for a reply if nothing comes of it."""
+    """A person's request for an evaluation: the comment or review `where`, on issue or pull request `under`."""
 
     where: CommandSource
     under: int
@@ -38,7 +38,7 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewEvaluation:
-    """The frozen content of a new evaluation: the issue's text, its candidates and its alternatives."""
+    """The frozen content of a new evaluation of the group with id `group`; `votes` is how many to ask for."""
 
     group: int
     trigger: str
@@ -52,7 +52,7 @@ class NewEvaluation:
     """False when rivals may be missing, because the issue has too many links."""
     alternatives: tuple[Alternative, ...] = ()
     alternatives_wanted: int = 0
-    """Alternatives that an agent writes before the group is judged."""
+    """Number of alternatives that agents write before the group is judged."""
     alternatives_base: CommitSha | None = None
     """The commit for new alternatives; None when none is wanted."""
     alternatives_lack: RefusalReason | None = None
@@ -61,14 +61,14 @@ class NewEvaluation:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the issue's text and the patches at their heads."""
+        """Return the SHA-256 of the issue's text, the heads and patches, and the alternatives."""
         return compute_fingerprint((self.title, self.body), self.candidates, self.alternatives)
 
 
 def compute_fingerprint(
     text: tuple[str, str], candidates: Iterable[Candidate], alternatives: Iterable[Alternative]
 ) -> str:
-    """Hash the issue's text, the candidates with their heads, and the alternatives (pure)."""
+    """Return a hexadecimal SHA-256 of the issue's `text` (title, body), candidates and alternatives (pure)."""
     digest = hashlib.sha256(f"{text[0]}\0{text[1]}".encode())
     for candidate in sorted(candidates, key=lambda c: c.pull):
         digest.update(f"\0{candidate.pull}\0{candidate.head_sha}\0".encode())
@@ -80,7 +80,7 @@ def compute_fingerprint(
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A stored evaluation; fields named as in `NewEvaluation` mean the same."""
+    """A stored evaluation. `forced` counts forced votes; fields named as in `NewEvaluation` mean the same."""
 
     id: EvaluationId
     group: int
@@ -104,18 +104,18 @@ class Evaluation:
     candidates: tuple[Candidate, ...]
     alternatives: tuple[Alternative, ...] = ()
     alternatives_wanted: int = 0
-    """Alternatives that an agent still has to write; 0 when the group can be judged."""
+    """Number of alternatives that agents still have to write; 0 when the group can be judged."""
     alternatives_base: CommitSha | None = None
     alternatives_lack: RefusalReason | None = None
     asked: EvaluationRequest | None = None
 
     def is_repeated_by(self, new: NewEvaluation) -> bool:
-        """Return whether the new group has the same content, so that another evaluation would repeat this one."""
+        """Return whether this evaluation did not fail and `new` has the same content, so `new` is needless."""
         return self.failure is None and self.fingerprint == new.fingerprint
 
 
 def patch_id(pull: int) -> PatchId:
-    """Return a pull request's name among its rivals."""
+    """Return the name among its rivals of the pull request with number `pull`, such as `#12`."""
     return PatchId(f"#{pull}")
 
 
@@ -128,7 +128,7 @@ class CreatedEvaluation:
 
 
 def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> CreatedEvaluation:
-    """Store a frozen group. Older unpublished evaluations of the group are superseded."""
+    """Store a new evaluation in repository `number`, and supersede the group's older unpublished ones."""
     superseded = supersede_unpublished(connection, new.group)
     statement = (
         insert(evaluations)
@@ -165,7 +165,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
 
 
 def supersede_unpublished(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
-    """Supersede the group's unpublished evaluations and return their ids."""
+    """Mark the unpublished evaluations of the group with id `group` as superseded; return their ids."""
     taken = connection.scalars(
         update(evaluations)
         .where(evaluations.c.group_id == group, evaluations.c.state.in_(("collected", "verified")))
@@ -176,13 +176,13 @@ def supersede_unpublished(connection: Connection, group: int) -> tuple[Evaluatio
 
 
 def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
-    """Load an evaluation with its candidates in order; None when it was purged."""
+    """Load the evaluation with the id `identity`, its candidates in order; None when it was purged."""
     row = connection.execute(_select().where(evaluations.c.id == identity)).one_or_none()
     return None if row is None else _build_evaluation(connection, row)
 
 
 def find_newest(connection: Connection, group: int, *states: str) -> Evaluation | None:
-    """Return the group's newest evaluation whose state is one of `states`; None without one."""
+    """Return the newest evaluation of the group with id `group` whose state is one of `states`, or None."""
     row = connection.execute(
         _select()
         .where(evaluations.c.group_id == group, evaluations.c.state.in_(states))
@@ -204,7 +204,7 @@ def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """What the verifier returned for one evaluation: the verdicts, their evidence and the new votes."""
+    """What the verifier returned for one evaluation: `r4p.verdict/1` document, verdicts, evidence, votes."""
 
     document: Json
     verdicts: tuple[PatchVerdict, ...]
@@ -219,7 +219,7 @@ class VerificationResult:
 def save_verdict(
     connection: Connection, identity: EvaluationId, verified: VerificationResult
 ) -> None:
-    """Save the verdict, the counts per patch and every vote; the state becomes `verified`."""
+    """Save a verifier's result: document, verdict on each patch, every new vote; the state becomes `verified`."""
     opinions = {
         verdict.id: candidate_store.build_opinion_columns(
             verdict, verified.evidence.get(verdict.id, Evidence())
@@ -248,12 +248,12 @@ def save_verdict(
 
 
 def mark_published(connection: Connection, identity: EvaluationId) -> None:
-    """Mark an evaluation as shown (in shadow mode: as ready to show)."""
+    """Set an evaluation's state to `published`, also when shadow mode shows nothing on GitHub."""
     connection.execute(_update(identity).values(state="published", published_at=func.now()))
 
 
 def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
-    """Mark an evaluation as replaced by newer work."""
+    """Set an evaluation's state to `superseded`, because newer work replaces it."""
     connection.execute(_update(identity).values(state="superseded"))
 
 

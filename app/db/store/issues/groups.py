@@ -20,7 +20,11 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class StoredRepository:
-    """A repository as stored, with the text and the errors of its settings file."""
+    """A repository as stored, with its settings file. `suspended` is the state of its installation.
+
+    `config_text` is the last valid `.github/r4p.yml` (None: none). `config_error` says why the newest file is not used
+    (None: no error).
+    """
 
     ref: RepositoryRef
     config_text: str | None
@@ -30,9 +34,9 @@ class StoredRepository:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A pull request of a group.
+    """A pull request that a link or a command put into a group, or that a command removed from it.
 
-    `strength` is None if only a command put it there, and nothing links it to the issue.
+    `strength` tells how the pull request is linked to the issue; None if only a command put it into the table.
     """
 
     pull: PullNumber
@@ -43,14 +47,14 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group as stored: its id, and why it waits for a verdict."""
+    """A group as stored: its id, and why it gets no verdict now (None: no obstacle)."""
 
     id: int
     waiting: str | None
 
 
 def load_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
-    """Load a repository with its settings file; None when the App is not installed on it."""
+    """Load the repository with the id `number`; None when the App is not installed on it."""
     row = connection.execute(
         select(
             repositories.c.installation_id,
@@ -70,7 +74,7 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
 
 
 def load_active_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
-    """Load a repository like `load_repository`; None also when its installation is suspended."""
+    """Load the repository with the id `number`; None when the App is suspended or not installed on it."""
     stored = load_repository(connection, number)
     return None if stored is None or stored.suspended else stored
 
@@ -78,7 +82,10 @@ def load_active_repository(connection: Connection, number: RepositoryId) -> Stor
 def save_config(
     connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
 ) -> None:
-    """Save a repository's settings file that is in use (None for none), and the errors of its newest file."""
+    """Save the settings file of repository `number`.
+
+    `text` is the file in use, or None for none. `error` says why the newest file is not used, or None if it is.
+    """
     connection.execute(
         repositories.update()
         .where(repositories.c.id == number)
@@ -93,7 +100,10 @@ def upsert_group(
     text: tuple[str, str],
     state: str,
 ) -> int:
-    """Insert or update the group of an issue and return its id."""
+    """Insert or update the group of issue number `issue` in repository `number`, and return the group's id.
+
+    `text` is the issue's title and body, and `state` its state on GitHub: `open` or `closed`.
+    """
     values = {"title": text[0], "body": text[1], "state": state}
     statement = (
         insert(groups)
@@ -105,7 +115,7 @@ def upsert_group(
 
 
 def find_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
-    """Return the group of an issue, or None before its first evaluation."""
+    """Return the group of issue number `issue` in repository `number`; None if none is stored yet."""
     row = connection.execute(
         select(groups.c.id, groups.c.waiting).where(
             groups.c.repository_id == number, groups.c.issue_number == issue
@@ -115,14 +125,14 @@ def find_group(connection: Connection, number: RepositoryId, issue: IssueNumber)
 
 
 def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
-    """Save why the group gets no verdict now; None clears it."""
+    """Save the `reason` why the group with id `group` gets no verdict now; None clears it."""
     connection.execute(groups.update().where(groups.c.id == group).values(waiting=reason))
 
 
 def upsert_pulls(
     connection: Connection, number: RepositoryId, pulls: Sequence[PullRequest]
 ) -> None:
-    """Insert or update pull requests."""
+    """Insert or update pull requests of repository `number` as GitHub describes them."""
     for pull in pulls:
         values = {
             "state": pull.state.value,
@@ -139,7 +149,7 @@ def upsert_pulls(
 
 
 def list_members(connection: Connection, group: int) -> list[MemberRow]:
-    """List the pull requests of a group by number, also those that a command removed."""
+    """List the pull requests of the group with id `group` by number, also those that a command removed."""
     rows = connection.execute(
         select(group_members)
         .where(group_members.c.group_id == group)
@@ -151,7 +161,11 @@ def list_members(connection: Connection, group: int) -> list[MemberRow]:
 def save_links(
     connection: Connection, group: int, links: Sequence[tuple[PullNumber, str | None]]
 ) -> None:
-    """Save which pull requests link to a group's issue; members forced by commands stay."""
+    """Save which pull requests link to a group's issue, and delete members whose link is gone.
+
+    `links` pairs the number of a pull request with its link strength, None for one that only a command added. Members
+    that a command added or removed stay.
+    """
     linked = [pull for pull, _ in links]
     connection.execute(
         delete(group_members).where(
@@ -173,7 +187,10 @@ def save_links(
 def force_members(
     connection: Connection, group: int, pulls: Sequence[PullNumber], *, member: bool
 ) -> None:
-    """Add pull requests to a group or remove them, because a command asked for it."""
+    """Record that a command added pull requests to a group (`member` True) or removed them (False).
+
+    `group` is the group's id, and `pulls` are their numbers.
+    """
     for pull in pulls:
         connection.execute(
             insert(group_members)
@@ -187,7 +204,10 @@ def force_members(
 def list_issues_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> list[IssueNumber]:
-    """List the issues whose group contains a pull request."""
+    """List the issue numbers, ascending, whose group contains pull request `pull` of repository `number`.
+
+    Groups from which a command removed the pull request are left out.
+    """
     rows = connection.scalars(
         select(groups.c.issue_number)
         .join(group_members, group_members.c.group_id == groups.c.id)
@@ -202,7 +222,10 @@ def list_issues_of_pull(
 
 
 def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> int:
-    """Return the id of an issue's group, creating an empty group if needed."""
+    """Return the id of the group of issue number `issue` in repository `number`; create it if needed.
+
+    The group's row stays locked until the transaction ends.
+    """
     connection.execute(
         insert(groups)
         .values(repository_id=number, issue_number=issue)
@@ -215,7 +238,10 @@ def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumbe
 
 
 def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
-    """Return the last stored head of each pull request that belongs to a group."""
+    """Return the last stored head commits of the pull requests of repository `number`, by pull request number.
+
+    Only pull requests that belong to a group are included.
+    """
     in_a_group = (
         select(group_members.c.pull_number)
         .join(groups, groups.c.id == group_members.c.group_id)
@@ -230,7 +256,7 @@ def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber,
 
 
 def list_active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
-    """List every repository whose installation is not suspended."""
+    """List (installation id, repository id) of each repository whose installation is not suspended."""
     rows = connection.execute(
         select(repositories.c.installation_id, repositories.c.id)
         .join(installations, installations.c.id == repositories.c.installation_id)

@@ -33,7 +33,7 @@ _ALL = RepositoryId(0)
 def purge(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> list[RepositoryId]:
-    """Delete all stored data of a repository, or of the whole installation when `number` is None.
+    """Delete all stored data of the repository `number`, or of the whole installation when it is None.
 
     Returns the ids of the purged repositories. Foreign keys delete the rows that refer to them. The function waits for
     running transactions that store new data of the installation, and deletes this data too. A second call changes
@@ -66,14 +66,17 @@ def purge(
 
 
 def block_purge(connection: Connection, installation: InstallationId) -> None:
-    """Wait for a running purge of the installation, and block new ones until this transaction ends."""
+    """Wait until no purge of the installation runs, and block new ones until this transaction ends."""
     connection.execute(select(func.pg_advisory_xact_lock_shared(installation)))
 
 
 def is_forgotten(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> bool:
-    """Return whether a purge deleted the data of the installation, or of this repository of it."""
+    """Return whether a purge deleted the data of the installation, or that of its repository `number`.
+
+    With None for `number`, only a purge of the whole installation counts.
+    """
     tombstone = exists().where(
         forgotten.c.installation_id == installation,
         forgotten.c.repository_id.in_((_ALL, number or _ALL)),
@@ -84,7 +87,10 @@ def is_forgotten(
 def restore(
     connection: Connection, installation: InstallationId, numbers: Collection[RepositoryId]
 ) -> None:
-    """Allow data of purged repositories again, because they were added again, and cancel their purge."""
+    """Allow data of purged repositories again after they were added again, and supersede their purge jobs.
+
+    `numbers` are the ids of the repositories.
+    """
     connection.execute(
         delete(forgotten).where(
             forgotten.c.installation_id == installation, forgotten.c.repository_id.in_(numbers)
@@ -94,13 +100,13 @@ def restore(
 
 
 def find_unknown(connection: Connection, numbers: Sequence[RepositoryId]) -> list[RepositoryId]:
-    """Return which of these repositories the database holds nothing about."""
+    """Return those of the repository ids `numbers` that the database does not hold, in ascending order."""
     stored = select(repositories.c.id).where(repositories.c.id.in_(numbers))
     return sorted(set(numbers) - set(map(RepositoryId, connection.scalars(stored))))
 
 
 def prune(connection: Connection) -> None:
-    """Delete cached responses and write limits that a running job stored after a purge of its installation."""
+    """Delete cached responses and write limits of installations that the database no longer holds."""
     for table in (etags, write_limits):
         owned = exists().where(installations.c.id == table.c.installation_id)
         connection.execute(delete(table).where(~owned))

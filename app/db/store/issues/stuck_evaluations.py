@@ -16,7 +16,10 @@ their queue."""
 
 
 def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
-    """Return evaluations whose judging job gave up or is gone, with the reason."""
+    """Return (id, reason) of each evaluation without a verdict whose judging job gave up or is gone.
+
+    The reason is the error of the dead job, or a sentence if the job is gone.
+    """
     key = func.concat("verify_group:", evaluations.c.id)
     rows = connection.execute(
         select(evaluations.c.id, func.max(jobs.c.error).label("error"))
@@ -33,7 +36,10 @@ def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
 
 
 def find_without_agents(connection: Connection) -> list[EvaluationId]:
-    """Return evaluations that wait for agents whose job gave up, is gone or waits too long."""
+    """Return the ids of evaluations that wait for agents although no job will run them soon.
+
+    The job gave up, is gone, or has been due for AGENTS_WITHIN.
+    """
     key = func.concat("propose_patches:", evaluations.c.id)
     rows = connection.scalars(
         select(evaluations.c.id)
@@ -48,7 +54,10 @@ def find_without_agents(connection: Connection) -> list[EvaluationId]:
 
 
 def find_unpublished(connection: Connection) -> list[EvaluationId]:
-    """Return judged evaluations whose publishing job gave up or never ran."""
+    """Return the ids of judged evaluations whose publishing job gave up or never ran.
+
+    Verdicts older than PUBLISHED_WITHIN and suspended installations are left out.
+    """
     key = func.concat("publish_verdict:", groups.c.repository_id, ":", groups.c.issue_number)
     rows = connection.scalars(
         select(evaluations.c.id)

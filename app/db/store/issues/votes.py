@@ -11,9 +11,10 @@ from model.domain import EngineInfo, PatchId, Vote
 def find_earlier(
     connection: Connection, group: int, fingerprint: str, engine: EngineInfo
 ) -> tuple[Vote, ...]:
-    """Return a group's earlier votes on exactly this issue text and these patches, by the same model and prompt.
+    """Return the earlier votes of one engine, model and prompt on exactly the same content of a group.
 
-    New votes are added to these, so nobody can repeat a vote until the verdict pleases.
+    `group` is the group's id, and `fingerprint` the hash of the issue's text and the patches. New votes are added to
+    the earlier ones, so nobody can repeat a vote until the verdict pleases.
     """
     spoke = evaluations.c.verdict["engine"]
     rows = connection.execute(
@@ -32,7 +33,7 @@ def find_earlier(
 
 
 def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
-    """Save one reply of the engine as a row of `votes`, readable or not."""
+    """Save one reply of the engine, readable or not, as a vote of the evaluation `identity`."""
     connection.execute(
         insert(votes).values(
             evaluation_id=identity,
@@ -58,7 +59,7 @@ def _build_vote(row: Row[*tuple[object, ...]]) -> Vote:
 
 
 def count_forced(connection: Connection, identity: EvaluationId) -> int:
-    """Count an evaluation's forced votes."""
+    """Return how many votes of the evaluation `identity` were forced: continued once from an opened box."""
     statement = select(func.count()).where(
         votes.c.evaluation_id == identity, votes.c.forced.is_(True)
     )

@@ -38,7 +38,7 @@ from app.values.identifiers import DeliveryGuid, InstallationId, IssueNumber
 
 @dataclass(frozen=True, slots=True)
 class StoredDelivery:
-    """A stored webhook delivery: the name of the event, the body and the time of its arrival."""
+    """A stored webhook delivery: the event's name, the raw body and the time of its arrival."""
 
     event: str
     body: bytes
@@ -48,7 +48,7 @@ class StoredDelivery:
 def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
     """Load a stored webhook delivery by its GUID; None when it was purged.
 
-    It cannot be purged before the transaction ends, so data written about it is purged with it.
+    A purge of the installation then waits until the transaction ends, so it also deletes what the transaction stores.
     """
     owner = connection.scalar(select(deliveries.c.installation_id).where(deliveries.c.guid == guid))
     if owner is not None:
@@ -62,7 +62,7 @@ def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery 
 
 
 def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
-    """Return which of these webhook deliveries are stored."""
+    """Return those of the webhook delivery GUIDs `guids` that the database holds."""
     rows = connection.scalars(select(deliveries.c.guid).where(deliveries.c.guid.in_(guids)))
     return frozenset(map(DeliveryGuid, rows))
 
@@ -70,7 +70,8 @@ def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> froz
 def apply_event(connection: Connection, event: Event, received_at: datetime) -> bool:
     """Update the installation, repository, issue or pull request that a webhook event is about.
 
-    Returns False when a purge deleted the data of the repository or installation. The delivery is then deleted too.
+    `received_at` replaces a missing time of the event. Returns False when a purge deleted the data of the repository or
+    installation. The delivery is then deleted too.
     """
     about = event.repository.id if isinstance(event, RepositoryEvent) else None
     if purge.is_forgotten(connection, event.installation, about):
@@ -99,9 +100,9 @@ def apply_event(connection: Connection, event: Event, received_at: datetime) -> 
 
 
 def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
-    """Return the issues whose groups contain the pull requests that an event is about.
+    """Return the numbers of the issues whose groups contain the pull requests that an event is about.
 
-    For an event about an issue, the result is that issue if it has a group.
+    For an event about an issue, the result is that issue if it has a group. For events about neither, it is empty.
     """
     query = (
         select(groups.c.issue_number)

@@ -18,22 +18,25 @@ from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
-"""A pool of connections in autocommit mode: a statement is a transaction."""
+"""A pool of connections in autocommit mode: each statement is its own transaction."""
 
 
 class StoreResult(StrEnum):
-    """Whether a stored webhook delivery was new, repeated, or repeated with dead jobs that run again."""
+    """Whether a webhook delivery was new, repeated, or repeated with dead jobs that run again."""
 
     NEW = "new"
     REARMED = "rearmed"
-    """Delivered again; dead jobs of it are ready again."""
+    """GitHub delivered it again, and its dead jobs are ready again."""
     DUPLICATE = "duplicate"
-    """Delivered again; its jobs are ready, running or done."""
+    """GitHub delivered it again, and its jobs are ready, running or done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A webhook delivery with a valid signature."""
+    """A webhook delivery with a valid signature, as `accept` stores it.
+
+    `event` is the name in GitHub's header. `installation` and `repository` are None if the body names none.
+    """
 
     guid: DeliveryGuid
     event: str
@@ -44,7 +47,10 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDelivery:
-    """A committed webhook delivery and its jobs that are ready to run."""
+    """The result of `accept`: whether the delivery was new, and its jobs in state ready.
+
+    `jobs` is empty for a duplicate.
+    """
 
     result: StoreResult
     jobs: tuple[StoredJob, ...]
@@ -83,7 +89,7 @@ on conflict (reason) do update set count = ignored_deliveries.count + excluded.c
 
 
 def create_pool(database_url: str, *, size: int) -> Pool:
-    """Create the webhook's pool of PostgreSQL connections; it connects when it is opened."""
+    """Create the webhook's pool of 1 to `size` PostgreSQL connections. The caller must open it."""
     return AsyncConnectionPool(
         database_url,
         kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
@@ -96,9 +102,10 @@ def create_pool(database_url: str, *, size: int) -> Pool:
 
 
 async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
-    """Commit a webhook delivery and its jobs together, once per GUID.
+    """Commit a webhook delivery with its `planned` jobs, once per GUID, and return the jobs that are ready.
 
-    Raises psycopg.OperationalError when the database is down; PoolTimeout is a subclass of it.
+    For a repeated GUID it stores nothing, and dead jobs of the delivery become ready again. Raises
+    psycopg.OperationalError when the database is down; PoolTimeout is a subclass of it.
     """
     try:
         return await _accept(pool, delivery, planned)
@@ -142,6 +149,6 @@ async def _rearm(
 
 
 async def count_ignored(pool: Pool, reasons: Mapping[str, int]) -> None:
-    """Add to the stored counts of ignored webhook deliveries by reason."""
+    """Add `reasons`, numbers of ignored webhook deliveries by reason, to the stored counts."""
     async with pool.connection() as connection:
         await connection.execute(_COUNT_IGNORED, (list(reasons), list(reasons.values())))

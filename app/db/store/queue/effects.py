@@ -21,7 +21,7 @@ class PostgresEffects:
     database: Engine
 
     def load(self, key: EffectKey) -> Effect | None:
-        """Load an effect; None when it was never planned."""
+        """Load the stored state of the write to GitHub with this key; None when it was never planned."""
         with transaction(self.database) as connection:
             row = connection.execute(select(effects).where(effects.c.key == key.name)).one_or_none()
         if row is None:
@@ -29,15 +29,21 @@ class PostgresEffects:
         return Effect(EffectState(row.state), row.github_id, row.digest)
 
     def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """Record a write to GitHub that is about to be sent."""
+        """Record a write to GitHub that is about to be sent.
+
+        `github_id` is the id of the object to edit, or None for a new object.
+        """
         self._save(key, state=EffectState.PLANNED, github_id=github_id)
 
     def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """Record that GitHub holds the written comment, check run or other object under this id with this content."""
+        """Record that GitHub holds a written object, such as a comment or check run.
+
+        `github_id` is the object's id at GitHub, and `digest` the SHA-256 of its content.
+        """
         self._save(key, state=EffectState.CONFIRMED, github_id=github_id, digest=digest)
 
     def mark_ambiguous(self, key: EffectKey) -> None:
-        """Record that GitHub's answer to a write was lost; a known id stays."""
+        """Record that GitHub's answer to a sent write was lost; a stored `github_id` stays."""
         with transaction(self.database) as connection:
             connection.execute(
                 update(effects)
@@ -56,35 +62,47 @@ class PostgresEffects:
 
 
 def comment_key(group: int) -> str:
-    """Return the effect key of a group's verdict comment."""
+    """Return `comment:group:ID`, the effect name of a group's verdict comment; `group` is the group's id."""
     return f"comment:group:{group}"
 
 
 def check_key(group: int, pull: int, head_sha: str) -> str:
-    """Return the effect key of the check run on one head of a pull request."""
+    """Return the effect name of a group's check run on the commit `head_sha` of pull request `pull`."""
     return f"check:group:{group}:pull:{pull}:{head_sha}"
 
 
 def config_check_key(pull: int, head_sha: str) -> str:
-    """Return the effect key of the check run on a head commit with an invalid `.github/r4p.yml`."""
+    """Return the effect name of the check run about an invalid `.github/r4p.yml`.
+
+    The check run stands on the commit `head_sha` of pull request `pull`.
+    """
     return f"check:config:pull:{pull}:{head_sha}"
 
 
 def reply_key(answers: CommandSource) -> str:
-    """Return the effect key of the reply to a command in a comment or review."""
+    """Return the effect name of the reply to a command in the comment or review `answers`."""
     return f"reply:{answers}"
 
 
 def draft_key(attempt: int) -> str:
-    """Return the effect key of an alternative's draft pull request, by the attempt that wrote the alternative."""
+    """Return `draft:ID`, the effect name of an alternative's draft pull request.
+
+    `attempt` is the id of the attempt that wrote the alternative.
+    """
     return f"draft:{attempt}"
 
 
 def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
-    """Return the effect key of the reply about a draft pull request's result."""
+    """Return the effect name of the reply that tells whether a draft pull request was opened.
+
+    `draft` is the id of its row in `drafts`, and `asked_in` the comment or review that asked for it.
+    """
     return f"draft-told:{draft}:{asked_in}"
 
 
 def refusal_key(asked_in: CommandSource) -> str:
-    """Return the effect key of the reply that nothing could be judged."""
+    """Return the effect name of the reply that nothing could be judged.
+
+    `asked_in` is the comment or review that asked for a verdict or an alternative.
+    """
     return f"not-judged:{asked_in}"

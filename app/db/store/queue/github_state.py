@@ -21,7 +21,7 @@ class PostgresEtags:
     database: Engine
 
     def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
-        """Return the last cached response for a path, or None."""
+        """Return an installation's last stored response for `path` (with its query), or None."""
         with transaction(self.database) as connection:
             row = connection.execute(
                 select(etags.c.etag, etags.c.body).where(
@@ -31,7 +31,7 @@ class PostgresEtags:
         return None if row is None else CachedAnswer(row.etag, bytes(row.body).decode())
 
     def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
-        """Store a response in place of an earlier one."""
+        """Store a response with its ETag for an installation and a `path`, in place of an earlier one."""
         values = {"etag": cached.etag, "body": cached.body.encode(), "updated_at": func.now()}
         with transaction(self.database) as connection:
             connection.execute(
@@ -55,7 +55,11 @@ class PostgresLimiter:
         installation: InstallationId,
         step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
-        """Apply the function `step` to an installation's stored write limits under a row lock."""
+        """Replace an installation's stored write limits by the result of `step`, under a row lock.
+
+        `step` gets the limits (new ones if none are stored) and returns the changed limits and a decision, which this
+        method returns.
+        """
         mine = write_limits.c.installation_id == installation
         with transaction(self.database) as connection:
             connection.execute(
@@ -71,7 +75,7 @@ class PostgresLimiter:
         return decided
 
     def load(self, installation: InstallationId) -> WriteLimits:
-        """Load the write limits of an installation."""
+        """Load an installation's write limits without a lock; new limits if none are stored."""
         with transaction(self.database) as connection:
             state = connection.execute(
                 select(write_limits.c.state).where(write_limits.c.installation_id == installation)

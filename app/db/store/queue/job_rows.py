@@ -11,7 +11,7 @@ from app.values.identifiers import JobId
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job in the queue of record."""
+    """A job in the queue of record. `is_due` is False until its delay has passed."""
 
     id: JobId
     queue: Queue
@@ -19,7 +19,10 @@ class StoredJob:
 
 
 def serialize_jobs(planned: Sequence[Planned]) -> str:
-    """Convert jobs to JSON for `STORE`. Of several jobs with the same key and wish, the last one stays."""
+    """Convert jobs to the JSON array that `PLANNED` reads, as input of the statement `STORE`.
+
+    Of several jobs with the same key and wish, only the last one stays.
+    """
     rows: dict[tuple[str, str], dict[str, Json]] = {}
     for item in planned:
         payload = item.job.to_payload()

@@ -20,7 +20,7 @@ from app.values.identifiers import DeliveryGuid, JobId
 _WAITS_FOR_NOBODY: Final = {"who": None, "times": 0, "since": None}
 
 ERROR_LIMIT: Final = 2_000
-"""Most characters that are kept of an error."""
+"""Most characters of an error that the table keeps."""
 
 log = logging.getLogger(__name__)
 
@@ -31,17 +31,17 @@ class Fenced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job that one worker owns until its lease ends; the token tells this claim from later ones."""
+    """A job that one worker owns until its lease ends. `token` is the claim's fencing token."""
 
     job: Job
     id: JobId
     token: int
     attempt: int
-    """Counted from 1 at claim, so that a crash counts."""
+    """Number of this attempt, from 1. It counts from the claim on, so that a crash counts."""
     delivery: DeliveryGuid | None
-    """The delivery that caused it; None for periodic jobs."""
+    """The webhook delivery that caused the job; None for periodic jobs."""
     waited: Waits | None = None
-    """What the last attempts waited for; None for nothing."""
+    """What the last attempts waited for; None: nothing."""
 
 
 _ENQUEUE: Final = f"with planned as (select * from {PLANNED}) {STORE}"
@@ -94,9 +94,10 @@ where {OURS} returning id
 def enqueue(
     connection: Connection, planned: Sequence[Planned], *, delivery: DeliveryGuid | None = None
 ) -> tuple[StoredJob, ...]:
-    """Store jobs in the caller's transaction.
+    """Store jobs in the caller's transaction and return their rows. The caller rings the doorbell.
 
-    A ready job with the same key and wish absorbs the new one.
+    A ready job with the same key and wish absorbs the new one, and its row is returned. `delivery` is the webhook
+    delivery that caused the jobs, if any.
     """
     if not planned:
         return ()
@@ -107,27 +108,32 @@ def enqueue(
 
 
 def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
-    """Claim one job for this worker, and return None if that is impossible.
+    """Claim the job with the id `job` for this worker for `lease_seconds`, or return None.
 
-    The job must be ready and due, no other worker may be claiming it, and no job with the same key may be running.
+    The job must be ready and due, no other worker may be claiming it, and no job with the same key may be running. A
+    job that this release cannot read is postponed by a minute.
     """
     return _claim(database, _CLAIM_ONE, {"job": job, "lease": lease_seconds})
 
 
 def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJob | None:
-    """Claim the longest due job of a queue for this worker, or return None."""
+    """Claim the job of a queue that has been due longest, for `lease_seconds`. Return None if there is none."""
     return _claim(database, _CLAIM_NEXT, {"queue": queue.value, "lease": lease_seconds})
 
 
 def renew_lease(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
-    """Renew the lease of a job; return False when this worker does not own the job any more."""
+    """Let the lease of a claimed job end `lease_seconds` from now.
+
+    Return False, changing nothing, when this worker has lost the job.
+    """
     return _fetch_one(database, _RENEW, _identify(claimed) | {"lease": lease_seconds}) is not None
 
 
 def fence(connection: Connection, claimed: ClaimedJob) -> None:
-    """Block other claims of a job until the transaction ends. Raises Fenced when this worker has lost it.
+    """Lock a claimed job's row until the transaction ends. Raises Fenced when this worker has lost the job.
 
-    Every write for a job calls this in the same transaction. A process that was paused beyond its lease learns it here.
+    Every write for a job calls this in the same transaction. A worker that was paused longer than its lease then writes
+    nothing.
     """
     held = connection.exec_driver_sql(
         f"select from jobs where {OURS} for update", _identify(claimed)
@@ -142,19 +148,20 @@ def finish(database: Engine, claimed: ClaimedJob) -> bool:
 
 
 def bury(database: Engine, claimed: ClaimedJob, error: str) -> bool:
-    """Mark a job as dead until a person requeues it. Return False when this worker has lost it."""
+    """Mark a job as dead, with its `error`, until a person requeues it. Return False when this worker has lost it."""
     return _close(database, claimed, "dead", error)
 
 
 def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
-    """Mark a job as superseded by newer work. Return False when this worker has lost it."""
+    """Mark a job as superseded by newer work, for the reason `why`. Return False when this worker has lost it."""
     return _close(database, claimed, "superseded", why)
 
 
 def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
-    """Run a failed job again later. If a ready job already does the same work, supersede the failed job instead.
+    """Make a failed job ready again after `after_seconds`; keep its `error` for the operator.
 
-    Return False when this worker has lost the job.
+    If a ready job already does the same work, the failed job becomes superseded. Return False when this worker has lost
+    the job.
     """
     again = {"error": _clean_text(error), "after": after_seconds, "forgiven": 0}
     return _reschedule(database, claimed, again | _WAITS_FOR_NOBODY)
@@ -167,16 +174,19 @@ def postpone(
     after_seconds: float,
     who: WaitsFor | None = None,
 ) -> bool:
-    """Run a job again later like `retry`, without counting the attempt.
+    """Make a job ready again after `after_seconds` like `retry`, without counting the attempt.
 
-    `who` names what the job waited for, such as GitHub; None if it waited for nothing that has a name.
+    `why` is kept as its error. `who` is what the job waited for, such as GitHub; None for a wait without such a reason.
     """
     again = {"error": _clean_text(why), "after": after_seconds, "forgiven": 1}
     return _reschedule(database, claimed, again | _count_wait(claimed.waited, who))
 
 
 def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
-    """Return whether a delivery already led to a job of this kind and wish, in any state."""
+    """Return whether a webhook delivery already led to a job of this kind and wish, in any state.
+
+    `wish` is the one of `Planned`: the request that the job answers.
+    """
     row = connection.exec_driver_sql(
         "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s and wish = %(wish)s limit 1",
         {"delivery": delivery, "kind": kind, "wish": wish},
@@ -185,7 +195,10 @@ def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish:
 
 
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
-    """Mark ready and running jobs with these keys as superseded. The heartbeat tells the worker of a running job."""
+    """Mark ready and running jobs with these keys as superseded, and return their number.
+
+    The worker of a running job learns it when it renews its lease.
+    """
     done = connection.exec_driver_sql(
         """
         update jobs set state = 'superseded', finished_at = now(), lease_until = null

@@ -9,7 +9,7 @@ from app.jobs.waits import Waits, WaitsFor
 
 
 def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> None:
-    """Save a job's progress in words for people; do nothing when the job is lost."""
+    """Save a running job's progress in words for people; do nothing when this worker has lost the job."""
     connection.exec_driver_sql(
         f"update jobs set progress = %(progress)s where {OURS}",
         {"id": claimed.id, "token": claimed.token, "progress": progress},
@@ -29,7 +29,7 @@ def read_progress(connection: Connection, key: str) -> str | None:
 
 
 def read_waits(connection: Connection, keys: Sequence[str]) -> Waits | None:
-    """Read the longest wait among the jobs with these keys; None when no job waits."""
+    """Return the longest wait of the ready jobs with these keys; None when none of them waits for anything."""
     row = connection.exec_driver_sql(
         """
         select waits_for, waits, waits_since from jobs

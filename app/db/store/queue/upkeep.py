@@ -33,7 +33,7 @@ LAST_DONE: Final = """
 select claimed_at from jobs where state in ('done','superseded')
     and state = 'done' and kind = %(kind)s order by finished_at desc limit 1
 """
-"""Must repeat the condition of the index `ix_jobs_ended`, which is then read from its end."""
+"""Must repeat the condition of the index `ix_jobs_ended`, which PostgreSQL then reads from its end."""
 BY_THE_CLOCK: Final = (
     Reconcile.kind,
     PollReactions.kind,
@@ -54,7 +54,7 @@ LEFT_BEHIND: Final = "its lease ended: the worker died, hung or lost the databas
 
 @dataclass(frozen=True, slots=True)
 class DeadJob:
-    """A job that gave up, and why."""
+    """A job that gave up: `error` says why, and `since` when."""
 
     id: JobId
     kind: str
@@ -65,7 +65,10 @@ class DeadJob:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The number of jobs of one queue in one state, and the wait of the oldest due job."""
+    """The number of jobs of one queue in one state.
+
+    `lag_seconds` is how long the oldest due job has been due; 0 without a due job.
+    """
 
     queue: str
     state: str
@@ -75,7 +78,10 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The number of jobs that wait for the same reason, and the longest wait."""
+    """The number of ready jobs that wait for the same thing, and the longest wait in seconds.
+
+    `who` is what they wait for, a value of `WaitsFor`.
+    """
 
     who: str
     jobs: int
@@ -83,9 +89,9 @@ class Waiting:
 
 
 def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
-    """List the jobs of a queue that workers can claim now, the longest due first.
+    """Lock and list the jobs of a queue that workers can claim now, at most `limit`, the longest due first.
 
-    Jobs that another transaction claims at this moment are left out.
+    Jobs that another transaction claims at this moment are left out. The locks end with the transaction.
     """
     chosen = (
         select(jobs.c.id)
@@ -98,7 +104,7 @@ def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJo
 
 
 def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
-    """Count the ready jobs that wait for something, by what they wait for."""
+    """Count the ready jobs that wait for something, with one `Waiting` for each thing they wait for."""
     rows = connection.exec_driver_sql(
         """
         select waits_for, count(*) as jobs, extract(epoch from now() - min(waits_since)) as seconds
@@ -109,9 +115,10 @@ def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
 
 
 def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
-    """Release jobs whose worker stopped renewing its lease: ready again, or dead after the last attempt.
+    """Release running jobs whose worker stopped renewing the lease, and return the ids of those now dead.
 
-    Returns the dead ones.
+    A released job is ready again, dead after `max_attempts` attempts, or superseded when a ready job does the same
+    work.
     """
     rows = connection.exec_driver_sql(
         """
@@ -136,7 +143,7 @@ def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, .
 
 
 def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
-    """List the newest dead jobs."""
+    """List the newest dead jobs, at most `limit`, newest first."""
     rows = connection.execute(
         select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error, jobs.c.finished_at)
         .where(jobs.c.state == "dead")
@@ -147,9 +154,9 @@ def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
 
 
 def requeue(connection: Connection, job: JobId) -> bool:
-    """Give a dead job all its attempts again.
+    """Make a dead job ready again with all its attempts, and return True.
 
-    Returns False when the job is not dead, or when another job does the same work already.
+    Returns False, changing nothing, when the job is not dead, or when another ready job does the same work.
     """
     try:
         with connection.begin_nested():
@@ -173,19 +180,19 @@ def requeue(connection: Connection, job: JobId) -> bool:
 
 
 def count_jobs(connection: Connection) -> tuple[Count, ...]:
-    """Count ready, running and dead jobs by queue and state, in one query."""
+    """Count ready, running and dead jobs, with one `Count` for each queue and state."""
     rows = connection.exec_driver_sql(COUNTS)
     return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
 
 
 def find_last_done(connection: Connection, kind: str) -> datetime | None:
-    """Return when the last finished job of this kind began; None when there is none."""
+    """Return the claim time of the job of this kind that finished last; None when none has finished."""
     begun: datetime | None = connection.exec_driver_sql(LAST_DONE, {"kind": kind}).scalar()
     return begun
 
 
 def count_ignored(connection: Connection) -> dict[str, int]:
-    """Return the counts of ignored deliveries by reason."""
+    """Return the stored numbers of ignored webhook deliveries by reason."""
     rows = connection.execute(select(ignored_deliveries.c.reason, ignored_deliveries.c.count))
     return {reason: int(count) for reason, count in rows}
 
@@ -193,7 +200,10 @@ def count_ignored(connection: Connection) -> dict[str, int]:
 def supersede_jobs_of(
     connection: Connection, installation: InstallationId, repository: RepositoryId | None
 ) -> int:
-    """Supersede the ready and running jobs of an installation or of one of its repositories."""
+    """Mark the ready and running jobs of an installation as superseded, and return their number.
+
+    `repository` limits them to one repository. Jobs of the kinds in OUTLIVE go on.
+    """
     where = [jobs.c.installation_id == installation, jobs.c.state.in_(["ready", "running"])]
     if repository is not None:
         where.append(jobs.c.repository_id == repository)
@@ -207,17 +217,20 @@ def supersede_jobs_of(
 
 
 def prune_etags(connection: Connection, days: int) -> int:
-    """Delete cached GitHub responses that were not used for `days` days."""
+    """Delete GitHub's responses that were stored more than `days` days ago, and return their number.
+
+    A response that GitHub did not change since is not stored again, so it counts as old.
+    """
     age = func.make_interval(0, 0, 0, days)
     return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
 
 
 def prune_jobs(connection: Connection, days: int) -> int:
-    """Delete jobs that were done or superseded more than `days` days ago; dead jobs stay."""
+    """Delete jobs done or superseded more than `days` days ago, and return their number; dead jobs stay."""
     done = connection.exec_driver_sql(PRUNE, {"days": days})
     return done.rowcount
 
 
 def prune_dead(connection: Connection) -> int:
-    """Delete dead periodic jobs once a later job of the same key is done."""
+    """Delete dead periodic jobs once a later job of the same key is done, and return their number."""
     return connection.exec_driver_sql(PRUNE_DEAD, {"kinds": list(BY_THE_CLOCK)}).rowcount
