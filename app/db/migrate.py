@@ -12,23 +12,24 @@ from app.db.session import open_engine
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Migrate a database up to a schema revision.
+    """Migrate a database up to a schema revision; `head` is the newest.
 
-    Several processes may call this at once: one works, the others wait.
+    Several processes may call this at once: one works, the others wait. Raises SystemExit when the database is
+    unusable.
     """
     _run(database_url, lambda config: command.upgrade(config, revision))
 
 
 def downgrade(database_url: str, revision: str) -> None:
-    """Migrate a database down to an older revision and lose the data of dropped tables.
+    """Migrate a database down to an older schema revision and lose the data of dropped tables.
 
-    The revision `base` is the empty database.
+    The revision `base` is the empty database. Raises SystemExit when the database is unusable.
     """
     _run(database_url, lambda config: command.downgrade(config, revision))
 
 
 def build_configuration(connection: Connection) -> Config:
-    """Build Alembic's configuration for a connection."""
+    """Build the Alembic configuration that runs the revisions of `migrations/` on an open connection."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     # Alembic warns without a separator; there is only one path, so any choice works.

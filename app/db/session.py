@@ -30,7 +30,8 @@ def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
 def open_engine(database_url: str) -> Iterator[Engine]:
     """Open a SQLAlchemy engine for one `r4p` command and close its connections afterwards.
 
-    Raises SystemExit with one line on standard error when the database is unusable or has another revision.
+    When the database is unusable or its schema has another revision, the function writes one line to standard error and
+    raises SystemExit(DOWN).
     """
     database = create_database_engine(database_url, pool_size=1)
     try:
@@ -65,14 +66,14 @@ def _report_unusable(database_url: str, error: DBAPIError, fix: str) -> SystemEx
 def transaction(database: Engine) -> Iterator[Connection]:
     """Open one short transaction: committed at the end, rolled back on an exception.
 
-    Never hold one while calling GitHub or an engine.
+    Never call GitHub or a language model's engine inside it.
     """
     with database.begin() as connection:
         yield connection
 
 
 def is_ready(database: Engine) -> bool:
-    """Return whether the database is reachable and migrated."""
+    """Return whether the database answers and has the table `jobs`, so that some schema revision is installed."""
     try:
         with database.connect() as connection:
             connection.execute(text("select from jobs limit 0"))

@@ -16,21 +16,25 @@ metadata = MetaData(
 
 
 def identity() -> Column[int]:
-    """Build the generated id column of a table."""
+    """Build a table's primary key: the bigint column `id`, which PostgreSQL numbers itself."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def now(name: str) -> Column[object]:
-    """Build a time column that defaults to the time of the insert; never null."""
+    """Build the time column `name`, never null; PostgreSQL fills it with the time of the inserting transaction."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
 def moment(name: str) -> Column[object]:
-    """Build a time column that may be null."""
+    """Build the time column `name`, with time zone; it may be null and has no default."""
     return Column(name, DateTime(timezone=True))
 
 
 def belongs_to(name: str, owner: Table, **options: Any) -> Column[int]:
-    """Build a column with the id of an owner: deleting the owner deletes the row; never null."""
+    """Build the column `name`, never null, with the id of a row of the table `owner`.
+
+    Deleting the owner's row deletes the row that refers to it. `options` go to SQLAlchemy's `Column`, such as
+    `primary_key=True`.
+    """
     key = ForeignKey(owner.c.id, ondelete="CASCADE")
     return Column(name, BigInteger, key, nullable=False, **options)

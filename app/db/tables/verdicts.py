@@ -107,7 +107,7 @@ evaluations = Table(
 
 
 def build_opinion_columns() -> list[Column[Any]]:
-    """Build the columns of a patch's position in an evaluation and of the verdict on it."""
+    """Build new columns for a patch's position in an evaluation and for the verdict on the patch."""
     return [
         Column("position", Integer, nullable=False),
         Column("verdict", Text, comment="null: not yet judged"),

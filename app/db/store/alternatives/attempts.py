@@ -46,12 +46,12 @@ class Place:
 
     @property
     def issue_sha256(self) -> str:
-        """Return the SHA-256 of the issue's text, which anybody may edit."""
+        """Return the SHA-256 of the issue's text, which changes when somebody edits the issue."""
         return hash_issue(self.issue)
 
 
 def hash_issue(issue: Issue) -> str:
-    """Return the SHA-256 of an issue's text (pure)."""
+    """Return the SHA-256 of an issue's title and body in hexadecimal (pure)."""
     return hashlib.sha256(f"{issue.title}\0{issue.body}".encode()).hexdigest()
 
 
@@ -73,13 +73,13 @@ class AttemptRecord:
     """`r4p.trajectory/1`; None when the attempt died with its process."""
     guidance: Guidance | None = None
     guided_by: int | None = None
-    """The attempt that the guidance is about; None without guidance."""
+    """Id of the attempt that the guidance is about; None without guidance."""
     quotes_hint: bool = False
     """True when the patch quotes its hint."""
 
     @classmethod
     def from_attempt(cls, attempt: Attempt) -> "AttemptRecord":
-        """Build the record of a finished attempt."""
+        """Build the record of a finished attempt, without `guided_by`."""
         trajectory = attempt.trajectory
         return cls(
             agent=trajectory.agent,
@@ -103,7 +103,7 @@ def save(
     record: AttemptRecord,
     number: AlternativeNumber | None = None,
 ) -> int:
-    """Save an agent's attempt and return its id.
+    """Save an agent's attempt and return its row id.
 
     `number` is the number of the alternative; None when the attempt has no patch, or a rival has the same edit.
     """
@@ -137,12 +137,12 @@ def save(
 
 
 def next_number(connection: Connection, group: int) -> AlternativeNumber:
-    """Return the number of the group's next alternative."""
+    """Return the number of the next alternative of the group with the id `group`, from 1."""
     return AlternativeNumber(_find_highest(connection, group, attempts.c.number, 0) + 1)
 
 
 def next_seed(connection: Connection, group: int) -> int:
-    """Return the random seed of the group's next attempt; a repeated seed would repeat the result."""
+    """Return the random seed of a group's next attempt, from 0; a repeated seed would repeat the result."""
     return _find_highest(connection, group, attempts.c.seed, -1) + 1
 
 
@@ -154,9 +154,9 @@ def _find_highest(connection: Connection, group: int, column: Column[int], least
 def count_tried(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> int:
-    """Count a group's attempts at one issue text on these commits.
+    """Count the attempts of the group with the id `group` at one issue text on the commits `bases`.
 
-    Attempts that ended through no fault of the agent do not count.
+    `issue_sha256` is the SHA-256 of the text. Attempts that ended through no fault of the agent do not count.
     """
     rows = connection.scalars(
         select(attempts.c.stop).where(
@@ -171,7 +171,7 @@ def count_tried(
 def sum_cost(
     connection: Connection, repository: RepositoryId, *, include_running: bool = False
 ) -> Cost:
-    """Sum what agents cost a repository today (UTC).
+    """Sum what agents cost a repository since midnight UTC.
 
     `include_running` adds the reservations of running agents.
     """
@@ -195,20 +195,23 @@ def sum_cost(
 
 
 def lock_budget(connection: Connection, repository: RepositoryId) -> None:
-    """Lock a repository's daily agent budget until the transaction ends: two runs must not reserve the same tokens."""
+    """Lock a repository's daily agent budget until the transaction ends.
+
+    Without the lock, two runs could reserve the same tokens.
+    """
     lock = func.hashtextextended(f"agents:{repository}", 0)
     connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
 def begin_run(connection: Connection, repository: RepositoryId, most: Cost) -> int:
-    """Reserve the highest cost of an agent process in the repository's budget, and return the run's id."""
+    """Reserve `most`, an agent process's highest cost, in the repository's budget; return the run's id."""
     values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
     statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
     return int(connection.execute(statement).scalar_one())
 
 
 def end_run(connection: Connection, run: int, cost: Cost) -> None:
-    """Store the real cost of an agent process; do nothing when its repository was purged."""
+    """Replace the reservation of the agent process with the id `run` by its real cost, if it still exists."""
     connection.execute(
         update(agent_runs)
         .where(agent_runs.c.id == run)
@@ -217,8 +220,9 @@ def end_run(connection: Connection, run: int, cost: Cost) -> None:
 
 
 def find_last_failure(connection: Connection, group: int) -> RefusalReason | None:
-    """Return why the group's newest attempt gave no alternative; None when it did, or there is
-    none.
+    """Return why a group's newest attempt gave no alternative; None when it gave one.
+
+    The result is None without an attempt, too. `group` is the group's id. Attempts that were taken back do not count.
     """
     row = connection.execute(
         select(attempts.c.stop, attempts.c.number)
@@ -230,7 +234,7 @@ def find_last_failure(connection: Connection, group: int) -> RefusalReason | Non
 
 
 def explain_stop(stop: str) -> RefusalReason:
-    """Map the reason why an agent stopped to the reason why its attempt is no alternative (pure)."""
+    """Map an attempt's `stop` to the reason why the attempt is no alternative (pure)."""
     own_reasons = {
         CRASHED: RefusalReason.CRASHED,
         OVER_BUDGET: RefusalReason.BUDGET,

@@ -29,7 +29,7 @@ from model.domain import PatchId, Verdict
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """The person who asked for a draft pull request, and the comment or review that asked."""
+    """The person who asked for a draft pull request, and the comment or review `where` that asked."""
 
     where: CommandSource
     under: int
@@ -50,15 +50,15 @@ class Draft:
     agent: str
     model: str
     verdict: Verdict | None
-    """The newest verdict on it; None when nobody judged it."""
+    """The newest verdict on the alternative; None when nobody judged it."""
     diff: str
     written_on: CommitSha
     """The commit that the alternative was written on."""
     asked: DraftRequest
     pull: PullNumber | None
-    """None until the draft is open."""
+    """Number of the pull request; None until the draft is open."""
     not_opened: DraftRefusal | None
-    """Why the last attempt failed."""
+    """Why the last attempt to open it failed; None: it did not fail."""
 
 
 def request_draft(
@@ -66,7 +66,8 @@ def request_draft(
 ) -> Draft:
     """Save a request for the draft pull request of an alternative, and return the stored draft.
 
-    There is one draft per alternative. Until it is open, a later request replaces the earlier one and gets the reply.
+    `attempt` is the id of the attempt that wrote the alternative. There is one draft per alternative. Until it is open,
+    a later request replaces the earlier one and gets the reply.
     """
     asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.login}
     connection.execute(
@@ -84,13 +85,16 @@ def request_draft(
 
 
 def load(connection: Connection, identity: int) -> Draft | None:
-    """Load a stored draft pull request; None when it was deleted with its repository."""
+    """Load the draft pull request with the row id `identity`; None when it was deleted with its repository."""
     row = connection.execute(_SELECT.where(drafts.c.id == identity)).one_or_none()
     return None if row is None else _build_draft(connection, row)
 
 
 def save(connection: Connection, identity: int, result: PullNumber | DraftRefusal) -> None:
-    """Save the result of opening a draft: the number of the pull request, or why there is none."""
+    """Save the result of opening the draft with the row id `identity`.
+
+    `result` is the number of the new pull request, or why there is none.
+    """
     values: dict[str, object] = {"pull_number": result, "not_opened": None}
     if isinstance(result, DraftRefusal):
         values = {"not_opened": result.value}
@@ -98,7 +102,10 @@ def save(connection: Connection, identity: int, result: PullNumber | DraftRefusa
 
 
 def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
-    """List the draft pull requests that the bot opened in a repository: copies of alternatives are no rivals."""
+    """Return the numbers of the draft pull requests that the bot opened in a repository.
+
+    They are copies of alternatives, so they are no rivals.
+    """
     numbers = connection.scalars(
         select(drafts.c.pull_number).where(
             drafts.c.repository_id == repository, drafts.c.pull_number.is_not(None)
@@ -108,7 +115,7 @@ def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[Pu
 
 
 def find_branch(connection: Connection, draft: Draft) -> str | None:
-    """Return the base branch for a draft pull request; None means the default branch.
+    """Return the name of the base branch for a draft pull request; None means the default branch.
 
     It is the base branch of a rival pull request with the same base commit as the alternative.
     """

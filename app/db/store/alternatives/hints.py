@@ -22,16 +22,17 @@ class Hint:
     """Criticism of an alternative that guides its second attempt. Untrusted text."""
 
     attempt: int
-    """The attempt that wrote the alternative."""
+    """Id of the attempt that wrote the alternative."""
     source: HintSource
     words: str
     said_by: str
+    """A person's login, or the name of the check or verifier."""
 
 
 def save_hint(connection: Connection, hint: Hint) -> None:
-    """Save a hint for a second attempt.
+    """Save a hint for a second attempt, unless the attempt that it is about has one already.
 
-    The first hint about an attempt stays, because there is one second attempt.
+    There is only one second attempt.
     """
     statement = insert(hints).values(
         attempt_id=hint.attempt,
@@ -45,10 +46,10 @@ def save_hint(connection: Connection, hint: Hint) -> None:
 def find_due(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Hint, ...]:
-    """Return a group's hints that have no second attempt yet: those on these commits first, then the oldest.
+    """Return a group's hints on one text of the issue that have no second attempt yet.
 
-    A hint stays valid when its commit is outdated. A second attempt that ended through no fault of the agent does not
-    count.
+    Hints about attempts on the commits `bases` come first, then the oldest. `group` is the group's id, and
+    `issue_sha256` the SHA-256 of the text. A second attempt that ended through no fault of the agent does not count.
     """
     second = attempts.alias()
     rows = connection.execute(
@@ -67,6 +68,6 @@ def find_due(
 
 
 def find_hinted(connection: Connection, written_by: Collection[int]) -> frozenset[int]:
-    """Return which of these attempts have a hint already."""
+    """Return those of the attempt ids `written_by` that have a hint already."""
     rows = connection.scalars(select(hints.c.attempt_id).where(hints.c.attempt_id.in_(written_by)))
     return frozenset(map(int, rows))

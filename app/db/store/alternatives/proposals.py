@@ -21,8 +21,8 @@ def finish(
 ) -> None:
     """Add the agents' new alternatives to an evaluation that waited for them, so that it can be judged.
 
-    `lack` says why agents wrote fewer alternatives than wanted. If seats are short, a second attempt replaces the
-    attempt that it follows.
+    `more` are the alternatives. `lack` says why agents wrote fewer than wanted; None if they did not. If seats are
+    short, a second attempt replaces the attempt that it follows.
     """
     whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.candidates))
     evaluation_alternatives.detach(connection, evaluation.id)
@@ -48,7 +48,7 @@ def _choose_seated(whole: Sequence[Alternative], free: int) -> list[Alternative]
 
 
 def count_today(connection: Connection, group: int) -> int:
-    """Count today's attempts at an issue (UTC), for any text and commit."""
+    """Count the attempts of the group with the id `group` since midnight UTC, for any text and commit."""
     rows = select(func.count()).where(
         attempts.c.group_id == group,
         attempts.c.created_at >= func.date_trunc("day", func.now(), "UTC"),
@@ -59,7 +59,7 @@ def count_today(connection: Connection, group: int) -> int:
 def find_awaited(
     connection: Connection, identities: Collection[EvaluationId]
 ) -> frozenset[EvaluationId]:
-    """Return which of these evaluations wait for alternatives by agents."""
+    """Return those of the evaluation ids `identities` that wait for alternatives by agents."""
     waiting = connection.scalars(
         select(evaluations.c.id).where(
             evaluations.c.id.in_(identities),

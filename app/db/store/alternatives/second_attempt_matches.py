@@ -35,6 +35,7 @@ class SecondAttemptMatch:
     pull_diff: str
     """The pull request's diff."""
     number: AlternativeNumber
+    """The alternative's number in its group."""
     alternative_diff: str
     """The alternative's diff."""
     evaluation: EvaluationId
@@ -44,7 +45,10 @@ class SecondAttemptMatch:
 def find_matches(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[SecondAttemptMatch, ...]:
-    """Pair each pull request that was read at this head commit with every judged alternative of its groups."""
+    """Pair pull requests of repository `number` with the judged alternatives of their groups.
+
+    Only pull requests whose patch the bot read at the commit `head` count; each is paired with every alternative.
+    """
     pull_patches, own_patches = patches.alias(), patches.alias()
     keys = (
         groups.c.issue_number,
@@ -89,9 +93,10 @@ def find_matches(
 def find_drafts_at(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
-    """Return the alternatives whose draft pull request is at this head commit and never had another head.
+    """Find alternatives whose draft pull request is at the commit `head` and never had another head.
 
-    Each result holds the issue, the alternative's number and the newest evaluation that judged it.
+    `number` is the repository's id. Each result holds the issue's number, the alternative's number and the newest
+    evaluation that judged the alternative.
     """
     moved = exists().where(
         outcome_events.c.repository_id == number,

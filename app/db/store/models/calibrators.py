@@ -11,7 +11,7 @@ from model.calibration.calibration import Calibrator, from_json, to_json
 
 @dataclass(frozen=True, slots=True)
 class StoredCalibrator:
-    """A calibrator, its id and the groups of its history."""
+    """A calibrator with its row id. `seen` holds the ids of the groups on which it was fitted."""
 
     id: int
     calibrator: Calibrator
@@ -25,33 +25,34 @@ class NewCalibrator:
     judge: Judge
     calibrator: Calibrator
     brier: float
-    """On held-out issues."""
+    """Brier score on held-out issues; lower is better."""
     label_rule: int
+    """Version of the label rules; 0: not fitted on the bot's labels."""
     seen: frozenset[int]
-    """The groups of its history."""
+    """Ids of the groups on which it was fitted."""
     is_active: bool
     why: str
     """Why it is used or refused."""
 
 
 def load_active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the judge's active calibrator.
+    """Load the judge's active calibrator, or None.
 
-    Raises ValueError when it was fitted under other rules.
+    Raises ValueError when it was saved under another schema or version of the calibration rules.
     """
     return _load_first(connection, _select_newest(judge).where(calibrators.c.state == "active"))
 
 
 def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the judge's newest calibrator, active or not.
+    """Load the judge's newest calibrator, active or not, or None.
 
-    Raises ValueError as `load_active` does.
+    Raises ValueError when it was saved under another schema or version of the calibration rules.
     """
     return _load_first(connection, _select_newest(judge))
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
-    """Save a calibrator and return its id. An active calibrator replaces the judge's earlier active one."""
+    """Save a calibrator and return its row id. An active one retires the judge's earlier active calibrator."""
     if new.is_active:
         connection.execute(
             update(calibrators)

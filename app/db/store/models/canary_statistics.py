@@ -30,7 +30,11 @@ _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 def read_statistics(
     connection: Connection, model: str, since: datetime
 ) -> tuple[CanaryStatistics, CanaryStatistics]:
-    """Count the votes and verdicts of a model since a time, and those of all other models in the same time."""
+    """Return the counts of votes and verdicts of a model since a time, and those of all other models.
+
+    `model` is the judging model's served name. Only the newest 500 evaluations since the time count, for both results
+    together.
+    """
     rows = connection.execute(
         select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
         .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))
@@ -47,15 +51,18 @@ class Agreement:
     """How often the verdicts of a shadow model agree with the published verdicts on the same patches."""
 
     judged: int
-    """Number of evaluations."""
+    """Number of evaluations that both judged."""
     patches: int
     """Patches that both call correct or incorrect."""
     alike: int
-    """Patches that both call the same."""
+    """Patches that both call correct, or both incorrect."""
 
 
 def measure_agreement(connection: Connection, model: str) -> Agreement:
-    """Compare a shadow model's verdicts with the published ones. `r4p models outcomes` tells which was right."""
+    """Compare the verdicts of the shadow model named `model` with the published ones.
+
+    `r4p models outcomes` tells which of the two was right.
+    """
     rows = connection.execute(
         select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
         .join(shadow_verdicts, shadow_verdicts.c.evaluation_id == evaluations.c.id)
@@ -67,7 +74,7 @@ def measure_agreement(connection: Connection, model: str) -> Agreement:
 
 
 def has_outcomes(connection: Connection, model: str) -> bool:
-    """Return whether any patch that the model judged has an outcome."""
+    """Return whether any patch that the model named `model` judged, also as a shadow, has an outcome."""
     heard = evaluations.outerjoin(shadow_verdicts).outerjoin(models)
     query = (
         select(outcomes.c.id)

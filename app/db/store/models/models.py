@@ -101,7 +101,7 @@ def list_models(connection: Connection) -> list[Model]:
 
 
 def find_by_name(connection: Connection, name: str) -> Model:
-    """Return the model of this name. Raises UnknownModel, which lists the names."""
+    """Return the model of this name. Raises UnknownModel, whose message lists the names."""
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
         names = ", ".join(model.adapter.name for model in list_models(connection))
@@ -118,7 +118,7 @@ def find_same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
 
 
 def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
-    """Return the model that holds an alias."""
+    """Return the model that holds an alias, or None."""
     query = (
         select(model_aliases.c.model_id)
         .where(model_aliases.c.alias == alias)
@@ -149,7 +149,7 @@ def load_line_up(connection: Connection) -> LineUp:
 
 
 def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
-    """List the changes of aliases, newest first."""
+    """List the newest changes of aliases, at most `limit`, newest first."""
     query = (
         select(model_aliases, models.c.name)
         .join(models, models.c.id == model_aliases.c.model_id, isouter=True)
@@ -165,9 +165,9 @@ def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
 def promote(
     connection: Connection, name: str, to: Alias, why: str, share: float | None = None
 ) -> None:
-    """Give an alias to a model and take it from its holder. Raises UnknownModel.
+    """Give the alias `to` to the model `name` and take it from its holder. Raises UnknownModel.
 
-    `share` is a canary's share of the issues.
+    `why` is stored as the reason. `share` is a canary's share of the issues, 0 to 1.
     """
     lock(connection)
     model = find_by_name(connection, name)
@@ -182,7 +182,7 @@ def promote(
 def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
     """Reject the model that holds an alias; for the champion, give the alias back to the previous champion.
 
-    Returns the new holder, or None. Without a champion, the model of the settings judges.
+    Returns the alias's new holder, or None. Without a champion, the model of the settings judges.
     """
     lock(connection)
     rejected = find_alias_holder(connection, alias)
@@ -197,7 +197,7 @@ def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
 
 
 def find_previous(connection: Connection, champion: Model | None) -> Model | None:
-    """Return the latest earlier champion that was not rejected."""
+    """Return the latest champion other than the model `champion` that was not rejected, or None."""
     query = (
         select(models)
         .join(model_aliases, models.c.id == model_aliases.c.model_id)
@@ -216,7 +216,7 @@ def lock(connection: Connection) -> None:
 
 
 def reject(connection: Connection, name: str, why: str) -> None:
-    """Reject a model for good and take its alias. Raises UnknownModel."""
+    """Reject the model `name` for good and withdraw its alias (see `withdraw`). Raises UnknownModel."""
     lock(connection)
     model = find_by_name(connection, name)
     _set_state(connection, model, ModelState.REJECTED, why)
@@ -226,7 +226,7 @@ def reject(connection: Connection, name: str, why: str) -> None:
 
 
 def set_share(connection: Connection, name: str, share: float, why: str) -> None:
-    """Change a canary's share of the issues; its statistics continue. Raises UnknownModel."""
+    """Change a canary's share of the issues, 0 to 1; its statistics continue. Raises UnknownModel."""
     lock(connection)
     model = find_by_name(connection, name)
     _record_move(connection, Alias.CANARY, model, why)
@@ -234,7 +234,7 @@ def set_share(connection: Connection, name: str, share: float, why: str) -> None
 
 
 def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
-    """Save a shadow model's verdict on an evaluation, replacing an earlier one. Raises UnknownModel."""
+    """Save the shadow model `name`'s verdict on an evaluation, replacing any earlier. Raises UnknownModel."""
     statement = postgresql.insert(shadow_verdicts).values(
         evaluation_id=evaluation, model_id=find_by_name(connection, name).id, verdict=verdict
     )

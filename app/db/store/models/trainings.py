@@ -27,18 +27,21 @@ def find_running(connection: Connection) -> Training | None:
 
 
 def find_last(connection: Connection) -> Training | None:
-    """Return the newest training of any state."""
+    """Return the newest training of any state, or None."""
     return _read_one(connection.execute(select(trainings).order_by(trainings.c.id.desc()).limit(1)))
 
 
 def list_newest(connection: Connection, limit: int = 20) -> list[Training]:
-    """List the newest trainings, newest first."""
+    """List the newest trainings, at most `limit`, newest first."""
     query = select(trainings).order_by(trainings.c.id.desc()).limit(limit)
     return [_build_training(row) for row in connection.execute(query)]
 
 
 def find_last_learnt(connection: Connection, digest: str) -> Training | None:
-    """Return the last training that made a model, or that failed with this digest after building its dataset."""
+    """Return the last training that made a model or failed under the digest `digest`, or None.
+
+    `digest` covers the plan and the settings. Trainings that failed while building their dataset do not count.
+    """
     failed = and_(
         trainings.c.state == TrainingState.FAILED,
         trainings.c.stage != TrainingStage.DATASET,
@@ -51,9 +54,9 @@ def find_last_learnt(connection: Connection, digest: str) -> Training | None:
 def begin(
     connection: Connection, plan: str, digest: str, parent: Path, launcher: LauncherKind
 ) -> Training:
-    """Store a new training with a folder of its own below `parent`, and return it.
+    """Store a new training with a folder of its own below `parent`, and return the training.
 
-    `digest` covers the plan and the settings.
+    `plan` is a plan's name or path. `digest` covers the plan and the settings. The folder is not created yet.
     """
     statement = insert(trainings).values(
         state=TrainingState.RUNNING,
@@ -73,7 +76,10 @@ def begin(
 def reach_stage(
     connection: Connection, training: Training, stage: TrainingStage, labels: LabelCounts | None
 ) -> Training:
-    """Save that a training enters its next stage. `labels` are the counts of its dataset."""
+    """Save that a training enters the stage `stage`, and return the changed training.
+
+    `labels` are the label counts of its dataset. The count of starts begins again at 0.
+    """
     return _change(
         connection,
         training.id,
@@ -84,19 +90,22 @@ def reach_stage(
 
 
 def launch(connection: Connection, training: Training) -> Training:
-    """Count one more start of the present stage of a training."""
+    """Count one more start of a training's present stage, and return the changed training."""
     return _change(connection, training.id, launches=training.launches + 1)
 
 
 def give_back(connection: Connection, training: Training) -> None:
-    """Take back the last counted start of a training's stage, because the worker ended and not the task."""
+    """Subtract the last start from a training's count: the worker ended, and the task did not fail."""
     _change(connection, training.id, launches=training.launches - 1)
 
 
 def record_progress(
     connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
 ) -> None:
-    """Save the newest progress of a training. `why` says what delays it now; empty if nothing does."""
+    """Save the newest metrics of a training as its progress.
+
+    `why` says what delays the training now; empty if nothing does.
+    """
     _change(connection, training.id, progress=dict(progress), why=why)
 
 
@@ -107,7 +116,10 @@ def end(
     why: str,
     model: str | None = None,
 ) -> None:
-    """Save the result of a training. Of skipped trainings only the newest is kept."""
+    """Save the final `state` of a training, its reason `why` and the registered name `model`, if any.
+
+    Of skipped trainings only the newest is kept.
+    """
     if state is TrainingState.SKIPPED:
         connection.execute(delete(trainings).where(trainings.c.state == TrainingState.SKIPPED))
     _change(connection, training.id, state=state, why=why, model=model, finished_at=func.now())

@@ -37,9 +37,9 @@ _Pull = tuple[int, int]
 
 
 def load_records(connection: Connection, group: int | None = None) -> list[PullRecord]:
-    """Load every pull request that was submitted to a judge, once per issue.
+    """Load a record of every pull request that was submitted to a judge, once per issue.
 
-    `group` limits the result to one issue.
+    `group` is the id of a group and limits the result to its issue.
     """
     fates = _load_outcomes(connection)
     rows = connection.execute(_select_submissions(group))
@@ -52,9 +52,9 @@ def load_records(connection: Connection, group: int | None = None) -> list[PullR
 def find_issues(
     connection: Connection, number: IssueNumber, repository: str | None = None
 ) -> dict[int, IssueRef]:
-    """Return all issues of this number, from any repository or from one, by group id.
+    """Return the issues with the number `number` by group id, from all repositories or from one.
 
-    GitHub ignores the case of `repository` (`owner/name`).
+    `repository` is the repository's `owner/name`; its case does not matter.
     """
     query: Select[Any] = (
         select(
@@ -77,7 +77,7 @@ def find_issues(
 
 
 def load_shadow(connection: Connection, model: str) -> Shadow:
-    """Load a shadow's verdicts on pull requests. Raises UnknownModel."""
+    """Load the verdicts of the shadow model named `model` on pull requests. Raises UnknownModel."""
     stored = models.find_by_name(connection, model)
     rows = connection.execute(
         select(shadow_verdicts.c.evaluation_id, shadow_verdicts.c.verdict, candidates.c.pull_number)
@@ -97,7 +97,7 @@ def load_shadow(connection: Connection, model: str) -> Shadow:
 
 
 def count_outdated(connection: Connection) -> int:
-    """Count the pull requests whose outcomes come from an older rule."""
+    """Count the pull requests whose stored outcomes were derived under another rule version."""
     pulls = (
         select(outcomes.c.repository_id, outcomes.c.pull_number)
         .where(outcomes.c.rule_version != RULE_VERSION)

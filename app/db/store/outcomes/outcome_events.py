@@ -31,9 +31,10 @@ def append(
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store outcome events, each with the verdict that was public at its time, and skip events stored before.
+    """Store outcome events of repository `number`, each with the verdict that was public at its time.
 
-    Returns the stored events, with these verdicts and the known permissions.
+    Events stored before are skipped. Returns all these events as stored, with verdicts and known permissions.
+    `delivery` is the webhook delivery that brought them, if any.
     """
     for event in events:
         values = {
@@ -61,7 +62,10 @@ def append(
 def list_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """List all outcome events about a pull request, with those of its issues and commits."""
+    """List all outcome events about pull request `pull` of repository `number`.
+
+    They include events about its issues, its commits and the verdicts on it.
+    """
     own = _read(connection, number, outcome_events.c.pull_number == pull)
     heads = select(candidates.c.head_sha).where(
         candidates.c.repository_id == number, candidates.c.pull_number == pull
@@ -83,7 +87,7 @@ def list_of_pull(
 def list_rival_merges(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """List the merge events of a pull request's rivals."""
+    """List the merge events of the rivals of pull request `pull` in repository `number`."""
     merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
     rivals = outcome_events.c.pull_number.in_(_select_rivals(number, pull))
     return _read(connection, number, merged & rivals)
@@ -92,7 +96,10 @@ def list_rival_merges(
 def find_touched_pulls(
     connection: Connection, number: RepositoryId, events: Sequence[OutcomeEvent]
 ) -> list[PullNumber]:
-    """Return the pull requests whose outcomes these events may change, in ascending order."""
+    """Return the numbers of the pull requests whose outcomes these events may change, ascending.
+
+    The events belong to repository `number`. Rivals of a pull request are included.
+    """
     direct: set[PullNumber] = set()
     for event in events:
         direct |= _find_directly_touched(connection, number, event)
@@ -103,9 +110,10 @@ def find_touched_pulls(
 
 
 def build_public_at() -> ColumnElement[datetime | None]:
-    """Build the SQL expression for the time, in whole seconds, since when GitHub shows a verdict.
+    """Return the SQL expression for the time since which GitHub shows an evaluation's verdict.
 
-    In shadow mode only verdicts that a command asked for are shown.
+    The time has whole seconds. It is null for an unpublished verdict, and for one in shadow mode that no command asked
+    for.
     """
     shown = or_(evaluations.c.mode != "shadow", evaluations.c.trigger == BY_COMMAND)
     return case((shown, func.date_trunc("second", evaluations.c.published_at)))
@@ -114,7 +122,10 @@ def build_public_at() -> ColumnElement[datetime | None]:
 def list_shown_reactions(
     connection: Connection, number: RepositoryId, issue: IssueNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """List the thumbs that people showed on the issue's verdict comment at the last poll."""
+    """List the thumbs on an issue's verdict comment that people still showed at the last poll.
+
+    `number` is the repository's id. Each result is the event of one person's thumb.
+    """
     events = _read(
         connection,
         number,

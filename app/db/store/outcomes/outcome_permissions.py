@@ -26,7 +26,10 @@ class PermissionAnswer:
 
 
 def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> bool:
-    """Return whether the permission of a person is still missing in a recent outcome event."""
+    """Return whether a recent outcome event still lacks the permission of its person.
+
+    `number` is the repository's id, `actor` the person's login. Recent means at most ANSWERS_FOR before `now`.
+    """
     waiting = select(outcome_events.c.id).where(*_match_waiting(number, actor, now)).limit(1)
     return connection.execute(waiting).first() is not None
 
@@ -34,7 +37,10 @@ def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: dat
 def find_recent_answer(
     connection: Connection, number: RepositoryId, actor: str, now: datetime
 ) -> PermissionAnswer | None:
-    """Return GitHub's last answer about a person's permission, or None if it is older than HOLDS_FOR or missing."""
+    """Return GitHub's last answer about a person's permission; None if HOLDS_FOR has passed or none exists.
+
+    `number` is the repository's id, `actor` the person's login.
+    """
     asked_at = outcome_events.c.permission_asked_at
     row = connection.execute(
         select(outcome_events.c.permission, asked_at)
@@ -51,7 +57,8 @@ def fill_in(
 ) -> list[PullNumber]:
     """Store GitHub's answer about a person's permission in the recent outcome events that lack it.
 
-    Returns the affected pull requests.
+    `number` is the repository's id, `actor` the person's login. Returns the numbers of the pull requests whose outcomes
+    may change.
     """
     rows = connection.execute(
         update(outcome_events)
@@ -67,7 +74,10 @@ def fill_in(
 def list_change_requests(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[DeliveryGuid]:
-    """List the deliveries of a person's reviews that request changes and got their permission by this answer."""
+    """List the deliveries of reviews that request changes and got their permission by `answer`.
+
+    `number` is the repository's id, `actor` the reviewer's login.
+    """
     rows = connection.scalars(
         select(outcome_events.c.delivery_guid).where(
             outcome_events.c.repository_id == number,

@@ -36,7 +36,7 @@ WATCHED_AFTER_CLOSING = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class MergedPull:
-    """A pull request that was merged by merge commit, squash or rebase."""
+    """A pull request that was merged into `branch` by merge commit, squash or rebase."""
 
     number: PullNumber
     head: CommitSha
@@ -47,10 +47,11 @@ class MergedPull:
     merged_at: datetime
     branch: str
     default_branch: str | None
+    """The repository's default branch; None: not known yet."""
 
 
 def load_history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
-    """Load all stored events from which the outcomes of one pull request are derived."""
+    """Load the stored events from which the outcomes of pull request `pull` in repository `number` follow."""
     return History(
         pull=pull,
         events=event_store.list_of_pull(connection, number, pull),
@@ -60,7 +61,10 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
 
 
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
-    """Derive the outcomes of these pull requests again. Outcomes that do not change keep their rows."""
+    """Derive and store the outcomes of pull requests of repository `number` again.
+
+    `pulls` are their numbers. A pull request whose outcomes do not change keeps its rows.
+    """
     for pull in sorted(pulls):
         # Lock, because two deliveries about one pull request may be recorded at once.
         lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
@@ -69,7 +73,7 @@ def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullN
 
 
 def rederive_all(database: Engine) -> int:
-    """Derive all outcomes again after a change of the rule; return the number of pull requests."""
+    """Derive the outcomes of all pull requests again after a change of the rule; return their number."""
     in_events = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
     collected = select(candidates.c.repository_id, candidates.c.pull_number)
     with transaction(database) as connection:
@@ -84,7 +88,10 @@ def rederive_all(database: Engine) -> int:
 def replace_outcomes(
     connection: Connection, number: RepositoryId, pull: PullNumber, derived: Iterable[Outcome]
 ) -> None:
-    """Replace a pull request's outcomes by `derived`, under the present rule."""
+    """Replace the stored outcomes of pull request `pull` in repository `number` by `derived`.
+
+    The new rows get the present rule version. If nothing has changed, the old rows stay.
+    """
     rows = list(derived)
     ids = _load_event_ids(connection, [outcome.event.source for outcome in rows])
     wanted = {
@@ -127,7 +134,7 @@ def replace_outcomes(
 def find_merged_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> MergedPull | None:
-    """Return how a pull request was merged, or None when that is unknown."""
+    """Return how pull request `pull` of repository `number` was merged, or None when that is unknown."""
     row = connection.execute(
         select(
             outcome_events.c.head_sha,
@@ -164,7 +171,10 @@ def find_merged_pull(
 
 
 def list_watched_comments(connection: Connection) -> list[IssueRef]:
-    """List the issues with a comment of the bot on which people may still react."""
+    """List the issues with a verdict comment on which people may still react.
+
+    The issue is open, or was closed less than WATCHED_AFTER_CLOSING ago.
+    """
     recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
     rows = connection.execute(
         select(

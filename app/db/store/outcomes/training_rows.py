@@ -28,7 +28,10 @@ from model.domain import Issue
 def find_consenting_repositories(
     connection: Connection, settings: Collection[TrainingConsent] = (TrainingConsent.ON,)
 ) -> frozenset[RepositoryId]:
-    """Return repositories whose `training` setting is one of `settings`, without suspended ones."""
+    """Return the ids of repositories whose `training` setting is one of `settings`.
+
+    Repositories of suspended installations are left out.
+    """
     rows = connection.execute(
         select(repositories.c.id, repositories.c.config_text, repositories.c.config_error)
         .join(installations, installations.c.id == repositories.c.installation_id)
@@ -42,7 +45,7 @@ def find_consenting_repositories(
 
 
 def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenIssue]:
-    """Load the text of issues by group id."""
+    """Load the issues of the group ids `groups`, by group id, with the text of their first evaluation."""
     rows = connection.execute(
         select(
             evaluations.c.group_id,
@@ -61,7 +64,7 @@ def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, Fr
 
 
 def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, str]:
-    """Load the unified diffs of stored patches by SHA-256."""
+    """Load the unified diffs of the stored patches with the SHA-256 values `digests`, by SHA-256."""
     rows = connection.execute(select(patches).where(patches.c.sha256.in_(digests)))
     return {row.sha256: bytes(row.diff).decode() for row in rows}
 
@@ -69,7 +72,10 @@ def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, st
 def load_authors(
     connection: Connection, among: Collection[RepositoryId]
 ) -> dict[tuple[RepositoryId, PullNumber], str]:
-    """Load the known authors of pull requests in the repositories `among`."""
+    """Load the logins of the authors of pull requests, by repository id and pull request number.
+
+    `among` are the ids of the repositories. Unknown authors are left out.
+    """
     rows = connection.execute(
         select(pull_requests.c.repository_id, pull_requests.c.number, pull_requests.c.author).where(
             pull_requests.c.repository_id.in_(among), pull_requests.c.author.is_not(None)
@@ -83,8 +89,8 @@ def load_attempts(
 ) -> list[tuple[str, bytes, float | None]]:
     """Load the agents' attempts with a stored trajectory in the repositories `among`, oldest first.
 
-    An attempt is the issue as `owner/repo#number`, its `r4p.trajectory/1`, and the patch's probability or share of
-    votes; None when nobody judged it.
+    Each result is a tuple: the issue as `owner/repo#number`, the bytes of its `r4p.trajectory/1`, and the patch's
+    probability, or else the share of its readable votes that call it correct; None when nobody judged it.
     """
     last = (
         select(evaluation_alternatives)
@@ -133,7 +139,10 @@ def _compute_belief(row: Row[*tuple[object, ...]]) -> float | None:
 def save_label_checks(
     connection: Connection, answers: Mapping[PatchKey, bool], now: datetime
 ) -> int:
-    """Save people's answers whether patches are correct, newest last, and return how many are new or changed."""
+    """Save people's answers whether patches are correct, and return how many are new or changed.
+
+    An answer replaces the earlier one on the same patch. `now` is the time of new and changed answers.
+    """
     stored = load_label_checks(connection)
     new = {
         key: is_correct
@@ -152,7 +161,7 @@ def save_label_checks(
 
 
 def load_label_checks(connection: Connection) -> dict[PatchKey, LabelCheck]:
-    """Load the truth that people found about patches, by patch."""
+    """Load people's answers whether patches are correct, by patch."""
     return {
         (row.group_id, row.pull_number, row.patch_sha256): LabelCheck(
             row.is_correct, row.checked_at
