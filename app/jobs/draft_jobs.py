@@ -30,3 +30,4 @@ class TellDraft(Job):
 
     repository: RepositoryId
     draft: int
+    """Id of its row in `drafts`."""

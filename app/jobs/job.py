@@ -46,7 +46,7 @@ class Queue(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Base of all jobs, the tasks in the queue of record. The installation lets a purge find the job's data."""
+    """Base of all jobs, the tasks in the queue of record. A purge finds a job by its installation."""
 
     queue: ClassVar[Queue]
     kind: ClassVar[str]
@@ -54,29 +54,33 @@ class Job:
     installation: InstallationId
 
     def __init_subclass__(cls) -> None:
-        """Register the kind in `KINDS`."""
+        """Register a job class that has its own `kind` in `KINDS`."""
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
 
     @property
     def key(self) -> str:
-        """Name of the piece of work. At most one job of a key is ready and one is running."""
+        """Name of the job's work, such as `reconcile:7`. Two jobs with the same key never run at the same time."""
         values = self.to_payload().items()
         return ":".join([self.kind, *(str(v) for name, v in values if name != "installation")])
 
     def to_payload(self) -> dict[str, Json]:
+        """Return the job's fields by name, as the queue of record stores them."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job to store, with its delay."""
+    """A job to store, with its delay and the request that it answers."""
 
     job: Job
     delay_seconds: float = 0.0
     """0: run at once. Otherwise a ready job of the same key waits this long again, up to `DEBOUNCES` times."""
     wish: str = ""
-    """The person who asked, if any. Jobs of different people stay apart, so that each person gets a reply."""
+    """The request that the job answers, such as `command:<comment id>`; empty: none.
+
+    Jobs of different requests stay apart, so that each request gets a reply.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class EvaluateIssue(Job):
     trigger: str
     """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
     asked_in: CommandSource | None = None
-    """The comment or review that asked for it. The bot replies there if it can judge nothing."""
+    """The comment or review that asked for it, or None. The bot replies there if it can judge nothing."""
     asked_under: int | None = None
     """The issue or pull request that holds the comment; None: the issue itself."""
     propose: bool = False
@@ -170,7 +174,7 @@ class PublishVerdict(_EvaluationJob):
 
 @dataclass(frozen=True, slots=True)
 class RunCommand(Job):
-    """Acknowledge the `/r4p` commands of a comment or review, check the sender's right, and obey."""
+    """Acknowledge the `/r4p` commands of a comment or review, check the sender's permission, and carry them out."""
 
     queue = Queue.GITHUB
     kind = "run_command"
@@ -179,6 +183,7 @@ class RunCommand(Job):
     number: int
     """The issue or pull request that holds the comment."""
     asked_in: CommandSource
+    """The comment or review that holds the commands."""
     delivery: DeliveryGuid
 
     @property
@@ -188,7 +193,7 @@ class RunCommand(Job):
 
 @dataclass(frozen=True, slots=True)
 class RefreshConfig(Job):
-    """Read `.github/r4p.yml` from the default branch."""
+    """Read a repository's `.github/r4p.yml` from its default branch, and store its text and its errors."""
 
     queue = Queue.GITHUB
     kind = "refresh_config"
@@ -208,7 +213,7 @@ class Reconcile(Job):
 
 @dataclass(frozen=True, slots=True)
 class PurgeData(Job):
-    """Delete the stored data of a repository, or of the whole installation (None)."""
+    """Delete the stored data of a repository, or of the whole installation if `repository` is None."""
 
     queue = Queue.GITHUB
     kind = "purge_data"
@@ -222,7 +227,7 @@ class PurgeData(Job):
 
 @dataclass(frozen=True, slots=True)
 class ForgetCheckout(Job):
-    """Delete the git objects of a purged repository. Only a worker of this queue has them."""
+    """Delete the git objects of a purged repository. Only workers of the queue `github` have them."""
 
     queue = Queue.GITHUB
     kind = "forget_checkout"
@@ -232,7 +237,7 @@ class ForgetCheckout(Job):
 
 @dataclass(frozen=True, slots=True)
 class TidyCheckouts(Job):
-    """Delete the git objects of all unknown repositories on one machine."""
+    """Delete the git objects of all repositories that the database does not hold, on one machine."""
 
     queue = Queue.GITHUB
     kind = "tidy_checkouts"
@@ -247,9 +252,9 @@ class Redeliver(Job):
 
 
 def parse_job(kind: str, payload: Mapping[str, Json]) -> Job:
-    """Build a job from its kind and the payload that `to_payload` wrote.
+    """Build a job from its kind and the payload that `to_payload` returned.
 
-    Raises ValueError for an unknown kind or other fields.
+    Raises ValueError for an unknown kind, or for fields that are not those of the kind.
     """
     job = KINDS.get(kind)
     if job is None:

@@ -29,7 +29,7 @@ class TrainModel(Job):
     kind = "train_model"
 
     asked: bool = False
-    """An operator asked for it: train now, however little data is new."""
+    """An operator asked for the training: train now, however little data is new."""
 
     @property
     def key(self) -> str:

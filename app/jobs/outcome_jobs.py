@@ -15,6 +15,7 @@ class ResolvePermission(Job):
 
     repository: RepositoryId
     actor: str
+    """The person's login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class MeasureSurvival(Job):
     repository: RepositoryId
     pull: PullNumber
     days: int
+    """Days after the merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +51,4 @@ class HearReview(Job):
 
     repository: RepositoryId
     delivery: DeliveryGuid
+    """The webhook delivery of the review."""

@@ -15,14 +15,14 @@ class WaitsFor(StrEnum):
     LIMIT = "limit"
     """GitHub's rate limits, or the bot's own lower limits, are used up."""
     KEY = "key"
-    """GitHub refuses our key: the key, the App id or this machine's clock is wrong."""
+    """GitHub refuses the App's key: the key, the App id or this machine's clock is wrong."""
     ENGINE = "engine"
     """The language model or its weights are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long and how often a job has waited for the same reason."""
+    """How often a job has waited in a row for the same thing `who`, and since when."""
 
     who: WaitsFor
     times: int

@@ -15,10 +15,10 @@ NO_LABEL_RULE = 0
 
 
 def import_calibrator(path: Path) -> int:
-    """Use the calibrator of a file for its judge. Returns the exit code: 0, or 2 for an unusable file.
+    """Use the calibrator in the file `path` for its judge, and return 0, or 2 for an unusable file.
 
-    The database keeps it like a fitted calibrator that has seen no group. So a later fit is compared with it on every
-    patch.
+    The result is the exit code of the command. The database keeps the calibrator like a fitted one that has seen no
+    group. So a later fit is compared with it on every patch.
     """
     try:
         imported = calibrator_file.read(path)

@@ -47,9 +47,9 @@ class PromotionRules:
     verifier: str = "r4p"
     """The verifier that the model must have been trained for."""
     rules: Rules = field(default_factory=Rules)
-    """The gate must have used rules that are at least as strict."""
+    """The gate that measured the model must have used rules that are at least as strict."""
     by_laxer_rules: bool = False
-    """A person accepts a gate with weaker rules."""
+    """True: a person accepts a gate with weaker rules."""
 
 
 _PLAIN = PromotionRules()
@@ -66,7 +66,7 @@ class Promotion:
 
 
 def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """List every model server by its own address. Raises NotPromoted if no server can take an adapter."""
+    """Return every vLLM server, each by its own address. Raises NotPromoted if no server can load an adapter."""
     urls = settings.engine_urls or ((settings.engine_url,) if settings.engine_url else ())
     if not urls or settings.verifier in catalog.ENGINELESS_VERIFIERS:
         raise NotPromoted(
@@ -78,7 +78,7 @@ def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
 
 
 def find_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """List every model server by its own address; empty if the settings name none."""
+    """Return every vLLM server, each by its own address; empty where `list_replicas` would raise."""
     with suppress(NotPromoted):
         return list_replicas(settings)
     return ()
@@ -93,11 +93,12 @@ def promote(
     share: float = CANARY_SHARE,
     terms: PromotionRules = _PLAIN,
 ) -> Promotion:
-    """Load a model into every model server, check its answers, and give it an alias.
+    """Load the model `name` into every model server, check its answers, and give it the alias `to`.
 
-    `share` is a canary's share of the issues. A model that is canary already gets the new share. Raises UnknownModel
-    and NotPromoted, also when a server is down or refuses the model. Then nothing has changed. If the model's files
-    differ from the trained files, the function rejects the model for good.
+    `share` is a canary's share of the issues, 0 to 1; a model that is canary already gets the new share. `terms` are
+    the conditions that the model's gate must meet. Raises UnknownModel and NotPromoted, also when a server is down or
+    refuses the model. Then nothing has changed. If the model's files differ from the trained files, the function
+    rejects the model for good.
     """
     with transaction(database) as connection:
         model = _find_promotable(connection, name, to, terms)
@@ -149,10 +150,10 @@ def roll_back(
 
 
 def reload_adapter(servers: Sequence[Replica], adapter: Adapter) -> int:
-    """Load an adapter on the model servers that lost it, such as after a restart.
+    """Load an adapter on the model servers that lost it, for example by a restart.
 
-    Returns the number of servers that serve it. The promotion has checked the model's answers. This function checks
-    only its bytes before it loads them.
+    Returns the number of servers that serve it now. The function checks only the adapter's bytes before it loads them;
+    the promotion has checked the model's answers. A server that fails is logged and skipped.
     """
     served = 0
     for server in servers:
@@ -175,7 +176,7 @@ def _check_bytes(adapter: Adapter) -> None:
 
 
 def unload(servers: Sequence[Replica], unused: Sequence[Adapter]) -> None:
-    """Unload adapters from every server. A server that does not answer is logged and skipped."""
+    """Unload the adapters `unused` from every server. A server that does not answer is logged and skipped."""
     for server in servers:
         try:
             gone = adapter_server.unload_unused(server, map(build_named_adapter, unused))
@@ -187,7 +188,7 @@ def unload(servers: Sequence[Replica], unused: Sequence[Adapter]) -> None:
 
 
 def build_named_adapter(adapter: Adapter) -> NamedAdapter:
-    """Build the description of an adapter that a server needs."""
+    """Return an adapter's name, base model, folder and SHA-256, which a model server needs."""
     return NamedAdapter(adapter.name, adapter.base, adapter.directory, adapter.sha256)
 
 

@@ -20,10 +20,11 @@ class NotRegistered(Exception):
 
 
 def register_run(connection: Connection, run: Path, base: str) -> str:
-    """Register the model of a finished run as candidate or rejected, and return its name.
+    """Register the model of the finished run in the folder `run`, and return the model's name.
 
-    A second call stores a newer measurement. `base` is the served name of its base model. Raises NotRegistered for a
-    folder without a finished and measured run, and BadAdapter if the adapter differs from what the run wrote.
+    The model becomes a candidate, or rejected if the gate's decision is `failed`. `base` is the served name of its base
+    model. A second call stores a newer measurement. Raises NotRegistered for a folder without a finished and measured
+    run, and BadAdapter if the adapter differs from what the run wrote.
     """
     result, gate = _document(run / "result.json"), _document(run / "gate.json")
     directory = (run / "adapter").resolve()

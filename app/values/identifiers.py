@@ -11,7 +11,7 @@ AlternativeNumber = NewType("AlternativeNumber", int)
 """Number of an alternative in its group, from 1 in order of creation. It never changes."""
 CommentId = NewType("CommentId", int)
 CommandSource = NewType("CommandSource", str)
-"""Where a command stands: a comment's id, or `review-` and a review's id."""
+"""Where a command was written: a comment's id, or `review-` and a review's id."""
 CommitSha = NewType("CommitSha", str)
 DeliveryGuid = NewType("DeliveryGuid", str)
 JobId = NewType("JobId", int)
@@ -30,7 +30,7 @@ class RepositoryRef:
 
 @dataclass(frozen=True, slots=True)
 class IssueRef:
-    """One issue of one repository."""
+    """An issue by its repository and its number there."""
 
     repository: RepositoryRef
     number: IssueNumber

@@ -62,7 +62,10 @@ _DELIMITER: Final = re.compile(r"(?=[^|\n]*\|)[ \t|:-]*-[ \t|:-]*")
 
 
 def strip_quotes_and_code(text: str) -> str:
-    """Return all plain text outside code, quotes, HTML and escapes, one line for each block."""
+    """Return the lines of a Markdown text that are plain text outside code, quotes and HTML.
+
+    Inline code, markup and escapes inside a line become U+FFFC.
+    """
     quotes = 0
     lines: list[str] = []
     for token in _blocks(text):
@@ -74,10 +77,10 @@ def strip_quotes_and_code(text: str) -> str:
 
 
 def list_paragraph_lines(text: str) -> Iterator[str]:
-    """Yield lines of top-level paragraphs that begin with plain text. Code later in a line stays.
+    """Yield the lines of top-level paragraphs that begin with plain text. Code later in a line stays.
 
-    It leaves out lines in headings, lists, tables and quotes, and lines that begin with a link, emphasis, HTML or
-    code. Such a line is an example, a title or a quotation.
+    It leaves out lines in headings, lists, tables and quotes, and lines that begin with a link, emphasis, HTML or code.
+    Such a line is an example, a title or a quotation.
     """
     outer = ""
     for token in _blocks(text):

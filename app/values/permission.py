@@ -15,13 +15,13 @@ class Permission(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position in the order; 0 is the lowest."""
+        """Position in the order of permissions; 0 is the lowest."""
         return list(Permission).index(self)
 
     @classmethod
     def parse(cls, word: str | None) -> "Permission":
-        """Parse GitHub's field `permission` or `role_name`.
+        """Return the permission for `word`, GitHub's field `permission` or `role_name`.
 
-        An organisation's own role name proves nothing, so it gives NONE.
+        Any other word gives NONE, because an organisation's own role name proves nothing.
         """
         return cls(word) if word in set(cls) else cls.NONE

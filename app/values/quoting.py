@@ -35,29 +35,38 @@ _NEW_LINES = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
 
 
 def show_invisible(text: str) -> str:
-    """Replace every invisible or direction-changing character by ‹U+XXXX›."""
+    """Replace every invisible or direction-changing character by ‹U+XXXX›.
+
+    Every kind of line end becomes a newline, and every tab four blanks.
+    """
     return _ODD.sub(lambda match: _show(match[0]), _lines(text))
 
 
 def quote_paragraph(text: str, limit: int) -> str:
-    """Turn untrusted prose into Markdown, line by line. Short `code` stays code; long text ends in an ellipsis."""
+    """Return untrusted prose as Markdown with the same lines. Short `code` stays code.
+
+    Text of more than `limit` characters is cut and ends in an ellipsis.
+    """
     return "\n".join(_line(line) for line in _readable(text, limit).split("\n"))
 
 
 def quote_phrase(text: str, limit: int) -> str:
-    """Turn untrusted text into one line of Markdown without markup. It fits into a table cell."""
+    """Return untrusted text as one line of Markdown without markup, which fits into a table cell.
+
+    Text of more than `limit` characters is cut and ends in an ellipsis.
+    """
     return _begin(_escape(" ".join(_readable(text, limit).split())))
 
 
 def is_copyable(text: str) -> bool:
-    """Report whether a code block can show the text unchanged, with all of its characters visible."""
+    """Report whether a code block shows the text unchanged, with all of its characters visible."""
     return "\ufffd" not in text and show_invisible(shown := text.replace("\t", "")) == shown
 
 
 def fence_code(text: str, language: str) -> str:
-    """Wrap text in a Markdown code block whose fence is longer than any run of backticks in the text.
+    """Return text as a Markdown code block whose fence is longer than any run of backticks in the text.
 
-    The function escapes nothing, so the text must be `is_copyable`.
+    `language` names the highlighting, such as `diff`. The function escapes nothing, so the text must be `is_copyable`.
     """
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     end = "" if text.endswith("\n") else "\n"
