@@ -11,7 +11,7 @@ from model.evaluation.wilson import compute_wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class CanaryStatistics:
-    """Counts of a model's evaluations, votes and verdicts since the canary began."""
+    """Counts of the evaluations, votes and verdicts of the canary, or of the other models, since it began."""
 
     judged: int = 0
     """Number of evaluations."""
@@ -20,7 +20,7 @@ class CanaryStatistics:
     valid: int = 0
     """Number of readable votes."""
     patches: int = 0
-    """Number of patches with a verdict of correct or incorrect."""
+    """Number of patches with a verdict of correct, incorrect or unsure."""
     correct: int = 0
     """Number of patches judged correct."""
     overturned: int = 0
@@ -48,7 +48,10 @@ class CanaryLimits:
 def find_canary_problem(
     canary: CanaryStatistics, others: CanaryStatistics, limits: CanaryLimits
 ) -> str | None:
-    """Return why the bot must stop the canary, or None if its votes and verdicts show no problem."""
+    """Return why the bot must stop the canary, or None if its votes and verdicts show no problem.
+
+    `others` counts what the other models judged in the same time.
+    """
     reasons = (
         _find_unreadable(canary, limits),
         _find_shift(canary, others, limits),

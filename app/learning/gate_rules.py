@@ -18,13 +18,16 @@ class Rules:
     most_unanswered: float = 0.1
     """Largest share of a set's groups that one of the two models left unanswered. Above it the set measures nothing."""
     least_entropy: float = 0.001
-    """Smallest entropy of the sampled tokens at the end, in nats. Below it the model always says the same."""
+    """Smallest entropy of the sampled tokens at the training's end, in nats. Below it replies hardly differ."""
     most_clipped: float = 0.5
-    """Largest share of tokens at the end whose ratio was clipped."""
+    """Largest share of tokens at the training's end whose importance ratio was clipped."""
     must_improve: bool = True
-    """The difference of the primary metric must be above 0."""
+    """The primary metric of the candidate must be above the champion's."""
     must_be_better: bool = False
-    """Its whole interval must be above 0. Use it for a set of all issues, not for the issues of one week."""
+    """The whole confidence interval of the primary metric's difference from the champion must be above 0.
+
+    Use it for a set of all issues, not for the issues of one week.
+    """
     alpha: float = 0.05
     """Significance level of McNemar's exact one-sided test against the candidate."""
 
@@ -36,9 +39,9 @@ _LOWER_ASKS_MORE = frozenset({"margin", "most_unanswered", "most_clipped"})
 
 
 def find_weaker_rules(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
-    """List the gate rules of an earlier decision that are weaker than the present rules, each in words.
+    """List the gate rules of an earlier decision that are weaker than `in_force`, each in words.
 
-    `decided_by` holds the rules of a gate.json. A rule that is missing there counts as weaker.
+    `decided_by` is the field `rules` of a gate.json. A rule that is missing there counts as weaker.
     """
     rules = decided_by if isinstance(decided_by, Mapping) else {}
     return tuple(
@@ -49,7 +52,7 @@ def find_weaker_rules(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
 
 
 def list_decisions(gate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List every decision of the gate about a model in its gate.json, oldest first."""
+    """List every decision in a model's gate.json, oldest first, each with its result, reason and rules."""
     return [*(gate.get("earlier") or ()), {name: gate.get(name) for name in _OF_A_DECISION}]
 
 

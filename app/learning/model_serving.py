@@ -118,18 +118,25 @@ def is_unused(state: ModelState, since: datetime, now: datetime, *, comes_back: 
 
 
 def get_measured_champion(gate: Mapping[str, Any], base: str) -> str:
-    """Return the served name of the champion that a model was measured beside; "nobody" without a measurement."""
+    """Return the served name of the champion with which a gate.json compared the model.
+
+    `base` is the served name of the model's base, used when the champion was the base without a server. Without a
+    measurement the result is "nobody".
+    """
     champion = str((gate.get("measured") or {}).get("champion") or "nobody")
     return base if champion == IN_PROCESS else champion
 
 
 def limit_alias(wanted: Alias, gate: Mapping[str, Any]) -> Alias:
-    """Limit an automatic promotion: without outcomes in the gate's decision, a model becomes canary at most."""
+    """Return the alias for an automatic promotion: `wanted`, or canary in place of champion.
+
+    Only a gate.json decided by outcomes allows champion.
+    """
     if wanted is Alias.CHAMPION and not gate.get("by_outcomes"):
         return Alias.CANARY
     return wanted
 
 
 def get_state_after(alias: Alias) -> ModelState:
-    """Return the state of a model after another model took its alias."""
+    """Return the state that a model gets after another model took its alias."""
     return ModelState.RETIRED if alias is Alias.CHAMPION else ModelState.CANDIDATE

@@ -54,7 +54,7 @@ class LabelCounts:
     """Numbers of labelled issues and patches in a training's dataset."""
 
     issues: int = 0
-    """Issues with labelled patches, with the issues for measuring."""
+    """Issues with labelled patches in all splits."""
     correct: int = 0
     """Training seats whose patch is more probably correct than not."""
     incorrect: int = 0
@@ -103,7 +103,7 @@ class Training:
 
     @property
     def dataset(self) -> Path:
-        """Folder of its dataset."""
+        """Folder of the training's dataset."""
         return self.folder / "dataset"
 
     @property
@@ -113,7 +113,7 @@ class Training:
 
 
 def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
-    """Report whether it is time to start or resume a training.
+    """Report whether it is time to start or resume a training; `last` is the newest training.
 
     It is time if none began within `every`, or if the last one has not ended.
     """
@@ -125,10 +125,9 @@ def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
 def count_new_issues(
     held: Collection[DatasetIssue], before: Collection[DatasetIssue], issues_before: int
 ) -> int:
-    """Count the issues that earlier trainings did not use.
+    """Count the issues in `held`, the new dataset, that the last training did not use.
 
-    `before` holds the issues of the last dataset. If it is empty, the function compares with the number
-    `issues_before`.
+    `before` holds the issues of the last dataset. If it is empty, the function subtracts their number `issues_before`.
     """
     keys = {issue.key for issue in held}
     if not before:
@@ -178,10 +177,9 @@ def explain_skip(
 def count_labels(
     manifest: Mapping[str, Any], held: Collection[DatasetIssue], seats: int = 4
 ) -> LabelCounts:
-    """Count the labels of a dataset from its manifest (r4p.dataset/1) and its issues. Raises KeyError for another
-    document.
+    """Count the labels of a dataset from its manifest (r4p.dataset/1) and its issues `held`.
 
-    `seats` is the number of seats of a group.
+    `seats` is the number of seats of a group. Raises KeyError for another document.
     """
     splits = manifest["splits"]
     issues = sum(split["issues"] for split in splits.values())
