@@ -64,7 +64,7 @@ def test_a_request_that_could_pass_what_is_left_is_refused():
     till = MeteredEngine(ScriptedEngine([YES]), tokens=1_000, attempts=1)
     assert till.answer(asked(1), 60).down is None
     assert not till.is_exhausted
-    said = till.answer(asked(2, most=990), 60).down.said
+    said = till.answer(asked(2, most=990), 60).down.message
     assert "the 1,000 tokens that this work may cost are used up" in said
     assert till.is_exhausted
     assert till.answer(asked(3), 60).down is None
@@ -87,7 +87,7 @@ def test_of_a_question_that_is_too_dear_the_first_requests_are_answered():
     (one,) = asked(1, "more " * 50).requests
     replies = till.answer(CompletionQuestion(1, (one,) * 4), 60).replies
     assert [bool(reply.completion) for reply in replies] == [True, True, False, False]
-    assert "used up" in replies[3].failure.said
+    assert "used up" in replies[3].failure.message
 
 
 def test_a_late_answer_is_paid_and_not_due_once_for_each_attempt():
