@@ -1,6 +1,6 @@
 """An engine behind an OpenAI-compatible API, above all vLLM. It does not start the server.
 
-A request is repeated only when the server cannot have billed it. `chat_api` defines the bodies, `server_check`
+A sample is repeated only when the server cannot have billed it. `chat_api` defines the bodies, `server_check`
 tests a server's abilities.
 """
 
@@ -186,37 +186,29 @@ class OpenAICompatible:
             raise down[0]
         return answers
 
-    def _answer(self, samples: list[Request], asked: float) -> list[Completion | EngineError]:
+    def _answer(self, samples: list[Request], start: float) -> list[Completion | EngineError]:
         """Answer requests that differ only in the seed. Samples missing from an `n` are requested one by one."""
-        until = asked + (math.inf if samples[0].seconds is None else samples[0].seconds)
+        until = start + (math.inf if samples[0].seconds is None else samples[0].seconds)
+        with_ids = self._returns_ids  # as sent: another thread may change it before the answer
         try:
-            answer = self._send(
-                chat_api.build_body(self.model, samples, token_ids=self._returns_ids), until
-            )
+            answer = self._send(chat_api.build_body(self.model, samples, token_ids=with_ids), until)
             answers: list[Completion | EngineError] = [*_decode_answer(answer)[: len(samples)]]
         except _RequestRefused as error:
             # A refused batch may be refused for its `n`. Each sample then gets its own request.
             if len(samples) == 1:
-                return self._handle_refusal(samples[0], error, asked)
+                if samples[0].token_ids and with_ids and "return_token_ids" in str(error):
+                    self._returns_ids = False
+                    return self._answer(samples, start)
+                return [_explain_refusal(samples[0], error)]
             answers = []
         except EngineError as error:
             return [error] * len(samples)
-        left = [
-            late for request in samples[len(answers) :] for late in self._answer([request], asked)
+        missing = [
+            late for request in samples[len(answers) :] for late in self._answer([request], start)
         ]
-        if any(isinstance(late, Completion) for late in left):
+        if any(isinstance(late, Completion) for late in missing):
             self._samples_several = False  # this server ignores or refuses `n`; stop asking for it
-        return answers + left
-
-    def _handle_refusal(
-        self, request: Request, error: _RequestRefused, asked: float
-    ) -> list[Completion | EngineError]:
-        """Interpret a refusal: repeat without token ids, or report NoTools."""
-        message = str(error).lower()
-        if request.token_ids and self._returns_ids and "return_token_ids" in message:
-            self._returns_ids = False
-            return self._answer([request], asked)
-        return [NoTools(str(error)) if request.tools and "tool" in message else error]
+        return answers + missing
 
     def _send(self, body: dict[str, Any], until: float) -> httpx.Response:
         """Return the successful HTTP answer of a chat request.
@@ -251,12 +243,12 @@ class OpenAICompatible:
             if answer.is_success:
                 return answer
             # a busy server that names a time has not taken the request
-            asked = _read_retry_after(answer)
-            if answer.status_code not in _BUSY or asked is None or last:
-                raise _build_refusal(place, answer)
+            retry_after = _read_retry_after(answer)
+            if answer.status_code not in _BUSY or retry_after is None or last:
+                raise _build_status_error(place, answer)
             # An event instead of a sleep, so that closing the engine ends the wait.
-            if self._stop.wait(min(left, asked)):
-                raise _build_refusal(place, answer)
+            if self._stop.wait(min(left, retry_after)):
+                raise _build_status_error(place, answer)
 
     def _build_timeout(self, left: float) -> httpx.Timeout:
         return httpx.Timeout(
@@ -273,7 +265,7 @@ def _decode_answer(answer: httpx.Response) -> list[Completion]:
         ) from error
 
 
-def _build_refusal(place: str, answer: httpx.Response) -> EngineError:
+def _build_status_error(place: str, answer: httpx.Response) -> EngineError:
     reason = " ".join(answer.text.split())[:200] or "no reason given"
     message = f"{place} answered HTTP {answer.status_code}: {reason}"
     # 404 comes from a wrong path or from a model that was unloaded: no later request will do better.
@@ -285,6 +277,12 @@ def _build_refusal(place: str, answer: httpx.Response) -> EngineError:
         if answer.status_code in _REFUSED_STATUSES
         else EngineError(message)
     )
+
+
+def _explain_refusal(request: Request, error: _RequestRefused) -> EngineError:
+    """Return NoTools for a refusal that names tools, and any other refusal as it is."""
+    named = request.tools and "tool" in str(error).lower()
+    return NoTools(str(error)) if named else error
 
 
 def _read_retry_after(answer: httpx.Response) -> float | None:

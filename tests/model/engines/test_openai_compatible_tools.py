@@ -1,6 +1,9 @@
 """Tools over the chat API: offered, called, answered, and refused by servers that have none."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +13,7 @@ from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request, Tool, ToolCall
 from tests.model.chat_server import Reply, build_choices, build_completion, serve_chat
 from tests.model.engines.test_openai_compatible import ask, open_engine
+from tests.services import wait_for
 
 SCHEMA = {"type": "object", "properties": {"entity": {"type": "string"}}, "required": ["entity"]}
 LOOK = Tool("look", "Shows code.", SCHEMA)
@@ -123,6 +127,21 @@ def test_server_without_token_ids_is_asked_without_them_from_then_on():
     assert [answer.tool_calls for answer in answers] == [(ASKED,), (ASKED,)]
     asked = ["return_token_ids" in body for body in server.sent_to("/v1/chat/completions")]
     assert asked == [True, False, False]
+
+
+def test_server_without_token_ids_answers_every_request_that_it_refused_at_once():
+    all_arrived = threading.Event()
+    refusals = [replace(NO_IDS, wait_for=all_arrived) for _ in range(4)]
+    requests = [replace(REQUEST, messages=(Message("user", f"fix {n}"),)) for n in range(4)]
+    with (
+        serve_chat(chat=[*refusals, build_tool_reply(WIRE_CALL)]) as server,
+        open_engine(server.url) as engine,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        answering = pool.submit(engine.complete, requests)
+        wait_for(lambda: server.together == 4, 20)
+        all_arrived.set()
+        assert [answer.tool_calls for answer in answering.result()] == [(ASKED,)] * 4
 
 
 def test_script_calls_tools(tmp_path):
