@@ -64,8 +64,8 @@ def should_evaluate(
     """Decide whether to judge an issue's pull requests now, or why to wait.
 
     `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate that can be judged, and every other
-    trigger needs `min_candidates`. `alternatives` counts the bot's alternatives that exist or will be written. With
-    them, one pull request is enough, and a command needs none.
+    trigger needs `min_candidates`. `alternatives` counts the bot's alternatives that exist, will be written or were
+    tried. With them, one pull request is enough, and a command needs none.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
@@ -92,7 +92,10 @@ def select_judgeable(
 
 
 def _count_needed(config: RepoConfig, alternatives: int, *, commanded: bool) -> int:
-    """Return how many pull requests are necessary. A command's alternative can be judged alone."""
+    """Return how many pull requests are necessary.
+
+    A command: none beside an alternative, else one. Another trigger: one beside an alternative, else `min_candidates`.
+    """
     if commanded:
         return 0 if alternatives else 1
     return 1 if alternatives else config.min_candidates

@@ -27,7 +27,10 @@ from app.web.signature import HEADER, BadSignature, VerifiedBody, parse_claim, v
 
 PATH: Final = "/api/github/webhooks"
 COMMIT_SECONDS: Final = 4.0
-"""Seconds for the commit. A later delivery gets 503, so that GitHub can send it again. GitHub waits 10 s."""
+"""Seconds for the commit. A commit that takes longer is answered with 503, so that GitHub shows a failure.
+
+It may succeed all the same. A redelivery has the same GUID, which is stored once.
+"""
 
 BODY_SECONDS: Final = 8.0
 """Seconds in which the whole body must arrive. GitHub gives up on a delivery after 10 s."""
@@ -38,8 +41,6 @@ RETRY_SECONDS: Final = 10
 
 _EVENT: Final = re.compile(r"[a-z_]{1,64}")
 _GUID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
-_UNREAD: Final = frozenset({400, 401, 408, 413, 503})
-"""Status codes that the webhook may send before it has read the whole body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class InFlight:
-    """Counts the bytes of bodies that all webhook requests hold in memory now.
+    """Counts the bytes of all bodies that are still being received.
 
     Only the event loop's thread may use it.
     """
@@ -148,9 +149,8 @@ class WebhookReceiver:
         answer = _build_response(refused.status, status="refused", error=str(refused))
         if refused.status == 503:
             answer.headers["Retry-After"] = str(RETRY_SECONDS)
-        if refused.status in _UNREAD:
-            # Unread bytes of this body may follow, so no further request can use the connection.
-            answer.headers["Connection"] = "close"
+        # Unread bytes of the body may follow, so no further request can use the connection.
+        answer.headers["Connection"] = "close"
         return answer
 
     async def _read_body(self, request: Request) -> bytes:

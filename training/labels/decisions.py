@@ -39,7 +39,7 @@ class RuleMatch:
     surviving_share: float | None = None
     """Share of the patch's lines that survive, 0 to 1, where survival decides."""
     known_at: datetime | None = None
-    """The earliest time at which the match could be known."""
+    """The earliest time at which the match could be known; for the rule `lately` the end of its hold, in the future."""
     leans_correct: bool | None = None
     """True if a recent merge speaks for the patch but may still be taken back. None: no recent event speaks."""
 

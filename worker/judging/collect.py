@@ -1,6 +1,6 @@
 """Collect the rivals of an issue into a frozen group, and submit it to agents or the verifier."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -38,9 +38,10 @@ class AlternativePlan:
     second_count: int = 0
     """How many of the new ones are second attempts."""
     base: BaseCommit | None = None
-    """The commit for new alternatives; None when none are to be written."""
+    """The commit for new alternatives. None: none are to be written, or the newest evaluation covers the group."""
     lack: RefusalReason | None = None
     tried: int = 0
+    """Attempts for this issue text on these commits, failed ones included."""
 
     def without_new(self, why: RefusalReason | None) -> "AlternativePlan":
         """Return this plan with no alternatives left to write; `why` is the reason that the comment shows."""
@@ -87,7 +88,7 @@ class EvaluateIssueHandler:
             context.check()
             with context.transaction() as connection:
                 # Second decision, under the fence: rows may have changed during the fetch. If a tree is
-                # missing now, `_freeze` postpones the job, which then decides both times again.
+                # missing now, `_store_group` postpones the job, which then decides both times again.
                 group = save_rivals(connection, stored.ref, rivals)
                 newest = _load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
@@ -97,7 +98,7 @@ class EvaluateIssueHandler:
                         group, _choose_trigger(job, newest), rivals, decision, plan
                     )
                     context.enqueue(
-                        connection, [*_freeze(connection, job, new, newest, plan, exported)]
+                        connection, _store_group(connection, job, new, newest, plan, exported)
                     )
                 elif isinstance(decision, WaitForMore):
                     groups.set_waiting(connection, group, decision.reason)
@@ -105,6 +106,7 @@ class EvaluateIssueHandler:
                     _supersede_jobs(
                         connection, evaluations.supersede_unpublished(connection, group)
                     )
+                # A RefusalReason changes nothing: the group keeps its evaluation.
         self._reply(job, stored.ref, rivals, decision)
 
     def _open_tree(
@@ -135,7 +137,7 @@ class EvaluateIssueHandler:
 def _plan_alternatives(
     connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_agent: bool
 ) -> AlternativePlan:
-    """Plan the group's alternatives; no new ones when the group is judged already."""
+    """Plan the group's alternatives; no commit for new ones when the newest evaluation covers the group."""
     bases = rivals.list_bases()
     group = groups.find_group(connection, job.repository, job.issue)
     newest = _load_newest(connection, group.id) if group else None
@@ -232,9 +234,8 @@ def _wants_alternative(job: EvaluateIssue, newest: Evaluation | None) -> bool:
 def _build_request(job: EvaluateIssue) -> EvaluationRequest | None:
     if job.asked_in is None:
         return None
-    return EvaluationRequest(
-        job.asked_in, job.issue if job.asked_under is None else job.asked_under
-    )
+    under = job.issue if job.asked_under is None else job.asked_under
+    return EvaluationRequest(job.asked_in, under)
 
 
 def _choose_trigger(job: EvaluateIssue, newest: Evaluation | None) -> str:
@@ -253,18 +254,17 @@ def _is_repeat(
     return job.trigger != BY_COMMAND or _is_wanted_by_person(newest)
 
 
-def _freeze(
+def _store_group(
     connection: Connection,
     job: EvaluateIssue,
     new: NewEvaluation,
     newest: Evaluation | None,
     plan: AlternativePlan,
     exported: ExportedTree | None,
-) -> Iterator[Planned]:
+) -> list[Planned]:
     """Store the frozen group and plan its next job; a repeat continues the newest evaluation."""
     if newest is not None and _is_repeat(job, newest, new, plan):
-        yield from _continue_evaluation(job, newest)
-        return
+        return _continue_evaluation(job, newest)
     if new.alternatives_wanted and exported is None:
         raise Postponed("the group changed during its collection", after_seconds=0)
     asked = _build_request(job) or (
@@ -275,7 +275,7 @@ def _freeze(
     if exported is not None:
         # Before the commit: readers of the row must find the tree.
         exported.hand_over(created.id)
-    yield _plan_next_job(job, created.id, new.alternatives_wanted)
+    return [_plan_next_job(job, created.id, new.alternatives_wanted)]
 
 
 def _plan_next_job(
@@ -285,13 +285,13 @@ def _plan_next_job(
     return Planned(ProposePatches(*place) if alternatives_wanted else VerifyGroup(*place))
 
 
-def _continue_evaluation(job: EvaluateIssue, newest: Evaluation) -> Iterator[Planned]:
+def _continue_evaluation(job: EvaluateIssue, newest: Evaluation) -> list[Planned]:
     """Plan the next job of an evaluation again, in case it was lost."""
-    match newest.state:
-        case "collected":
-            yield _plan_next_job(job, newest.id, newest.alternatives_wanted)
-        case "verified":
-            yield Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))
+    if newest.state == "collected":
+        return [_plan_next_job(job, newest.id, newest.alternatives_wanted)]
+    if newest.state == "verified":
+        return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
+    return []
 
 
 def _supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:

@@ -84,7 +84,7 @@ class Heartbeat:
 
 
 GO_ON_SECONDS: Final = 5.0
-"""After one ring a worker continues with due jobs for at least this time."""
+"""After this time a worker takes no further job on the same ring."""
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Runner:
     def answer(self, job: JobId, queue: Queue) -> int:
         """Run the job that a doorbell message named, then other due jobs of `queue`; return how many jobs ran.
 
-        This goes on for about 5 s. If the named job is gone or taken, it starts with another due job.
+        After GO_ON_SECONDS it takes no further job. If the named job is gone or taken, it starts with another due job.
         """
         started = time.monotonic()
         claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)
