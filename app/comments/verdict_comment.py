@@ -36,8 +36,8 @@ _NOBODY_READ = "no language model read it"
 
 
 @dataclass(frozen=True, slots=True)
-class _Room:
-    """How much of the verdict fits. Each next level shows less."""
+class _DetailLevel:
+    """How much of a verdict the comment shows."""
 
     rows: int
     reason: int
@@ -57,22 +57,22 @@ _ROWS_LEFT_OUT = (
     "Only the first {shown} of {all} pull requests are listed, without reasons, "
     "because GitHub limits the length of a comment."
 )
-_ROOMS = (
-    _Room(1_000, 2_000, document=True, diff=_DIFF_LIMIT),
-    _Room(1_000, 600, document=True, diff=_DIFF_LIMIT, notice=_REASONS_CUT),
-    _Room(1_000, 200, document=False, notice=_DOCUMENT_LEFT_OUT),
-    _Room(30, 0, document=False, notice=_ROWS_LEFT_OUT),
+_DETAIL_LEVELS = (
+    _DetailLevel(1_000, 2_000, document=True, diff=_DIFF_LIMIT),
+    _DetailLevel(1_000, 600, document=True, diff=_DIFF_LIMIT, notice=_REASONS_CUT),
+    _DetailLevel(1_000, 200, document=False, notice=_DOCUMENT_LEFT_OUT),
+    _DetailLevel(30, 0, document=False, notice=_ROWS_LEFT_OUT),
 )
 
 
 def write_verdict_comment(view: VerdictView) -> str:
     """Return a group's verdict comment in Markdown, up to LONGEST_BODY characters. Equal views give equal text."""
-    *roomy, smallest = _ROOMS
-    for room in roomy:
-        body = _write_body(view, room)
+    *longer, shortest = _DETAIL_LEVELS
+    for level in longer:
+        body = _write_body(view, level)
         if _count_utf16(body) <= LONGEST_BODY:
             return body
-    return _write_body(view, smallest)
+    return _write_body(view, shortest)
 
 
 def write_headline(view: VerdictView) -> str:
@@ -102,19 +102,19 @@ def _is_judged(view: VerdictView) -> bool:
     return any(patch.verdict is not Verdict.NOT_JUDGED for patch in view.verdicts)
 
 
-def _write_body(view: VerdictView, room: _Room) -> str:
-    shown = view.rows[: room.rows]
+def _write_body(view: VerdictView, level: _DetailLevel) -> str:
+    shown = view.rows[: level.rows]
     blocks = [
-        f"{format_group_marker(view.group)}\n### R4P verdict{_mode(view.mode)}: {write_headline(view)}",
-        _demonstration() if view.is_demonstration else "",
-        _table(shown, view),
-        _how(view) if _is_judged(view) else "",
+        f"{format_group_marker(view.group)}\n### R4P verdict{_describe_mode(view.mode)}: {write_headline(view)}",
+        _write_demonstration_note() if view.is_demonstration else "",
+        _write_table(shown, view),
+        _describe_judging(view) if _is_judged(view) else "",
         "\n".join(f"- {note}" for note in _list_notes(view, shown)),
-        room.notice.format(shown=len(shown), all=len(view.rows)),
-        alternative_offer.offer_best(view, room.diff),
-        _reasons(view, shown, room.reason) if room.reason else "",
-        _footer(view),
-        format_verdict_json(view.document) if room.document else "",
+        level.notice.format(shown=len(shown), all=len(view.rows)),
+        alternative_offer.offer_best(view, level.diff),
+        _write_reasons(view, shown, level.reason) if level.reason else "",
+        _write_footer(view),
+        format_verdict_json(view.document) if level.document else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -124,11 +124,11 @@ def _count_utf16(body: str) -> int:
     return len(body.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _mode(mode: Mode) -> str:
+def _describe_mode(mode: Mode) -> str:
     return "" if mode is Mode.ENFORCE else f" ({mode})"
 
 
-def _demonstration() -> str:
+def _write_demonstration_note() -> str:
     return (
         "> [!WARNING]\n"
         "> Judged by the small demonstration model, which shows how the bot works. "
@@ -136,14 +136,14 @@ def _demonstration() -> str:
     )
 
 
-def _table(rows: Sequence[VerdictRow], view: VerdictView) -> str:
+def _write_table(rows: Sequence[VerdictRow], view: VerdictView) -> str:
     shown = list(_list_lines(rows, view))
     with_probability = any(verdict.probability is not None for _, verdict, *_ in shown)
     head = ["Patch" if view.alternatives else "PR", "Verdict"] + ["Agreement"] * (view.asked > 0)
     head += ["P(correct)"] * with_probability + ["Commit", "Link"]
     lines = [head, ["---"] * len(head)]
     for name, verdict, *origin in shown:
-        cells = [name, _verdict(verdict)] + [format_agreement(verdict)] * (view.asked > 0)
+        cells = [name, _format_verdict(verdict)] + [format_agreement(verdict)] * (view.asked > 0)
         cells += [format_percent(verdict.probability)] * with_probability
         lines.append([*cells, *origin])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -154,7 +154,7 @@ def _list_lines(
 ) -> Iterator[tuple[str, PatchVerdict, str, str]]:
     """Yield name, verdict, commit and origin of each patch, alternatives last."""
     for row in rows:
-        yield f"#{row.pull}", row.verdict, _commit(row), LINKS[row.strength]
+        yield f"#{row.pull}", row.verdict, _format_commit(row), LINKS[row.strength]
     for alternative in view.alternatives:
         base = f"on `{alternative.base[:7]}`"
         yield (
@@ -165,27 +165,27 @@ def _list_lines(
         )
 
 
-def _verdict(verdict: PatchVerdict) -> str:
+def _format_verdict(verdict: PatchVerdict) -> str:
     return f"**{VERDICTS[verdict.verdict]}**".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _commit(row: VerdictRow) -> str:
+def _format_commit(row: VerdictRow) -> str:
     return f"`{row.head[:7]}`{', changed since' if row.moved else ''}"
 
 
-def _how(view: VerdictView) -> str:
+def _describe_judging(view: VerdictView) -> str:
     """Describe in one line how the bot judged."""
     if not view.has_model:
-        parts = [f"{_comparison(view)}.", _history(view), _why_unsure(view)]
+        parts = [f"{_describe_comparison(view)}.", _describe_history(view), _explain_unsure(view)]
         return " ".join(part for part in parts if part)
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
     if len(view.verdicts) == 1:
         together = "alone, because there is no rival"
-    judged = f"Judged by `{_code(view.verifier)}` {together}{_votes(view)}"
-    return f"{judged}. {_who(view)}. {_history(view)}"
+    judged = f"Judged by `{_format_code(view.verifier)}` {together}{_describe_votes(view)}"
+    return f"{judged}. {_describe_judge(view)}. {_describe_history(view)}"
 
 
-def _votes(view: VerdictView) -> str:
+def _describe_votes(view: VerdictView) -> str:
     if not view.asked:
         return ""
     unread = view.asked - view.valid
@@ -195,30 +195,30 @@ def _votes(view: VerdictView) -> str:
     return f": {votes} ({', '.join(remarks)})" if remarks else f": {votes}"
 
 
-def _comparison(view: VerdictView) -> str:
+def _describe_comparison(view: VerdictView) -> str:
     return (
-        f"No language model read the patches: `{_code(view.verifier)}` compared features of the group "
+        f"No language model read the patches: `{_format_code(view.verifier)}` compared features of the group "
         "(how alike its patches are, their size, what of the issue they touch) "
-        f"by fitted rules `{_fingerprint(view)}`"
+        f"by fitted rules `{_format_fingerprint(view)}`"
     )
 
 
-def _why_unsure(view: VerdictView) -> str | None:
+def _explain_unsure(view: VerdictView) -> str | None:
     return explain_unsure(view.verdicts, has_model=view.has_model, history=view.history)
 
 
-def _who(view: VerdictView) -> str:
+def _describe_judge(view: VerdictView) -> str:
     return (
-        f"Model `{_code(view.engine.model)}` on {quote_phrase(view.engine.name, 60)}, "
-        f"prompt `{_fingerprint(view)}`"
+        f"Model `{_format_code(view.engine.model)}` on {quote_phrase(view.engine.name, 60)}, "
+        f"prompt `{_format_fingerprint(view)}`"
     )
 
 
-def _fingerprint(view: VerdictView) -> str:
-    return _code(view.engine.prompt_fingerprint)[:12]
+def _format_fingerprint(view: VerdictView) -> str:
+    return _format_code(view.engine.prompt_fingerprint)[:12]
 
 
-def _history(view: VerdictView) -> str:
+def _describe_history(view: VerdictView) -> str:
     if view.history is None:
         return "No probabilities yet: not enough history."
     if all(patch.probability is None for patch in view.verdicts):
@@ -226,14 +226,14 @@ def _history(view: VerdictView) -> str:
     return f"Probabilities come from the outcomes of {view.history} earlier issues."
 
 
-def _code(text: str) -> str:
+def _format_code(text: str) -> str:
     return " ".join(text.replace("`", "'").split())[:100]
 
 
 def _list_notes(view: VerdictView, rows: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield what a reader should know before using the table."""
     for row in rows:
-        yield from _row_notes(row, has_model=view.has_model)
+        yield from _list_row_notes(row, has_model=view.has_model)
     yield from alternative_offer.list_notes(view)
     if view.issue_findings:
         how = "the model read the text without it" if view.has_model else _NOBODY_READ
@@ -248,7 +248,7 @@ def _list_notes(view: VerdictView, rows: Sequence[VerdictRow]) -> Iterator[str]:
         yield write_config_note(view.config_problem)
 
 
-def _row_notes(row: VerdictRow, *, has_model: bool) -> Iterator[str]:
+def _list_row_notes(row: VerdictRow, *, has_model: bool) -> Iterator[str]:
     verdict = row.verdict
     if verdict.verdict is Verdict.NOT_JUDGED:
         yield f"The bot did not judge #{row.pull}: {quote_phrase(explain_not_judged(verdict), _REASON_LIMIT)}."
@@ -268,7 +268,7 @@ def _name_findings(findings: Sequence[Finding]) -> str:
     return join_names(FINDINGS[finding] for finding in dict.fromkeys(findings))
 
 
-def _reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) -> str:
+def _write_reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) -> str:
     parts = [
         f"**{name}: {VERDICTS[verdict.verdict]}** "
         f"({describe_coverage(verdict.coverage, has_model=view.has_model)})\n\n"
@@ -282,16 +282,16 @@ def _reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) -> str:
     return "\n\n".join([f"<details>\n<summary>Reasons{whose}</summary>", *parts, "</details>"])
 
 
-def _footer(view: VerdictView) -> str:
+def _write_footer(view: VerdictView) -> str:
     return (
         "Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. "
         "`/r4p help` lists every command.\n\n"
         f"<sub>R4P bot judges patches, never people. It does not approve, merge or close. "
-        f"{_spent(view)}.</sub>"
+        f"{_describe_cost(view)}.</sub>"
     )
 
 
-def _spent(view: VerdictView) -> str:
+def _describe_cost(view: VerdictView) -> str:
     seconds = f"{view.total_seconds:.0f} s" if view.total_seconds >= 1 else "Less than a second"
     tokens = view.tokens.prompt + view.tokens.completion
     return f"{seconds}, {tokens:,} tokens" if tokens else seconds
