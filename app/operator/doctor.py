@@ -16,6 +16,7 @@ from app.settings import (
     EngineSettings,
     IdentitySettings,
     WriterSettings,
+    check,
     find_mistakes,
     load,
 )
@@ -53,6 +54,7 @@ class Line:
 
 def run() -> int:
     """Run `r4p doctor` and print every finding. Returns exit code 0 if verdicts are possible, else UNFIT."""
+    check(EngineSettings, AgentSettings, IdentitySettings)
     settings = load(EngineSettings)
     lines = list(list_findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
@@ -134,9 +136,9 @@ def _check_server(settings: EngineSettings, *, needs_probabilities: bool) -> Ite
     yield Line(Mark.OK, "model server", f"{url} answers")
     served = report.served
     yield Line(Mark.OK, "model", f"{served.name}, {served.context_tokens:,} tokens of context")
-    for check in report.checks:
+    for ability in report.checks:
         yield _describe_ability(
-            check, is_needed=needs_probabilities and check.name == PROBABILITIES
+            ability, is_needed=needs_probabilities and ability.name == PROBABILITIES
         )
 
 

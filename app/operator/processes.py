@@ -153,7 +153,10 @@ def end_with_parent() -> None:
 
     The kernel keeps this across exec. It works on Linux only; elsewhere, children of a killed parent keep running.
     """
-    if not load(ChildSettings).end_with_parent or sys.platform != "linux":
+    # Not by `load`: it would end the command at a mistake before all settings of the command are checked.
+    if find_mistakes(ChildSettings) or not ChildSettings().end_with_parent:
+        return
+    if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() == 1:
@@ -169,7 +172,7 @@ _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
 }
 """Settings that jobs of each queue need."""
 _STORE_KINDS = (DatabaseSettings, BrokerSettings)
-_PACE_KINDS = (QueueSettings, LogSettings, IdentitySettings)
+_PACE_KINDS = (QueueSettings, LogSettings, IdentitySettings, ChildSettings)
 
 
 def exec_worker(queues: str, concurrency: int | None) -> None:

@@ -14,7 +14,7 @@ from app.db.store.queue import jobs
 from app.jobs.job import OF_THE_APP, Planned
 from app.jobs.learning_jobs import TrainModel
 from app.learning.training_plan import Training, TrainingState
-from app.settings import TrainSettings, load
+from app.settings import DatabaseSettings, TrainSettings, check, load
 from model.commands.exit_codes import print_json
 
 _SHOWN = ("step", "of", "reward", "entropy", "clip_high", "format_valid", "tokens_per_second")
@@ -24,6 +24,7 @@ _SILENT_SECONDS = 300.0
 
 def show(*, as_json: bool) -> int:
     """Print the newest trainings as a table or as JSON. Returns exit code 0."""
+    check(DatabaseSettings, TrainSettings)
     with open_database() as database, transaction(database) as connection:
         newest = trainings.list_newest(connection)
     if as_json:
@@ -39,6 +40,7 @@ def start() -> int:
 
     Returns the exit code: 2 if no plan is set, else 0.
     """
+    check(DatabaseSettings, TrainSettings)
     if load(TrainSettings).train_plan is None:
         sys.stderr.write(
             "r4p: R4P_TRAIN_PLAN is not set: set it to a plan, such as r4p-qwen2.5-coder-0.5b\n"

@@ -64,13 +64,10 @@ Kind = TypeVar("Kind", bound=Settings)
 def load(kind: type[Kind]) -> Kind:
     """Return the settings class `kind` with its values from the environment.
 
-    Raises SettingsError with one line for each mistake.
+    Raises SettingsError with one line for each mistake, unknown names included.
     """
-    check()
-    try:
-        return kind()
-    except ValidationError as error:
-        refuse(_lines(kind, error))
+    check(kind)
+    return kind()
 
 
 def check(*kinds: type[Settings], further: list[str] | None = None) -> None:

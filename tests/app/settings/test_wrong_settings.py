@@ -215,15 +215,23 @@ def test_a_key_that_is_missing_is_told_beside_what_else_is(monkeypatch):
             ["WEBHOOK_SECRET", "APP_ID", "PRIVATE_KEY_PATH", "VERIFIER", "AGENT", "LOG_LEVEL"],
         ),
         (("models", "promote", "m"), ["DATABASE_URL", "GATE_MARGIN"]),
+        (("doctor",), ["MIN_LINES", "AGENT_SANDBOX"]),
+        (("train", "status"), ["DATABASE_URL", "TRAIN_GPUS"]),
+        (("calibrate",), ["DATABASE_URL"]),
     ],
 )
 def test_a_process_tells_every_mistake_in_its_settings_at_once(command, names):
-    wrong = {"LOG_LEVEL": "loud", "VERIFIER": "oracle", "AGENT": "smith"}
-    done = run_cli(*command, **wrong, TRAIN_GPUS="-1", GATE_MARGIN="7")
+    wrong = {"LOG_LEVEL": "loud", "TRAIN_GPUS": "-1", "GATE_MARGIN": "7", "MODLE": "unknown"}
+    # The doctor reports a verifier or an agent that does not exist in its table, not as a setting.
+    if command == ("doctor",):
+        wrong |= {"MIN_LINES": "-1", "AGENT_SANDBOX": "box"}
+    else:
+        wrong |= {"VERIFIER": "oracle", "AGENT": "smith"}
+    done = run_cli(*command, **wrong)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     told = {line.partition(":")[0].strip() for line in done.stderr.splitlines()[1:]}
-    assert {f"R4P_{name}" for name in names} <= told
+    assert {f"R4P_{name}" for name in [*names, "MODLE"]} <= told
 
 
 def test_up_with_a_verifier_that_does_not_exist_starts_nothing(tmp_path):
