@@ -23,6 +23,8 @@ from tests.services import Services
 PROOF_SECONDS = 600
 # The first import of torch reads it. Each core has a worker of pytest-xdist, so more threads only wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# TRL would report each trainer to the model hub, from a thread of its own.
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 # how long one example takes is a matter of what else the machine does
 settings.register_profile("r4p", deadline=None)
 settings.load_profile("r4p")

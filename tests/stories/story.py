@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, update
 
 from app.db.tables.schema import jobs, write_limits
 from app.github.http.rate_limiter import WriteLimits
+from app.jobs.job import Redeliver
 from tests.github.facts import CheckFacts
 from tests.stories.bot_records import BotRecords
 from tests.stories.stage import DAY_SECONDS, SLUG, Stage
@@ -160,6 +161,16 @@ class Story(BotRecords):
                 earlier = _earlier(WriteLimits(**state), seconds)
                 connection.execute(update(write_limits).where(mine).values(state=asdict(earlier)))
         self.settle()
+
+    def request_redelivery(self) -> None:
+        """Look for lost webhooks now, even while an earlier search waits for its next turn."""
+        with self.stage.database.begin() as connection:
+            connection.execute(
+                update(jobs)
+                .where(jobs.c.kind == Redeliver.kind, jobs.c.state == "ready")
+                .values(run_after=func.now())
+            )
+        self.stage.tick("redeliver")
 
     def let_days_pass(self, days: int) -> None:
         """Let days pass in the bot's setting of a day; its tokens expire."""

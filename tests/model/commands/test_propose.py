@@ -249,8 +249,19 @@ def test_interrupt_does_not_wait_for_a_reply(run, tmp_path):
     with serve_chat(
         models=[MODELS], chat=[Reply({}, wait_for=hangs)], tokenize=[Reply({})]
     ) as server:
-        command = [sys.executable, "-m", "app.cli", "propose", "--repo", "tree"]
-        command += ["--issue", "issue.md", "--engine-url", server.url, "--database", "graph.sqlite"]
+        # A shell ignores SIGINT for what it starts in the background, and children inherit that.
+        command = ["/usr/bin/env", "--default-signal=INT", sys.executable, "-m", "app.cli"]
+        command += [
+            "propose",
+            "--repo",
+            "tree",
+            "--issue",
+            "issue.md",
+            "--engine-url",
+            server.url,
+            "--database",
+            "graph.sqlite",
+        ]
         with subprocess.Popen(
             command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
         ) as asking:

@@ -80,7 +80,7 @@ def test_what_was_sent_while_no_door_was_open_is_asked_for_and_arrives(story):
     assert story.evaluations() == []
     comment = story.repo.comment(issue, "Anybody?", "reader")
     story.settle()
-    story.stage.tick("redeliver")
+    story.request_redelivery()
     story.wait_for(lambda: story.evaluations() == ["published"])
     story.settle()
     assert list(story.verdict(issue).rows) == pulls

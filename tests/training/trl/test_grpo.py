@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from huggingface_hub.utils import _telemetry
+from huggingface_hub import constants as hub_constants
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -89,7 +89,8 @@ def run_plan(tmp_path, plan, groups=None):
     return train.train(train.TrainingJob(plan_file.load_plan(plan), data, tmp_path / "run"))
 
 
-def test_loss_that_is_not_finite_fails_the_run_without_a_checkpoint(tmp_path):
+def test_loss_that_is_not_finite_fails_the_run_without_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr(hub_constants, "HF_HUB_DISABLE_TELEMETRY", False)
     rate = {"learning_rate": 1e30}
     result = run_plan(
         tmp_path,
@@ -102,7 +103,7 @@ def test_loss_that_is_not_finite_fails_the_run_without_a_checkpoint(tmp_path):
     assert run_folder.read_result(tmp_path / "run") == result
     assert not list((tmp_path / "run").glob("checkpoint-*"))
     assert not (tmp_path / "run" / "adapter").exists()
-    assert _telemetry._TELEMETRY_THREAD is None, "TRL reports the training to the model hub"
+    assert hub_constants.HF_HUB_DISABLE_TELEMETRY, "TRL reports the training to the model hub"
 
 
 @pytest.mark.parametrize(
