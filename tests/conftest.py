@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from app.bubblewrap import ChangedBubblewrap, NoBubblewrap
 from app.bubblewrap import find as find_bubblewrap
 from app.db.session import create_database_engine
+from app.dispatch import Doorbell
 from app.sandbox import check_sandbox
 from app.settings.engine_settings import Sandbox
 from tests import services as running_services
@@ -105,6 +106,14 @@ def broker(services) -> Iterator[redis.Redis]:
     """A client of the session's broker, emptied for this test."""
     with services.broker() as client:
         yield client
+
+
+@pytest.fixture
+def doorbell(services, broker) -> Iterator[Doorbell]:
+    """A doorbell at the session's broker."""
+    bell = Doorbell(services.redis_url)
+    yield bell
+    bell.close()
 
 
 @pytest.fixture(

@@ -15,13 +15,6 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def doorbell(services, broker):
-    bell = Doorbell(services.redis_url)
-    yield bell
-    bell.close()
-
-
-@pytest.fixture
 def background(doorbell):
     metrics = Metrics()
     ringing = BackgroundDoorbell(doorbell, metrics)
@@ -60,7 +53,7 @@ def test_a_burst_in_two_queues_is_rung_for_a_few_times_each(background, doorbell
     assert doorbell.count_waiting(Queue.VERIFY) == doorbell.count_waiting(Queue.GITHUB) == 4
 
 
-def test_what_is_not_due_is_not_rung_for(background, doorbell):
+def test_a_job_that_is_not_due_rings_no_bell(background, doorbell):
     background.ring_soon([*jobs(3, is_due=False), *jobs(1, Queue.VERIFY)])
     background.start()
     wait_for(lambda: doorbell.count_waiting(Queue.VERIFY) == 1)

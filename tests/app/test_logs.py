@@ -17,7 +17,7 @@ TOKEN = "ghs_12345_" + "eyJhbGciOiJSUzI1NiJ9." * 20
 
 
 @pytest.fixture(autouse=True)
-def restored(monkeypatch):
+def root_logger(monkeypatch):
     root = logging.getLogger()
     before = root.handlers[:], root.level
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from app.metrics import Metrics
 
 
-def scraped(metrics):
+def scrape(metrics):
     """Every series that a Prometheus server reads, by name and labels."""
     families = text_string_to_metric_families(metrics.format_text().decode())
     return {
@@ -45,7 +45,7 @@ def test_counters_have_the_names_labels_and_types_that_dashboards_know():
 
 
 def test_every_known_series_begins_at_zero():
-    begun = scraped(Metrics())
+    begun = scrape(Metrics())
     refused = [("", f"refused_{status}") for status in (400, 401, 408, 413, 503)]
     for event, outcome in (("issues", "new"), ("push", "unavailable"), *refused):
         labels = frozenset({"event": event, "outcome": outcome}.items())
@@ -62,20 +62,20 @@ def test_a_scrape_asks_further_collectors():
 
     metrics = Metrics()
     metrics.register(Stored())
-    assert scraped(metrics)["r4p_jobs", frozenset({("queue", 'a"\n\\')})] == 12_345_678
+    assert scrape(metrics)["r4p_jobs", frozenset({("queue", 'a"\n\\')})] == 12_345_678
 
 
 def test_the_process_tells_its_memory():
-    assert scraped(Metrics())["process_resident_memory_bytes", frozenset()] > 1e6
+    assert scrape(Metrics())["process_resident_memory_bytes", frozenset()] > 1e6
 
 
 @pytest.mark.parametrize("outcome", ["ignored", "new"])
 def test_label_values_without_end_are_counted_together(outcome):
     metrics = Metrics()
-    before = len(scraped(metrics))
+    before = len(scrape(metrics))
     for number in range(3_000):
         metrics.count_delivery(f"made_up_{number}", outcome)
-    assert len(scraped(metrics)) - before < 2_000
+    assert len(scrape(metrics)) - before < 2_000
     assert metrics.get_value("r4p_deliveries_total", event="other", outcome="other") > 1_000
     assert metrics.get_value("r4p_deliveries_total", event="made_up_0", outcome=outcome) == 1
 

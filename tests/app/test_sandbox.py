@@ -52,7 +52,7 @@ print(json.dumps({name: tried(probe) for name, probe in PROBES.items()}))
 
 
 @pytest.fixture
-def probed(bubblewrap, tmp_path):
+def probe_sandbox(bubblewrap, tmp_path):
     """`probed(name="expression")`: what each came to, behind the walls around `tmp_path / "tree"`.
 
     `bound=False`: in a process that took nothing from itself, so that it is the walls that hold.
@@ -77,8 +77,8 @@ def probed(bubblewrap, tmp_path):
     return run
 
 
-def test_its_own_tree_can_be_read_and_its_own_folder_written(probed):
-    found = probed(
+def test_its_own_tree_can_be_read_and_its_own_folder_written(probe_sandbox):
+    found = probe_sandbox(
         tree='sorted(os.listdir("/tree"))',
         code='open("/tree/code.py").read()',
         scratch='written("/tmp/x")',
@@ -92,9 +92,11 @@ def test_its_own_tree_can_be_read_and_its_own_folder_written(probed):
     }
 
 
-def test_nothing_of_the_environment_comes_along(probed, monkeypatch):
+def test_nothing_of_the_environment_comes_along(probe_sandbox, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", "postgresql://r4p:secret@localhost/r4p")
-    found = probed(names="sorted(os.environ)", host="socket.gethostname()", user="os.getuid()")
+    found = probe_sandbox(
+        names="sorted(os.environ)", host="socket.gethostname()", user="os.getuid()"
+    )
     assert set(eval(found["names"])) <= {"LC_CTYPE", "OLDPWD", "PWD", "SHLVL", "_"}
     assert found["host"] == "'agent'"
     assert found["user"] == "65534"
@@ -110,15 +112,15 @@ HOSTS = [
 ]
 
 
-def test_what_is_the_hosts_is_not_there(probed):
-    found = probed(**{path: f"os.stat({path!r})" for path in HOSTS})
+def test_files_of_the_host_are_absent_in_the_sandbox(probe_sandbox):
+    found = probe_sandbox(**{path: f"os.stat({path!r})" for path in HOSTS})
     assert set(found.values()) == {"FileNotFoundError No such file or directory"}
 
 
-def test_what_lies_beside_the_tree_is_not_there(probed, tmp_path):
+def test_files_beside_the_tree_are_absent_in_the_sandbox(probe_sandbox, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("token")
-    found = probed(
+    found = probe_sandbox(
         there=f"open({str(secret)!r}).read()",
         above='sorted(os.listdir("/tree/.."))',
         tmp='os.listdir("/tmp")',
@@ -131,7 +133,7 @@ def test_what_lies_beside_the_tree_is_not_there(probed, tmp_path):
     assert {*eval(found["tmp"])} <= {parts[2] for parts in own if parts[1] == "tmp"}
 
 
-def test_no_socket_leads_anywhere(probed, tmp_path):
+def test_no_socket_leads_anywhere(probe_sandbox, tmp_path):
     with (
         socket.socket() as web,
         socket.socket(socket.AF_UNIX) as named,
@@ -151,9 +153,9 @@ def test_no_socket_leads_anywhere(probed, tmp_path):
             "abstract": f"connected({f'{chr(0)}r4p-{os.getpid()}'!r}, socket.AF_UNIX)",
             "names": 'socket.gethostbyname("example.com")',
         }
-        walls = probed(bound=False, **probes)
-        filtered = probed(**probes)
-        container = probed(Sandbox.CONTAINER, **probes)
+        walls = probe_sandbox(bound=False, **probes)
+        filtered = probe_sandbox(**probes)
+        container = probe_sandbox(Sandbox.CONTAINER, **probes)
         with pytest.raises(TimeoutError):
             web.accept()
     assert [how.split()[0] for how in walls.values()] == [
@@ -170,17 +172,17 @@ def test_no_socket_leads_anywhere(probed, tmp_path):
         assert set(found.values()) == {"PermissionError Operation not permitted"}
 
 
-def test_nothing_but_its_folder_can_be_written(probed):
+def test_nothing_but_its_folder_can_be_written(probe_sandbox):
     ours = [f"{sys.prefix}/bin/new", f"{sys.base_prefix}/lib/new", model.__file__]
     places = ["/tree/new", "/tree/code.py", "/new", "/usr/new", "/etc/new", "/dev/new", *ours]
-    found = probed(**{path: f"written({path!r})" for path in places})
+    found = probe_sandbox(**{path: f"written({path!r})" for path in places})
     # an ordinary user is refused root's files first
     refusals = {"OSError Read-only file system", "PermissionError Permission denied"}
     assert set(found.values()) <= refusals
 
 
-def test_memory_disk_and_processes_have_an_end(probed):
-    found = probed(
+def test_memory_disk_and_processes_have_an_end(probe_sandbox):
+    found = probe_sandbox(
         memory="len(bytearray(5 * 1024**3))",
         file='size("/tmp/large", 600 * 1024**2)',
         disk='(lambda told: told.f_blocks * told.f_frsize)(os.statvfs("/tmp"))',
@@ -203,8 +205,8 @@ def test_memory_disk_and_processes_have_an_end(probed):
 
 
 @pytest.mark.parametrize("bound", [False, True])
-def test_no_right_and_no_namespace_can_be_had(probed, bound):
-    found = probed(
+def test_no_right_and_no_namespace_can_be_had(probe_sandbox, bound):
+    found = probe_sandbox(
         bound=bound,
         root="os.setuid(0)",
         mount='call("mount", b"/tmp", b"/tree", b"", 4096, None)',
@@ -225,8 +227,8 @@ def test_no_right_and_no_namespace_can_be_had(probed, bound):
     }
 
 
-def test_what_the_kernel_is_not_asked(probed):
-    found = probed(
+def test_the_sandbox_refuses_dangerous_system_calls(probe_sandbox):
+    found = probe_sandbox(
         user="call('unshare', 0x10000000)",
         child=f"call('syscall', {CLONE}, 0x10000011, 0, 0, 0, 0)",
         trace="call('ptrace', 16, os.getppid(), 0, 0)",
@@ -254,8 +256,8 @@ def test_what_the_kernel_is_not_asked(probed):
 
 
 @pytest.mark.parametrize("sandbox", list(Sandbox))
-def test_it_can_not_leave_the_group_that_is_ended(probed, sandbox):
-    found = probed(
+def test_a_sandboxed_process_cannot_leave_its_process_group(probe_sandbox, sandbox):
+    found = probe_sandbox(
         sandbox,
         before="os.getpgid(0)",
         session="os.setsid()",
@@ -266,7 +268,7 @@ def test_it_can_not_leave_the_group_that_is_ended(probed, sandbox):
     assert found["after"] == found["before"]
 
 
-def test_other_machines_have_no_filter(monkeypatch):
+def test_an_unknown_machine_has_no_seccomp_filter(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
     assert not install_filter()
 
@@ -279,8 +281,8 @@ def test_a_container_without_a_filter_is_no_wall(monkeypatch, tmp_path):
     assert "no filter for pdp11" in check_sandbox(Sandbox.CONTAINER)
 
 
-def test_no_process_of_the_host_can_be_seen_or_signalled(probed):
-    found = probed(
+def test_no_process_of_the_host_can_be_seen_or_signalled(probe_sandbox):
+    found = probe_sandbox(
         parent=f"os.kill({os.getpid()}, 0)",
         own="os.getpid() < 20",
         group=f"os.getpgid({os.getpid()})",

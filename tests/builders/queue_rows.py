@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine, text
 
-from app.db.store.queue import jobs
+from app.db.store.queue import jobs, upkeep
 from app.db.store.queue.job_rows import StoredJob
 from app.jobs.job import EvaluateIssue, Job, LocateIssues, Planned
 from app.policy.event_policy import BY_COMMAND
@@ -50,6 +50,13 @@ def execute(database: Engine, statement: str) -> None:
     """Do to the database what time or a stranger would."""
     with database.begin() as connection:
         connection.execute(text(statement))
+
+
+def expire_leases(database: Engine) -> tuple[int, ...]:
+    """End all leases and take their jobs back; return the jobs that are dead now."""
+    let_leases_end(database)
+    with database.begin() as connection:
+        return upkeep.release_expired(connection, max_attempts=3)
 
 
 def let_leases_end(database: Engine) -> None:

@@ -1,15 +1,18 @@
 """A small repository in the database: one issue, three rivals, a verdict that can be published."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import insert, select, update
 
+from app.db.store.alternatives.attempts import AttemptRecord
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import installations, repositories
 from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from model.domain import EngineInfo, Tokens
 from tests.builders.pull_requests import build_pull
 
 INSTALLATION = InstallationId(7)
@@ -23,6 +26,19 @@ PUBLISHED_AT = datetime(2026, 3, 1, 9, 30, 0, 700_000, tzinfo=UTC)
 
 def head_of(pull):
     return CommitSha(f"{pull:040x}")
+
+
+def build_candidate(pull, diff="diff"):
+    """Build the candidate of a pull request at its first head."""
+    return Candidate(pull, head_of(pull), BASE, diff, 1)
+
+
+def build_attempt(**changes):
+    """Build the record of an attempt by Mini-SE that submitted nothing yet."""
+    record = AttemptRecord(
+        "mini-se", EngineInfo("scripted", "m", ""), 0, "submitted", 3, Tokens(), 1.0, None
+    )
+    return replace(record, **changes)
 
 
 def settle(connection):

@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from app.events import Actor, parse
+from app.events import Actor, CheckAction, CheckEvent, ReviewAction, ReviewEvent, parse
 from app.values.identifiers import RepositoryRef
 
 SHA = "a" * 40
@@ -108,3 +108,39 @@ def installation(**fields):
 
 def read(name, payload, **kwargs):
     return parse(name, "guid", encode(payload), **kwargs)
+
+
+def build_check_event(**changes):
+    """Build the event of a completed check run."""
+    values = {
+        "sender": MONA,
+        "action": CheckAction.COMPLETED,
+        "is_suite": False,
+        "id": 600,
+        "name": "r4p/verdict",
+        "head": SHA,
+        "conclusion": None,
+        "app_id": 99,
+        "app_slug": "r4p",
+        "pulls": (12,),
+        "external_id": "",
+        "button": None,
+        "occurred_at": TEN,
+    }
+    return CheckEvent(delivery="guid", repository=CAT, **values | changes)
+
+
+def build_review_event(**changes):
+    """Build the event of a review without words."""
+    values = {
+        "sender": MONA,
+        "action": ReviewAction.SUBMITTED,
+        "number": 12,
+        "review": 800,
+        "state": "approved",
+        "body": "",
+        "author": MONA,
+        "commit": SHA,
+        "occurred_at": TEN,
+    }
+    return ReviewEvent(delivery="guid", repository=CAT, **values | changes)

@@ -21,7 +21,7 @@ from app.github.api.publisher import Publisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
 from app.github.http.connection import GitHub
-from app.jobs.job import RunCommand, VerifyGroup
+from app.jobs.job import EvaluateIssue, RunCommand, VerifyGroup
 from app.values.identifiers import (
     CommandSource,
     DeliveryGuid,
@@ -31,7 +31,7 @@ from app.values.identifiers import (
 )
 from model import catalog
 from model.engines.scripted import ScriptedEngine, ScriptLine
-from tests.builders.job_attempts import waiting
+from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.pull_requests import build_pull
 from tests.github.facts import App
 from tests.github.repo import Repo
@@ -131,17 +131,35 @@ class Scenery:
     def id(self):
         return RepositoryId(self.repo.id)
 
+    def want_evaluation(self, trigger="pull_request", asked_in=None, **more):
+        """Return the job that looks at the issue."""
+        return EvaluateIssue(self.installation, self.id, self.issue, trigger, asked_in, **more)
+
+    def collect(self, **options):
+        """Look at the issue once; return the job that did."""
+        job = self.want_evaluation(**options)
+        carry_out(self.database, self.collecting(), job)
+        return job
+
     def collected(self):
         """An evaluation of all rivals as they stand; the job that judges it."""
         pulls = [self.repo.pull(number) for number in self.pulls]
         with transaction(self.database) as connection:
-            groups.upsert_pulls(connection, self.id, [_row(pull) for pull in pulls])
+            groups.upsert_pulls(
+                connection, self.id, [build_pull_row(pull, pull.state) for pull in pulls]
+            )
             text = ("Area is wrong", "It adds.")
             group = groups.upsert_group(connection, self.id, self.issue, text, "open")
             groups.save_links(connection, group, [(number, "closing") for number in self.pulls])
             taken = tuple(
                 Candidate(
-                    pull.number, pull.head_sha, pull.base_sha, _diff(result), 1, None, "closing"
+                    pull.number,
+                    pull.head_sha,
+                    pull.base_sha,
+                    build_diff(result),
+                    1,
+                    None,
+                    "closing",
                 )
                 for pull, result in zip(pulls, RESULTS, strict=False)
             )
@@ -162,19 +180,14 @@ class Scenery:
         return self._delivered(self.pulls[0], f"review-{review}")
 
     def _delivered(self, number, asked_in):
-        sent = [d for d in self.standin.deliveries() if d.installation_id == self.installation][-1]
-        with transaction(self.database) as connection:
-            connection.execute(
-                insert(deliveries).values(
-                    guid=sent.guid,
-                    event=sent.event,
-                    installation_id=self.installation,
-                    repository_id=self.id,
-                    body=json.dumps(sent.payload).encode(),
-                )
-            )
-        guid = DeliveryGuid(sent.guid)
+        guid = self.store_last_delivery()
         return RunCommand(self.installation, self.id, number, CommandSource(asked_in), guid)
+
+    def store_last_delivery(self):
+        """Store the newest webhook of the installation as the web process does; return its GUID."""
+        sent = [d for d in self.standin.deliveries() if d.installation_id == self.installation][-1]
+        store_delivery(self.database, sent, repository_id=self.id)
+        return DeliveryGuid(sent.guid)
 
     # ---- observing: never ids, for each world has its own
 
@@ -195,17 +208,27 @@ class Scenery:
         return states, cast, [job.kind for job in waiting(self.database)]
 
 
-def _row(pull):
-    return build_pull(
-        pull.number,
-        pull.state,
-        pull.head_sha,
-        pull.base_sha,
-        pull.base_ref,
-    )
+def build_pull_row(pull, state="open"):
+    """Build what the bot stores of a pull request of the stand-in."""
+    return build_pull(pull.number, state, pull.head_sha, pull.base_sha, pull.base_ref)
 
 
-def _diff(result):
+def store_delivery(database, sent, **columns):
+    """Store a webhook of the stand-in as the web process does."""
+    with transaction(database) as connection:
+        connection.execute(
+            insert(deliveries).values(
+                guid=sent.guid,
+                event=sent.event,
+                installation_id=sent.installation_id,
+                body=json.dumps(sent.payload).encode(),
+                **columns,
+            )
+        )
+
+
+def build_diff(result):
+    """Build the diff that makes `area` return `result`."""
     return (
         "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
         f"@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return {result}\n"

@@ -153,7 +153,7 @@ def test_a_file_is_stored_under_its_bytes_or_compressed(tmp_path, name):
 
 
 def test_a_tarball_with_other_bytes_is_refused(tmp_path, monkeypatch):
-    tarball = tarred(tmp_path, "package/LICENSE", b"MIT")
+    tarball = build_tarball(tmp_path, "package/LICENSE", b"MIT")
     npm = tmp_path / "npm"
     npm.write_text(f"#!/bin/sh\ncp {tarball} thing.tgz && echo thing.tgz\n")
     npm.chmod(0o755)
@@ -187,7 +187,7 @@ def test_every_reference_in_a_stored_file_has_its_schema(name):
     assert {piece.split("'")[0] for piece in pieces} == set(schemas)
 
 
-def tarred(folder: Path, name: str, content: bytes) -> Path:
+def build_tarball(folder: Path, name: str, content: bytes) -> Path:
     """Build a tarball of one file."""
     path = folder / "made.tgz"
     with tarfile.open(path, "w:gz") as archive:

@@ -162,7 +162,7 @@ def list_missed(contract: Contract) -> list[str]:
     ]
 
 
-def test_what_the_defects_are_planted_into_was_valid(contract):
+def test_messages_are_valid_before_a_defect_is_planted(contract):
     assert [
         (name, violations)
         for name, message, _ in plant_defects(contract)

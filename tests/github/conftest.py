@@ -5,7 +5,7 @@ from itertools import count
 
 import httpx
 import pytest
-from github import Auth, Github, GithubIntegration
+from github import Auth
 
 from tests.github.facts import App
 from tests.github.receiver import Receiver
@@ -34,21 +34,6 @@ class Scene:
     repo: Repo
     installation: int
 
-    def _options(self):
-        quick = {"seconds_between_requests": 0, "seconds_between_writes": 0, "retry": None}
-        return {"base_url": f"{self.github.url}/api/v3", "api_version": VERSION} | quick
-
-    def integration(self):
-        auth = Auth.AppAuth(self.app.app_id, self.app.private_key)
-        return _close_later(GithubIntegration(auth=auth, **self._options()))
-
-    def bot(self, **token):
-        """Return a PyGithub client that acts as the installation."""
-        return _close_later(Github(auth=Auth.Token(self.token(**token)), **self._options()))
-
-    def bot_repo(self):
-        return self.bot().get_repo(self.repo.full_name)
-
     def jwt(self, **claims):
         return Auth.AppAuth(self.app.app_id, self.app.private_key).create_jwt(**claims)
 
@@ -75,6 +60,34 @@ class Scene:
 
     def path(self, tail):
         return f"/repos/{self.repo.full_name}{tail}"
+
+    def request(self, method, tail, **options):
+        """Send a request about the repository with a new installation token."""
+        return self.http(self.token()).request(method, self.path(tail), **options)
+
+    def get(self, tail, **query):
+        return self.request("GET", tail, params=query)
+
+    def post(self, tail, **body):
+        return self.request("POST", tail, json=body)
+
+    def comment(self, number, body="verdict"):
+        """Comment as the bot and return GitHub's answer."""
+        return self.post(f"/issues/{number}/comments", body=body)
+
+    def create_check(self, head_sha, **fields):
+        """Create a check run as the bot and return GitHub's answer."""
+        return self.post("/check-runs", name="r4p", head_sha=head_sha, **fields)
+
+    def ask(self, fields, **variables):
+        """Ask GraphQL for fields of the repository; `$i` is an optional number."""
+        owner, name = self.repo.full_name.split("/")
+        query = f"query($o:String!,$n:String!{', $i:Int!' if variables else ''})"
+        answer = self.graphql(
+            f"{query}{{repository(owner:$o,name:$n){{{fields}}}}}", o=owner, n=name, **variables
+        )
+        assert "errors" not in answer, answer
+        return answer["data"]["repository"]
 
     def fix(self, text, body="", **options):
         """Open a pull request that changes `tool/core.py`."""

@@ -56,6 +56,6 @@ class Receiver:
         self._server.server_close()
 
 
-def bodies(receiver):
+def list_bodies(receiver):
     """Return the decoded deliveries in order."""
     return [json.loads(r.body) for r in receiver.received]

@@ -227,22 +227,14 @@ class Repo(RepoRecords):
         return self.pull(number).head_sha
 
     @run_on_server
-    def delete_fork(self, number: int) -> None:
-        """Delete the head repository; its commits stay under refs/pull."""
-        _, pull = self._world.pull(self._record, number)
-        pull.head_repository_deleted = True
-
-    @run_on_server
     def link(self, pull: int, issue: int) -> None:
         """Link a pull request to an issue by hand."""
-        owner = self._record.owner
-        threads.link(self._world, self._record, self._issue(issue), pull, owner)
+        threads.link(self._record, self._issue(issue), pull)
 
     @run_on_server
     def unlink(self, pull: int, issue: int) -> None:
         """Take a manual link away."""
-        owner = self._record.owner
-        threads.unlink(self._world, self._record, self._issue(issue), pull, owner)
+        threads.unlink(self._record, self._issue(issue), pull)
 
     # ---- commits and checks
 
@@ -258,6 +250,12 @@ class Repo(RepoRecords):
         words = (message, self._world.account(author))
         branch = branch or self._record.default_branch
         return pulls.commit_on_branch(self._world, self._record, branch, files, words)
+
+    @run_on_server
+    def read_file(self, path: str, branch: str) -> bytes | None:
+        """Return a file at the tip of a branch, or None if it is not there."""
+        blob = self._world.git(self._record).blob(self._record.branches[branch], path)
+        return blob.data if blob else None
 
     @run_on_server
     def check_suite(self, sha: str, conclusion: str, app: str = "ci") -> int:

@@ -1,4 +1,4 @@
-"""The stand-in's HTTP application: REST, GraphQL, git and the App manifest page."""
+"""The stand-in's HTTP application: REST, GraphQL and git."""
 
 import asyncio
 import json
@@ -6,14 +6,12 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from tests.github.actions.installs import AppForm, register_app
 from tests.github.graphql import api
 from tests.github.rest import exchange as rest
 from tests.github.rest import git_http
@@ -35,9 +33,6 @@ def create_app(world: World) -> Starlette:
     async def git(request: Request) -> Response:
         return await _git(world, request)
 
-    async def manifest(request: Request) -> Response:
-        return await _manifest(world, request)
-
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
@@ -46,8 +41,6 @@ def create_app(world: World) -> Starlette:
     methods = ["GET", "POST", "PATCH", "PUT", "DELETE"]
     routes = [
         Route("/api/{path:path}", api, methods=methods),
-        Route("/settings/apps/new", manifest, methods=["POST"]),
-        Route("/organizations/{organization}/settings/apps/new", manifest, methods=["POST"]),
         Route("/{owner}/{name}.git/{tail:path}", git, methods=["GET", "POST"]),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
@@ -148,22 +141,3 @@ def _reset(request: Request) -> Response:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
     return Response(status_code=502)
-
-
-async def _manifest(world: World, request: Request) -> Response:
-    """Register an App from a posted manifest and send the browser back with a code."""
-    form = parse_qs((await request.body()).decode())
-    wanted = json.loads(form["manifest"][0])
-    code = f"{world.ids.random.getrandbits(160):040x}"
-    world.manifests[code] = register_app(
-        world,
-        AppForm(
-            slug=wanted.get("name", "app").lower().replace(" ", "-"),
-            webhook_url=wanted.get("hook_attributes", {}).get("url", ""),
-            webhook_secret=f"{world.ids.random.getrandbits(160):040x}",
-            permissions={"metadata": "read", **wanted.get("default_permissions", {})},
-            events=tuple(wanted.get("default_events", ())),
-        ),
-    )
-    state = request.query_params.get("state", "")
-    return RedirectResponse(f"{wanted['redirect_url']}?code={code}&state={state}", 302)

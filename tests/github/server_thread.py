@@ -59,10 +59,10 @@ class _Server(uvicorn.Server):
 class ServerThread:
     """A world, served on a loopback port by a thread with an event loop of its own."""
 
-    def __init__(self, data: Path, *, time_scale: float, seed: int, port: int) -> None:
-        clock, ids = Clock(time_scale), Ids(seed)
+    def __init__(self, data: Path) -> None:
+        clock, ids = Clock(), Ids(seed=1)
         data.mkdir(parents=True, exist_ok=True)
-        self._listener = _listen(port)
+        self._listener = _listen()
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.world = World(
             data=data.resolve(),
@@ -140,10 +140,10 @@ def run_on_server(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenat
     return run
 
 
-def _listen(port: int) -> socket.socket:
+def _listen() -> socket.socket:
     """A loopback socket. asyncio switches Nagle's 40 ms off only where TCP is named."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    listener.bind(("127.0.0.1", 0))
     listener.listen(512)
     return listener

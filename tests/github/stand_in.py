@@ -28,12 +28,9 @@ class StandIn:
         self._world = server.world
 
     @classmethod
-    def start(cls, data: Path, *, time_scale: float = 1.0, seed: int = 1, port: int = 0) -> Self:
-        """Serve an empty GitHub that keeps its repositories and violations under `data`.
-
-        `time_scale` is simulated seconds per real second; port 0 takes a free port.
-        """
-        server = ServerThread(data, time_scale=time_scale, seed=seed, port=port)
+    def start(cls, data: Path) -> Self:
+        """Serve an empty GitHub that keeps its repositories and violations under `data`."""
+        server = ServerThread(data)
         server.start()
         return cls(server)
 
@@ -257,11 +254,6 @@ class StandIn:
     def set_listing_lag(self, seconds: float) -> None:
         """Keep new comments out of lists for some simulated seconds; 0 ends it."""
         self._world.listing_lag = seconds
-
-    @run_on_server
-    def set_limit(self, resource: str, limit: int) -> None:
-        """Change an hourly budget (core, graphql)."""
-        self._world.limits.limits[resource] = limit
 
     @run_on_server
     def exhaust(self, installation_id: int, resource: str = "core") -> None:

@@ -21,33 +21,36 @@ class Values:
 
     number: int
 
-    def of(self, name: str) -> int:
+    def get_value(self, name: str) -> int:
         return 4 * self.number + tiny_model.NAMES.index(name)
 
     @property
     def title(self) -> str:
         """The title of the issue."""
-        return f"The values {self.of('limit')} to {self.of('depth')} are not checked"
+        return f"The values {self.get_value('limit')} to {self.get_value('depth')} are not checked"
 
     @property
     def body(self) -> str:
         """The body of the issue; its numbers make it unlike all others, because similar texts count as one issue."""
-        sentences = [f"the {name} {self.of(name)} is taken as it is" for name in tiny_model.NAMES]
+        sentences = [
+            f"the {name} {self.get_value(name)} is taken as it is" for name in tiny_model.NAMES
+        ]
         return f"Whoever reads them fails later: {', '.join(sentences)}."
 
     def tree(self) -> dict[str, str]:
         """Return every file before a change."""
-        return {f"{name}.py": f"{name} = {self.of(name)}\n" for name in tiny_model.NAMES}
+        return {f"{name}.py": f"{name} = {self.get_value(name)}\n" for name in tiny_model.NAMES}
 
     def fix_file(self, name: str, *, guarded: bool) -> dict[str, str]:
         """Return the file that a pull request changes."""
-        value = self.of(name)
+        value = self.get_value(name)
         after = f"guard({value})" if guarded else f"{value} or None"
         return {f"{name}.py": f"{name} = {after}\n"}
 
     def diffs(self, *, guarded: bool) -> list[str]:
         return [
-            tiny_model.build_diff(name, self.of(name), guarded=guarded) for name in tiny_model.NAMES
+            tiny_model.build_diff(name, self.get_value(name), guarded=guarded)
+            for name in tiny_model.NAMES
         ]
 
 

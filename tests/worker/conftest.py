@@ -11,7 +11,7 @@ from tests.builders.worker_scene import Scenery
 from tests.github.stand_in import StandIn
 from tests.model.agents.builders import ISSUE, TREE
 from tests.model.codegraph.builders import write_files
-from tests.worker.agents.proposals import waits_for_agents
+from tests.worker.agents.proposals import store_waiting_evaluation
 from worker.agents.agent_process import run_agent
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import Git, GitLimits
@@ -55,7 +55,7 @@ def standin_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def shared_standin(standin_folder):
+def session_standin(standin_folder):
     """A stand-in takes a second to start, so every test has the same."""
     with StandIn.start(standin_folder) as running:
         running.hold_webhooks()
@@ -63,11 +63,11 @@ def shared_standin(standin_folder):
 
 
 @pytest.fixture
-def standin(shared_standin):
+def standin(session_standin):
     """The shared stand-in; the test must not break GitHub's contract."""
-    before = len(shared_standin.violations())
-    yield shared_standin
-    assert shared_standin.violations()[before:] == []
+    before = len(session_standin.violations())
+    yield session_standin
+    assert session_standin.violations()[before:] == []
 
 
 @pytest.fixture
@@ -95,12 +95,12 @@ def tree(tmp_path):
 def ask(bubblewrap, tree):
     """`ask(*lines)`: Mini-SE on the tree behind real walls, with a script."""
 
-    def asked(*lines, engine=None, **options):
+    def run(*lines, engine=None, **options):
         script = engine or ScriptedEngine(lines)
         wanted = {"agent": "mini-se", "seeds": (3,)} | options
         return run_agent(tree, ISSUE, engine=script, **wanted)
 
-    return asked
+    return run
 
 
 @pytest.fixture
@@ -111,4 +111,4 @@ def trees(tmp_path):
 @pytest.fixture
 def job(database, trees):
     """An evaluation of one pull request that waits for three alternatives, with its tree."""
-    return waits_for_agents(database, trees)
+    return store_waiting_evaluation(database, trees)

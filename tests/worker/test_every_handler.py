@@ -1,8 +1,6 @@
 """Every use case runs twice, and again after dying at each commit, and leaves what one run leaves."""
 
-from dataclasses import replace
 from functools import partial
-from itertools import count
 
 import pytest
 from sqlalchemy import select
@@ -35,11 +33,20 @@ from worker.wiring import HANDLED
 
 pytestmark = pytest.mark.services
 
-NUMBERS = count(1)
-IN_TEST_RECORD = {"record_event", "purge_data"}
+ELSEWHERE = {
+    *("record_event", "purge_data"),  # test_record_event.py
+    *("open_draft", "tell_draft"),  # test_open_draft.py
+    "hear_review",  # test_review_hints.py
+    "propose_patches",  # test_propose.py
+    "redeliver",
+    "refit_calibrators",
+    "train_model",
+    "unload_adapters",
+}
+"""Kinds of jobs whose own tests run them twice."""
 
 
-def obeying(scene):
+def build_command_handler(scene):
     verbs = IssueCommands(scene.github)
     return RunCommandHandler(scene.github, scene.publisher, scene.replies, verbs, scene.app.slug)
 
@@ -47,7 +54,7 @@ def obeying(scene):
 def test_collecting_makes_one_evaluation(twice, scene):
     def arrange(_database):
         scene.begin(*RESULTS)
-        return EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+        return scene.want_evaluation()
 
     left = twice(scene.collecting(), arrange, scene.stored)
     assert left == (["collected"], 0, ["verify_group"])
@@ -56,20 +63,18 @@ def test_collecting_makes_one_evaluation(twice, scene):
 def test_collecting_too_few_answers_whoever_asked_once(twice, scene):
     def arrange(_database):
         scene.begin()
-        asked = scene.commanded("/r4p verify").asked_in
-        return EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
+        return scene.want_evaluation("command", scene.commanded("/r4p verify").asked_in)
 
     left = twice(scene.collecting(), arrange, lambda _: (scene.shown(), scene.stored()))
     assert left == ((["reply"], [], []), ([], 0, []))
 
 
-def test_what_was_submitted_is_taken_back_when_the_issue_is_closed(twice, scene):
+def test_an_evaluation_is_superseded_when_the_issue_is_closed(twice, scene):
     def arrange(database):
         scene.begin(*RESULTS)
-        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, scene.collecting(), wanted)
+        scene.collect()
         scene.repo.close(scene.issue)
-        return replace(wanted, trigger="issue")
+        return scene.want_evaluation("issue")
 
     left = twice(scene.collecting(), arrange, scene.stored)
     assert left == (["superseded"], 0, [])
@@ -83,16 +88,14 @@ def test_what_was_submitted_is_taken_back_when_the_issue_is_closed(twice, scene)
     ],
     ids=["too few to begin by itself", "closed"],
 )
-def test_what_a_person_asked_for_is_taken_back_only_where_they_would_be_refused(
+def test_a_commanded_evaluation_is_superseded_only_when_the_issue_is_closed(
     twice, scene, act, left
 ):
     def arrange(database):
         scene.begin("w * h")
-        asked = scene.commanded("/r4p verify").asked_in
-        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
-        carry_out(database, scene.collecting(), wanted)
+        scene.collect(trigger="command", asked_in=scene.commanded("/r4p verify").asked_in)
         act(scene.repo, scene.issue)
-        return replace(wanted, trigger="pull_request", asked_in=None)
+        return scene.want_evaluation()
 
     assert twice(scene.collecting(), arrange, scene.stored) == left
 
@@ -100,18 +103,17 @@ def test_what_a_person_asked_for_is_taken_back_only_where_they_would_be_refused(
 def test_a_verdict_that_is_not_published_is_taken_back_when_the_issue_is_closed(twice, scene):
     def arrange(database):
         scene.begin(*RESULTS)
-        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, scene.collecting(), wanted)
+        scene.collect()
         (verify,) = waiting(database)
         carry_out(database, verifying(), verify)
         scene.repo.close(scene.issue)
-        return replace(wanted, trigger="issue")
+        return scene.want_evaluation("issue")
 
     left = twice(scene.collecting(), arrange, lambda _: scene.stored()[0])
     assert left == ["superseded"]
 
 
-def test_nothing_is_published_on_a_closed_issue(twice, scene):
+def test_nothing_is_published_on_a_closed_issue(twice, scene, publishing):
     def arrange(database):
         scene.begin(*RESULTS)
         verify = scene.collected()
@@ -124,18 +126,16 @@ def test_nothing_is_published_on_a_closed_issue(twice, scene):
             waits = groups.find_group(connection, scene.id, scene.issue).waiting
         return scene.shown(), scene.stored()[0], waits
 
-    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
-    left = twice(handler, arrange, observe)
+    left = twice(publishing, arrange, observe)
     assert left == (([], [[], []], []), ["superseded"], "the issue is closed")
 
 
 def test_a_head_that_moves_does_not_lose_what_a_person_asked_for(twice, scene):
     def arrange(database):
         scene.begin("w * h")
-        asked = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", 900)
-        carry_out(database, scene.collecting(), asked)
+        scene.collect(trigger="command", asked_in=900)
         scene.repo.push(scene.pulls[0], files=area("h * w"))
-        return replace(asked, trigger="moved_head", asked_in=None)
+        return scene.want_evaluation("moved_head")
 
     def observe(database):
         with transaction(database) as connection:
@@ -149,12 +149,16 @@ def test_a_head_that_moves_does_not_lose_what_a_person_asked_for(twice, scene):
 def test_two_who_ask_share_one_evaluation(twice, scene):
     def arrange(database):
         scene.begin("w * h")
-        asked = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", 900)
-        carry_out(database, scene.collecting(), asked)
-        return replace(asked, asked_in=901)
+        scene.collect(trigger="command", asked_in=900)
+        return scene.want_evaluation("command", 901)
 
     left = twice(scene.collecting(), arrange, scene.stored)
     assert left == (["collected"], 0, ["verify_group"])
+
+
+@pytest.fixture
+def publishing(scene):
+    return PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
 
 
 def test_verifying_stores_each_vote_once(twice, scene):
@@ -166,15 +170,14 @@ def test_verifying_stores_each_vote_once(twice, scene):
     assert left == (["verified"], 2, ["publish_verdict"])
 
 
-def test_publishing_writes_one_comment_and_a_check_each(twice, scene):
+def test_publishing_writes_one_comment_and_a_check_each(twice, scene, publishing):
     def arrange(database):
         scene.begin(*RESULTS)
         verify = scene.collected()
         carry_out(database, verifying(), verify)
         return PublishVerdict(scene.installation, scene.id, scene.issue, verify.evaluation)
 
-    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
-    left = twice(handler, arrange, lambda _: (scene.shown(), scene.stored()[0]))
+    left = twice(publishing, arrange, lambda _: (scene.shown(), scene.stored()[0]))
     assert left == ((["verdict"], [["success"], ["neutral"]], []), ["published"])
 
 
@@ -191,7 +194,9 @@ def test_obeying_a_command_answers_once(twice, scene, line, said, reactions, job
         scene.begin("w * h")
         return scene.commanded(line)
 
-    left = twice(obeying(scene), arrange, lambda _: (scene.shown(), scene.stored()[2]))
+    left = twice(
+        build_command_handler(scene), arrange, lambda _: (scene.shown(), scene.stored()[2])
+    )
     assert left == ((said, [[]], reactions), jobs)
 
 
@@ -212,7 +217,7 @@ def test_obeying_a_review_answers_once_in_words(twice, scene, line, said, jobs):
         bodies = [c.body for c in scene.repo.comments(scene.pulls[0])]
         return [said in body for body in bodies], scene.stored()[2]
 
-    assert twice(obeying(scene), arrange, observe) == ([True], jobs)
+    assert twice(build_command_handler(scene), arrange, observe) == ([True], jobs)
 
 
 def test_reading_the_settings_again_keeps_the_last_good_ones(twice, scene):
@@ -260,8 +265,7 @@ def test_looking_for_missed_pull_requests_plans_each_once(twice, scene):
 def test_forgetting_a_checkout_deletes_it(twice, scene):
     def arrange(database):
         scene.begin(*RESULTS)
-        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, scene.collecting(), wanted)
+        scene.collect()
         with transaction(database) as connection:
             connection.execute(repositories.delete())
         assert list(scene.directory.glob("*.git"))
@@ -274,8 +278,7 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
 def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, scene):
     def arrange(database):
         scene.begin(*RESULTS)
-        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, scene.collecting(), wanted)
+        scene.collect()
         (scene.directory / "123.git").mkdir()
         return TidyCheckouts(OF_THE_APP)
 
@@ -289,10 +292,4 @@ def test_every_kind_of_job_is_run_every_way():
     here |= {TidyCheckouts}
     people = {ResolvePermission, PollReactions, MeasureSurvival}
     covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
-    elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_refit_calibrators.py
-    elsewhere |= {"propose_patches"}  # test_propose.py
-    elsewhere |= {"open_draft", "tell_draft"}  # test_open_draft.py
-    elsewhere |= {"train_model"}  # test_train.py
-    elsewhere |= {"unload_adapters"}  # test_unload.py
-    elsewhere |= {"hear_review"}  # test_hear_review.py
-    assert covered | IN_TEST_RECORD | elsewhere == HANDLED
+    assert covered | ELSEWHERE == HANDLED

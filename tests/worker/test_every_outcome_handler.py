@@ -8,11 +8,10 @@ from sqlalchemy import select
 
 from app.db.session import transaction
 from app.db.tables.schema import outcome_events
-from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
-from app.values.identifiers import PullNumber
+from app.jobs.outcome_jobs import PollReactions, ResolvePermission
 from tests.builders import stored_outcomes
 from tests.builders.job_attempts import waiting
-from tests.worker.outcomes.judged_repository import World
+from tests.worker.outcomes.judged_repository import JudgedRepository
 from worker.outcomes.observe_outcomes import (
     measure_survival,
     poll_reactions,
@@ -25,32 +24,32 @@ NUMBERS = count(1)
 
 
 @pytest.fixture
-def judged(standin, app, database):
+def create_repository(standin, app, database):
     """Makes worlds whose verdict is public, on which people then act."""
-    return lambda: World(standin, database, f"judged-{next(NUMBERS)}", app)
+    return lambda: JudgedRepository(standin, database, f"judged-{next(NUMBERS)}", app)
 
 
-def told(database):
+def list_outcomes(database):
     """What became of the rivals, without their numbers."""
     with transaction(database) as connection:
         rows = stored_outcomes.list_rows(connection, 1)
     return [(row.kind.value, row.permission, row.value) for row in rows]
 
 
-def test_a_permission_is_written_on_what_waits_for_it(twice, scene, judged):
+def test_a_permission_is_written_on_what_waits_for_it(twice, scene, create_repository):
     def arrange(_database):
-        world = judged()
+        world = create_repository()
         world.repo.close(world.first.number, user="maintainer")
         world.record()
-        return ResolvePermission(world.installation, world.id, "maintainer")
+        return world.resolve("maintainer")
 
-    left = twice(partial(resolve_permission, scene.github), arrange, told)
+    left = twice(partial(resolve_permission, scene.github), arrange, list_outcomes)
     assert left == [("closed", "maintain", None)]
 
 
-def test_a_thumb_is_recorded_once(twice, scene, judged):
+def test_a_thumb_is_recorded_once(twice, scene, create_repository):
     def arrange(_database):
-        world = judged()
+        world = create_repository()
         world.repo.react(world.comment, "+1", "maintainer")
         return PollReactions(world.installation, world.id, world.issue)
 
@@ -64,12 +63,12 @@ def test_a_thumb_is_recorded_once(twice, scene, judged):
     assert left == (["reaction"], ["maintainer"])
 
 
-def test_survival_is_measured_once(twice, scene, judged):
+def test_survival_is_measured_once(twice, scene, create_repository):
     def arrange(_database):
-        world = judged()
+        world = create_repository()
         world.repo.merge(world.first.number, user="maintainer")
         world.record()
-        return MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
+        return world.measure_survival(world.first.number)
 
-    left = twice(partial(measure_survival, scene.github, scene.checkouts), arrange, told)
+    left = twice(partial(measure_survival, scene.github, scene.checkouts), arrange, list_outcomes)
     assert left == [("merged", None, None), ("survival", None, 1.0)]

@@ -17,7 +17,7 @@ from app.comments import (
 )
 from app.policy.alternative_policy import RefusalReason
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
-from tests.app.comments.views import CORRECT, INCORRECT, judged, render, view
+from tests.app.comments.views import CORRECT, INCORRECT, build_row, render, view
 
 DIFF = """\
 diff --git a/sums.py b/sums.py
@@ -31,7 +31,7 @@ diff --git a/sums.py b/sums.py
 """
 
 
-def ours(number, verdict=Verdict.CORRECT, votes=(3, 1), **changes):
+def build_alternative(number, verdict=Verdict.CORRECT, votes=(3, 1), **changes):
     patch = PatchVerdict(
         f"A{number}",
         verdict,
@@ -44,15 +44,15 @@ def ours(number, verdict=Verdict.CORRECT, votes=(3, 1), **changes):
     return replace(one, **changes)
 
 
-WRONG = ours(2, Verdict.INCORRECT, (0, 4), steps=1, second_to=1)
+WRONG = build_alternative(2, Verdict.INCORRECT, (0, 4), steps=1, second_to=1)
 
 
-def told(*alternatives, **changes):
+def write_comment(*alternatives, **changes):
     return write_verdict_comment(view(alternatives=alternatives, **changes))
 
 
 def test_alternatives_stand_in_the_table_and_are_marked_as_ours():
-    table = told(ours(1), WRONG).partition("\n\nJudged")[0]
+    table = write_comment(build_alternative(1), WRONG).partition("\n\nJudged")[0]
     assert (
         table
         == """\
@@ -68,25 +68,27 @@ def test_alternatives_stand_in_the_table_and_are_marked_as_ours():
     )
 
 
-def test_what_was_not_done_to_them_is_said():
+def test_a_comment_says_that_alternatives_are_untested():
     assert (
         "- The bot's own agent wrote A1. It read the code and ran nothing, so A1 is untested.\n"
-    ) in told(ours(1))
+    ) in write_comment(build_alternative(1))
     judge = view().engine.model
     assert (
         "- The bot's own agent wrote A1 and A2. It read the code and ran nothing, so they are "
         "untested. The same model wrote and judged.\n"
-    ) in told(ours(1, model=judge), WRONG)
+    ) in write_comment(build_alternative(1, model=judge), WRONG)
 
 
 def test_their_reasons_are_given_like_all_others():
-    assert "**A1: Correct** (its one file was read)\n\n> It sums both.\n" in told(ours(1))
+    assert "**A1: Correct** (its one file was read)\n\n> It sums both.\n" in write_comment(
+        build_alternative(1)
+    )
 
 
 def test_an_alternative_that_was_not_judged_whole_says_so():
-    unread = ours(1, Verdict.NOT_JUDGED, (0, 0), reason="Not judged: too long")
-    part = ours(2, coverage=Coverage(3, 2))
-    comment = told(unread, part)
+    unread = build_alternative(1, Verdict.NOT_JUDGED, (0, 0), reason="Not judged: too long")
+    part = build_alternative(2, coverage=Coverage(3, 2))
+    comment = write_comment(unread, part)
     assert (
         "- The bot did not judge A1: too long.\n- The bot judged only a part of A2: 2 of 3 files were read.\n"
         in comment
@@ -97,9 +99,13 @@ def test_an_alternative_that_was_not_judged_whole_says_so():
 @pytest.mark.parametrize(
     ("rows", "alternatives", "line"),
     [
-        ((), (ours(1),), "1 alternative by the bot: correct"),
+        ((), (build_alternative(1),), "1 alternative by the bot: correct"),
         ((), (WRONG, WRONG), "none of 2 alternatives by the bot judged correct"),
-        ((INCORRECT,), (ours(1),), "1 pull request: incorrect; 1 alternative by the bot: correct"),
+        (
+            (INCORRECT,),
+            (build_alternative(1),),
+            "1 pull request: incorrect; 1 alternative by the bot: correct",
+        ),
     ],
 )
 def test_the_headline_keeps_pull_requests_and_ours_apart(rows, alternatives, line):
@@ -107,21 +113,21 @@ def test_the_headline_keeps_pull_requests_and_ours_apart(rows, alternatives, lin
 
 
 def test_a_lone_pull_request_beside_ours_is_not_alone():
-    assert "Judged by `r4p` side by side" in told(ours(1), rows=(CORRECT,))
+    assert "Judged by `r4p` side by side" in write_comment(build_alternative(1), rows=(CORRECT,))
 
 
 def test_a_wish_that_came_to_nothing_is_told():
     assert (
         "- No alternative: this repository's budget for alternatives is used up for today.\n"
-        in told(no_alternative=RefusalReason.BUDGET)
+        in write_comment(no_alternative=RefusalReason.BUDGET)
     )
-    assert "- No further alternative: the agent made the same edit as a rival.\n" in told(
-        ours(1), no_alternative=RefusalReason.SAME
+    assert "- No further alternative: the agent made the same edit as a rival.\n" in write_comment(
+        build_alternative(1), no_alternative=RefusalReason.SAME
     )
 
 
 def test_every_reason_has_its_sentence():
-    assert all(told(no_alternative=reason) for reason in RefusalReason)
+    assert all(write_comment(no_alternative=reason) for reason in RefusalReason)
 
 
 def fold(comment):
@@ -132,7 +138,9 @@ def fold(comment):
 
 
 def test_the_best_verified_one_is_offered_as_a_diff_that_can_be_applied():
-    comment = told(ours(1), ours(3, votes=(4, 0), probability=0.84), history=57)
+    comment = write_comment(
+        build_alternative(1), build_alternative(3, votes=(4, 0), probability=0.84), history=57
+    )
     shown = fold(comment)
     assert shown[1] == "A3 as a diff (judged correct, probability correct 84 %; untested)"
     blocks = re.findall(r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", shown[2], re.DOTALL)
@@ -141,10 +149,12 @@ def test_the_best_verified_one_is_offered_as_a_diff_that_can_be_applied():
     assert comment.count(" as a diff") == 1
 
 
-def test_what_is_copied_is_what_was_judged_and_git_takes_it(tmp_path):
+def test_the_offered_diff_is_the_judged_one_and_git_applies_it(tmp_path):
     (tmp_path / "sums.py").write_text("def add(a, b):\n    return a\n")
     block = re.findall(
-        r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", fold(told(ours(1)))[2], re.DOTALL
+        r"<pre[^>]*><code[^>]*>(.*?)</code></pre>",
+        fold(write_comment(build_alternative(1)))[2],
+        re.DOTALL,
     )[1]
     assert unescape(block) == DIFF
     (tmp_path / "A1.diff").write_text(unescape(block))
@@ -154,18 +164,18 @@ def test_what_is_copied_is_what_was_judged_and_git_takes_it(tmp_path):
 
 @pytest.mark.parametrize("verdict", [Verdict.INCORRECT, Verdict.UNSURE, Verdict.NOT_JUDGED])
 def test_nothing_is_offered_that_was_not_judged_correct(verdict):
-    assert "git apply" not in told(ours(1, verdict))
+    assert "git apply" not in write_comment(build_alternative(1, verdict))
 
 
 def test_nothing_is_offered_on_the_demonstration_models_word():
-    assert "git apply" not in told(ours(1), is_demonstration=True)
+    assert "git apply" not in write_comment(build_alternative(1), is_demonstration=True)
 
 
 @pytest.mark.parametrize(
     "odd", ["\r", "\u202e", "\u200b", "\x1b", "\0", "\ufeff", "\ufffd", "\u2028"]
 )
 def test_a_diff_that_would_not_survive_is_not_shown(odd):
-    comment = told(ours(1, diff=DIFF.replace("a + b", f"a{odd} + b")))
+    comment = write_comment(build_alternative(1, diff=DIFF.replace("a + b", f"a{odd} + b")))
     assert "\nThe diff of A1 is not shown: it holds characters that copying would change" in comment
     assert "git apply" not in comment
     assert odd not in comment.partition("<summary>Reasons")[0]
@@ -174,13 +184,13 @@ def test_a_diff_that_would_not_survive_is_not_shown(odd):
 @pytest.mark.parametrize("diff", [DIFF, DIFF + "+x\n" * 7_000])
 def test_the_command_that_opens_it_is_told_where_it_does_so(diff):
     said = "\n\n`/r4p open A1` opens A1 as a draft pull request.\n"
-    assert said in told(ours(1, diff=diff), may_open=True)
-    assert "/r4p open" not in told(ours(1, diff=diff))
-    assert "/r4p open" not in told(ours(1, Verdict.INCORRECT), may_open=True)
+    assert said in write_comment(build_alternative(1, diff=diff), may_open=True)
+    assert "/r4p open" not in write_comment(build_alternative(1, diff=diff))
+    assert "/r4p open" not in write_comment(build_alternative(1, Verdict.INCORRECT), may_open=True)
 
 
 def test_a_diff_that_is_too_long_is_not_shown():
-    comment = told(ours(1, diff=DIFF + "+x\n" * 7_000))
+    comment = write_comment(build_alternative(1, diff=DIFF + "+x\n" * 7_000))
     assert (
         f"\nThe diff of A1 is not shown: {len(DIFF) + 21_000:,} characters are too many for this comment.\n"
         in comment
@@ -189,10 +199,10 @@ def test_a_diff_that_is_too_long_is_not_shown():
 
 def test_a_comment_that_is_full_leaves_the_diff_out_before_rows():
     many = [
-        judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 300) for n in range(130)
+        build_row(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 300) for n in range(130)
     ]
     comment = write_verdict_comment(
-        view(*many, alternatives=(ours(1, diff=DIFF + "+x\n" * 6_000),))
+        view(*many, alternatives=(build_alternative(1, diff=DIFF + "+x\n" * 6_000),))
     )
     assert len(comment) <= LONGEST_BODY
     assert (
@@ -204,7 +214,7 @@ def test_a_comment_that_is_full_leaves_the_diff_out_before_rows():
 
 def test_a_hostile_diff_stays_a_text_in_its_block():
     hostile = "+```\n ````\n+</details>\n @mona fixes #3\n+~~~\n `````diff\n"
-    comment = told(ours(1, diff=DIFF + hostile))
+    comment = write_comment(build_alternative(1, diff=DIFF + hostile))
     rendered = render(comment)
     assert rendered.count("</details>") == 2
     outside = re.sub(r"<code[^>]*>.*?</code>|<!--.*?-->", "", rendered, flags=re.DOTALL)
@@ -213,21 +223,21 @@ def test_a_hostile_diff_stays_a_text_in_its_block():
 
 
 def test_names_of_agents_and_models_break_no_table():
-    comment = told(ours(1, agent="a|b", model="`x` | @mona </td> #3"))
+    comment = write_comment(build_alternative(1, agent="a|b", model="`x` | @mona </td> #3"))
     line = next(line for line in render(comment).splitlines() if "<strong>the bot" in line)
     assert "a|b" in line
     assert not re.search(r"@mona|#3\b", line)
 
 
 def test_a_check_counts_ours_among_the_rivals():
-    summary = write_check_run(view(alternatives=(ours(1), WRONG)), CORRECT).summary
+    summary = write_check_run(view(alternatives=(build_alternative(1), WRONG)), CORRECT).summary
     assert "Judged by `r4p` beside 1 other pull request and 2 alternatives by the bot." in summary
-    lone = write_check_run(view(CORRECT, alternatives=(ours(1),)), CORRECT).summary
+    lone = write_check_run(view(CORRECT, alternatives=(build_alternative(1),)), CORRECT).summary
     assert "Judged by `r4p` beside 1 alternative by the bot." in lone
 
 
 def test_only_good_news_of_ours_is_news():
-    assert view(CORRECT, alternatives=(ours(1), WRONG)).publishable_verdicts == (
+    assert view(CORRECT, alternatives=(build_alternative(1), WRONG)).publishable_verdicts == (
         Verdict.CORRECT,
         Verdict.CORRECT,
     )
@@ -235,7 +245,7 @@ def test_only_good_news_of_ours_is_news():
 
 def test_an_alternative_is_explained_by_its_name():
     assert (
-        write_explanation_reply("900", view(alternatives=(ours(1),)), "A1")
+        write_explanation_reply("900", view(alternatives=(build_alternative(1),)), "A1")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -248,5 +258,5 @@ not enough history for a probability, its one file was read
 """
     )
     assert "A9 is not among the patches compared here: #12, #15 and A1." in write_explanation_reply(
-        "900", view(alternatives=(ours(1),)), "A9"
+        "900", view(alternatives=(build_alternative(1),)), "A9"
     )

@@ -112,7 +112,7 @@ def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_n
     assert "vote" not in check.summary
 
 
-def test_what_was_not_judged_is_said_once():
+def test_a_check_says_once_that_a_patch_was_not_judged():
     reason = "Not judged: the patch is empty"
     row = replace(NOT_JUDGED, verdict=replace(NOT_JUDGED.verdict, reason=reason))
     check = write_check_run(view(row), row)

@@ -39,7 +39,7 @@ The bot does not judge this pull request again and does not learn from its outco
     )
 
 
-def test_what_was_not_judged_or_not_published_is_no_verdict():
+def test_a_draft_of_an_unjudged_alternative_shows_no_verdict():
     said = write_draft_body(replace(VIEW, verdict=None, comment=None))
     assert "asked for this pull request. The bot has not judged it.\n" in said
 
@@ -52,7 +52,7 @@ def test_a_draft_promises_to_close_nothing_and_calls_nobody():
     assert "@everyone" not in said
 
 
-def test_whoever_asked_is_told_the_number():
+def test_the_reply_names_the_number_of_the_draft():
     assert write_draft_opened_reply("900", 3, "A1", 12) == (
         "<!-- r4p:draft=3-900 -->\n\nA1 is open as a draft pull request: #12. Nobody has tested it.\n"
     )

@@ -25,7 +25,7 @@ from app.policy.group_policy import LeftOutPull, WaitForMore
 from app.policy.rival_links import LinkStrength, Member
 from app.values.permission import Permission
 from model.domain import Verdict, VoteCount
-from tests.app.comments.views import CORRECT, judged, view
+from tests.app.comments.views import CORRECT, build_row, view
 
 MEMBERS = (Member(12, LinkStrength.CLOSING), Member(15, LinkStrength.ADDED))
 
@@ -55,7 +55,7 @@ Write a command at the beginning of a line of a new comment or review, for examp
     )
 
 
-def test_what_a_reaction_would_say_can_be_said_in_words():
+def test_a_reply_in_words_can_replace_a_reaction():
     assert (
         write_understood_reply("review-800", [Verb.VERIFY, Verb.AGREE])
         == "<!-- r4p:reply=review-800 -->\n\nUnderstood: `/r4p verify` and `/r4p agree`.\n"
@@ -163,7 +163,7 @@ Compared here:
 
 
 @pytest.mark.parametrize("who", list(WaitsFor))
-def test_everybody_whom_a_verdict_waits_for_has_a_sentence(who):
+def test_every_reason_to_wait_has_a_sentence(who):
     waits = Waits(who, 1, datetime(2026, 11, 21, 18, 5, tzinfo=UTC))
     said = write_status_reply(900, 3, StatusView((), GroupProgress.QUEUED, waits=waits)).split(
         "\n\n"
@@ -201,7 +201,9 @@ def test_an_explanation_gives_the_reasons_of_one():
 
 
 def test_an_explanation_of_all_stays_readable():
-    rows = [judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 900) for n in range(9)]
+    rows = [
+        build_row(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 900) for n in range(9)
+    ]
     reply = write_explanation_reply(900, view(*rows), None)
     assert reply.count("**#") == 8
     assert "1 more: `/r4p explain #N` gives the reasons for one patch." in reply
@@ -251,7 +253,7 @@ def test_an_empty_group_says_so():
     assert reply == "<!-- r4p:reply=900 -->\n\nNo pull request is linked to this issue.\n"
 
 
-def test_what_keeps_a_judgement_waiting_is_said():
+def test_the_reply_says_what_a_judgement_waits_for():
     wait = WaitForMore("the issue is closed", (LeftOutPull(15, "it is a draft"),))
     assert (
         write_waiting_reply(900, wait)

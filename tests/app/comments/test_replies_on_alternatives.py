@@ -42,7 +42,7 @@ def test_status_says_that_there_is_none():
     assert "Alternatives" not in write_status_reply("900", 7, StatusView((), GroupProgress.JUDGED))
 
 
-def test_whoever_proposes_is_told_what_begins():
+def test_the_reply_to_propose_says_what_begins():
     assert (
         write_proposing_reply("900", "mini-se", "Coder`-7B")
         == """\
@@ -71,7 +71,7 @@ def test_a_refusal_says_why_at_once_or_later():
     )
 
 
-def test_whoever_says_what_is_wrong_is_told_that_it_helps():
+def test_the_reply_to_a_reason_names_the_second_attempts():
     assert write_retry_reply("900", [1, 2]) == (
         "<!-- r4p:reply=900 -->\n\nAn agent will try A1 and A2 again, with your reason as feedback.\n"
     )

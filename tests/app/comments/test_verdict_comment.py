@@ -8,7 +8,7 @@ from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
 from model.domain import Coverage, Verdict, VoteCount
-from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, judged, render, view
+from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, build_row, render, view
 
 
 def with_probability(row, value):
@@ -165,25 +165,25 @@ def test_no_probability_claims_certainty(value, shown):
 
 
 def test_a_vote_that_could_not_be_read_counts_for_neither_side():
-    row = judged(12, Verdict.CORRECT, VoteCount(correct=3, incorrect=0, none=1))
+    row = build_row(12, Verdict.CORRECT, VoteCount(correct=3, incorrect=0, none=1))
     assert "| 3 of 3 |" in write_verdict_comment(view(row))
 
 
 def test_an_unsure_patch_without_a_vote_has_no_agreement():
-    row = judged(12, Verdict.UNSURE, VoteCount(none=4), coverage=Coverage(1, 1))
+    row = build_row(12, Verdict.UNSURE, VoteCount(none=4), coverage=Coverage(1, 1))
     comment = write_verdict_comment(view(row, valid=0))
     assert "| **Unsure** | – |" in comment
     assert "(its one file was read)" in comment
 
 
 def test_votes_that_were_lost_or_had_to_be_asked_for_are_said():
-    row = judged(12, Verdict.UNSURE, VoteCount(1, 1, 2), coverage=Coverage(1, 1))
+    row = build_row(12, Verdict.UNSURE, VoteCount(1, 1, 2), coverage=Coverage(1, 1))
     comment = write_verdict_comment(view(row, valid=2, forced=1))
     assert "(2 unreadable, 1 answered only after a second request)" in comment
 
 
-def test_what_was_not_read_is_said():
-    row = judged(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
+def test_a_comment_says_which_files_were_not_read():
+    row = build_row(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
     assert "judged only a part of #12: its one file was not read." in write_verdict_comment(
         view(row)
     )
@@ -194,7 +194,9 @@ def test_equal_verdicts_are_told_in_equal_words():
 
 
 def crowd(count, reason):
-    return [judged(n, Verdict.CORRECT, VoteCount(4, 0), reason=reason) for n in range(1, count + 1)]
+    return [
+        build_row(n, Verdict.CORRECT, VoteCount(4, 0), reason=reason) for n in range(1, count + 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +226,7 @@ def test_a_comment_that_would_be_too_long_says_what_it_leaves_out(count, reason,
 
 
 def test_the_worst_comment_still_fits():
-    worst = judged(
+    worst = build_row(
         1,
         Verdict.NOT_JUDGED,
         VoteCount(),
@@ -241,7 +243,7 @@ def test_the_worst_comment_still_fits():
 
 
 def test_hostile_reasons_and_names_stay_words():
-    row = judged(
+    row = build_row(
         12,
         Verdict.CORRECT,
         VoteCount(4, 0),
@@ -259,7 +261,7 @@ def test_hostile_reasons_and_names_stay_words():
 
 
 def test_a_broken_configuration_is_told_beside_the_verdict():
-    row = judged(12, Verdict.CORRECT, VoteCount(4, 0))
+    row = build_row(12, Verdict.CORRECT, VoteCount(4, 0))
     comment = write_verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
     assert (
         "- The bot can't use `.github/r4p.yml` and keeps the last good settings: line 2" in comment

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.comments import Finding, write_check_run, write_explanation_reply, write_verdict_comment
 from model.domain import Coverage, Tokens, Verdict, VoteCount
-from tests.app.comments.views import NOT_JUDGED, judged, view
+from tests.app.comments.views import NOT_JUDGED, build_row, view
 
 WITHOUT_A_MODEL = """\
 <!-- r4p:group=17 -->
@@ -50,8 +50,8 @@ def test_a_verdict_without_a_language_model_reads_like_this():
     why = "No model read this patch. Of 1 rival, 1 touches one of its files."
     tricky = {"findings": (Finding.BOX,)}
     rows = (
-        judged(12, Verdict.CORRECT, VoteCount(), reason=why, probability=0.81, **tricky),
-        judged(15, Verdict.UNSURE, VoteCount(), reason=why, coverage=Coverage(2, 1)),
+        build_row(12, Verdict.CORRECT, VoteCount(), reason=why, probability=0.81, **tricky),
+        build_row(15, Verdict.UNSURE, VoteCount(), reason=why, coverage=Coverage(2, 1)),
     )
     told = view(
         *rows,
@@ -67,8 +67,8 @@ def test_a_verdict_without_a_language_model_reads_like_this():
     assert write_verdict_comment(told) == WITHOUT_A_MODEL
 
 
-def test_where_nothing_was_judged_nobody_is_said_to_have_judged():
-    row = judged(18, Verdict.NOT_JUDGED, VoteCount(), reason="Not judged: the patch is empty")
+def test_a_comment_without_a_judged_patch_names_no_judge():
+    row = build_row(18, Verdict.NOT_JUDGED, VoteCount(), reason="Not judged: the patch is empty")
     comment = write_verdict_comment(view(row, asked=0, valid=0))
     assert "- The bot did not judge #18: the patch is empty." in comment
     assert not [word for word in ("Judged by", "Model", "history", "Agreement") if word in comment]
@@ -89,8 +89,8 @@ def test_a_patch_that_was_not_judged_is_explained_by_why_alone():
     )
 
 
-def test_where_nobody_voted_no_agreement_is_explained():
-    row = judged(12, Verdict.CORRECT, VoteCount(), reason="No model read this patch.")
+def test_an_explanation_without_votes_has_no_agreement():
+    row = build_row(12, Verdict.CORRECT, VoteCount(), reason="No model read this patch.")
     assert (
         "**#12: Correct** at `ccccccc`, not enough history for a probability, 2 of 2 files were compared\n\n"
         "> No model read this patch."
@@ -98,16 +98,16 @@ def test_where_nobody_voted_no_agreement_is_explained():
 
 
 def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
-    row = judged(12, Verdict.CORRECT, VoteCount())
+    row = build_row(12, Verdict.CORRECT, VoteCount())
     comment = write_verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
     assert "\n| PR | Verdict | Commit | Link |\n" in comment
     assert "because there is no rival. Model `R4P-32B` on vLLM, prompt " in comment
 
 
-def test_who_compares_says_why_nothing_is_claimed_until_there_is_history():
+def test_consensus_without_history_says_why_it_claims_nothing():
     why = "Unsure: the score is too close to the middle. Such scores were often wrong for patches with known outcomes."
-    unsure = judged(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
-    wrong = judged(12, Verdict.INCORRECT, VoteCount(), reason="No model read this patch.")
+    unsure = build_row(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
+    wrong = build_row(12, Verdict.INCORRECT, VoteCount(), reason="No model read this patch.")
     told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)
     assert f"No probabilities yet: not enough history. {why}\n" in write_verdict_comment(told)
     assert write_check_run(told, unsure, None).summary.splitlines()[-3] == why

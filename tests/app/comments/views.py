@@ -13,7 +13,7 @@ from model.domain import Coverage, EngineInfo, PatchVerdict, Tokens, Verdict, Vo
 DOCUMENT = {"schema": "r4p.verdict/1", "patches": []}
 
 
-def judged(number, verdict, votes, **changes):
+def build_row(number, verdict, votes, **changes):
     patch = PatchVerdict(
         id=f"#{number}",
         verdict=verdict,
@@ -26,12 +26,12 @@ def judged(number, verdict, votes, **changes):
     return replace(row, **changes)
 
 
-CORRECT = judged(12, Verdict.CORRECT, VoteCount(4, 0))
-INCORRECT = judged(
+CORRECT = build_row(12, Verdict.CORRECT, VoteCount(4, 0))
+INCORRECT = build_row(
     15, Verdict.INCORRECT, VoteCount(1, 3), reason="It returns early, so @mona's case #7 fails."
 )
-UNSURE = judged(16, Verdict.UNSURE, VoteCount(2, 2))
-NOT_JUDGED = judged(
+UNSURE = build_row(16, Verdict.UNSURE, VoteCount(2, 2))
+NOT_JUDGED = build_row(
     18,
     Verdict.NOT_JUDGED,
     VoteCount(),

@@ -23,7 +23,7 @@ def test_a_finished_check_run_is_read_whole():
     )
 
 
-def test_what_a_run_prints_is_read_as_one_text():
+def test_the_output_of_a_check_run_is_read_as_one_text():
     printed = check(output={"title": "1 failed", "summary": None, "text": "sums.py:3: KeyError"})
     event = read("check_run", envelope(action="completed", check_run=printed))
     assert event.output == "1 failed\n\nsums.py:3: KeyError"

@@ -40,7 +40,7 @@ def example(event, action):
 
 
 @pytest.mark.parametrize(("event", "action"), CASES, ids=".".join)
-def test_what_github_sends_is_read_or_left_for_a_stated_reason(event, action):
+def test_an_example_of_github_is_parsed_or_ignored_for_a_stated_reason(event, action):
     parsed = parse(event, "guid", example(event, action))
     if action not in KEPT.get(event, set()):
         changed_comment = event == "issue_comment" and action in {"edited", "deleted"}

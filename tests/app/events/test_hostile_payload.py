@@ -87,7 +87,7 @@ SOUND = {
 
 @settings(max_examples=200, deadline=None)
 @given(name=st.sampled_from(sorted(SOUND)), data=st.data())
-def test_one_spoilt_field_never_raises_and_never_reaches_the_database_dirty(name, data):
+def test_a_spoilt_field_never_raises_and_never_reaches_the_database_dirty(name, data):
     payload = json.loads(json.dumps(SOUND[name]))
     part = payload
     while True:

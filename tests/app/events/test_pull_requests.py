@@ -50,22 +50,18 @@ def test_a_push_to_a_pull_request_tells_the_head_before_it():
     assert read("pull_request", payload).before == OTHER_SHA
 
 
-def test_a_changed_base_is_told_with_where_it_was():
-    changes = {"base": {"ref": {"from": "dev"}, "sha": {"from": SHA}}}
+@pytest.mark.parametrize(
+    ("changes", "before"),
+    [
+        ({"base": {"ref": {"from": "dev"}, "sha": {"from": SHA}}}, BaseChange("dev", SHA)),
+        ({"base": {"ref": {"from": "dev"}}}, BaseChange("dev", None)),
+        ({"title": {"from": "x"}}, None),
+    ],
+    ids=["with its commit", "without its commit", "another change"],
+)
+def test_a_changed_base_is_read_with_where_it_was(changes, before):
     payload = envelope(action="edited", pull_request=pull(), changes=changes)
-    assert read("pull_request", payload).base_before == BaseChange("dev", SHA)
-
-
-def test_a_changed_base_may_lack_its_commit():
-    payload = envelope(
-        action="edited", pull_request=pull(), changes={"base": {"ref": {"from": "dev"}}}
-    )
-    assert read("pull_request", payload).base_before == BaseChange("dev", None)
-
-
-def test_a_changed_title_is_no_changed_base():
-    payload = envelope(action="edited", pull_request=pull(), changes={"title": {"from": "x"}})
-    assert read("pull_request", payload).base_before is None
+    assert read("pull_request", payload).base_before == before
 
 
 def test_pull_requests_by_bots_are_kept():

@@ -55,6 +55,6 @@ def test_git_is_fetched_beside_the_pages():
         "https://h#f",
     ],
 )
-def test_what_is_no_plain_base_url_is_refused(url):
+def test_a_base_url_that_is_not_plain_is_refused(url):
     with pytest.raises(ValueError, match="R4P_GITHUB_URL"):
         build_endpoints(url)

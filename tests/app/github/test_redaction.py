@@ -22,7 +22,7 @@ JWT = jwt.encode({"iss": "99"}, KEY, algorithm="RS256")
         pytest.param(KEY[:300].strip(), id="the start of a private key"),
     ],
 )
-def test_what_has_the_shape_of_a_secret_is_masked_whole(secret):
+def test_a_text_with_the_shape_of_a_secret_is_masked_whole(secret):
     assert redact(f"before {secret} after").replace(" after", "") == f"before {MASK}"
 
 

@@ -70,7 +70,7 @@ def test_an_unknown_kind_is_named_with_the_known_ones():
         parse_job("dance", {})
 
 
-def test_other_fields_are_refused():
+def test_a_payload_with_other_fields_is_refused():
     with pytest.raises(
         ValueError, match=r"refresh_config: the fields are \['installation'\], expected"
     ):

@@ -26,7 +26,7 @@ def test_a_canary_like_the_others_goes_on():
         ({"seconds": 1300}, "it takes 65 seconds for an issue, others take 20"),
     ],
 )
-def test_one_that_is_not_is_taken_out(changes, said):
+def test_a_canary_unlike_the_others_is_taken_out(changes, said):
     assert said in find_canary_problem(replace(FINE, **changes), USUAL, CanaryLimits())
 
 

@@ -44,7 +44,7 @@ def test_a_rule_that_asks_less_or_is_no_number_is_named(changes, said):
     assert find_weaker_rules(asdict(IN_FORCE) | changes, IN_FORCE) == (said,)
 
 
-def test_who_wants_more_than_the_defaults_is_not_served_by_them():
+def test_default_rules_are_weaker_than_stricter_ones():
     assert find_weaker_rules(asdict(Rules()), Rules(must_be_better=True, least_issues=60)) == (
         "least_issues 30 instead of 60",
         "must_be_better False instead of True",
@@ -56,27 +56,27 @@ def test_a_decision_without_rules_asked_nothing(said):
     assert len(find_weaker_rules(said, IN_FORCE)) == len(asdict(IN_FORCE))
 
 
-def decided(outcome, earlier=(), **more):
+def build_decision(outcome, earlier=(), **more):
     return {"outcome": outcome, "why": "", "by_outcomes": False, "rules": {}, "measured": {}} | (
         {"earlier": [*earlier], "findings": []} | more if earlier is not None else more
     )
 
 
 def test_a_gate_tells_of_every_decision_its_own_last():
-    first, second = (decided(outcome, None) for outcome in ("failed", "too few"))
-    assert list_decisions(decided("passed", [first, second])) == [
+    first, second = (build_decision(outcome, None) for outcome in ("failed", "too few"))
+    assert list_decisions(build_decision("passed", [first, second])) == [
         first,
         second,
-        decided("passed", None),
+        build_decision("passed", None),
     ]
     assert [one["outcome"] for one in list_decisions({"outcome": "passed"})] == ["passed"]
 
 
 def test_decisions_that_a_file_forgot_are_kept_before_its_own():
-    failed, again = (decided(one, None) for one in ("failed", "too few"))
-    kept = decided("too few", [failed])
+    failed, again = (build_decision(one, None) for one in ("failed", "too few"))
+    kept = build_decision("too few", [failed])
     for told in ([], [again], [failed, again]):
-        found = add_earlier_decisions(decided("passed", told), kept)
+        found = add_earlier_decisions(build_decision("passed", told), kept)
         assert found["earlier"] == [failed, again]
         assert (found["outcome"], found["findings"]) == ("passed", [])
     assert add_earlier_decisions(kept, kept)["earlier"] == [failed]

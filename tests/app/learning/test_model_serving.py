@@ -30,7 +30,7 @@ def adapter(name, verifier="r4p"):
 CHAMPION, CANARY, SHADOW = adapter("r4p-1"), adapter("r4p-2"), adapter("r4p-3")
 
 
-def judged_by_canary(share):
+def select_canary_issues(share):
     line_up = LineUp(CHAMPION, CANARY, share)
     return {issue for issue in ISSUES if choose_judge(issue, line_up) is CANARY}
 
@@ -41,12 +41,12 @@ def test_without_a_champion_the_model_of_the_settings_judges():
 
 
 def test_a_canary_judges_its_share_and_keeps_its_issues_as_it_grows():
-    small, large = judged_by_canary(0.1), judged_by_canary(0.2)
+    small, large = select_canary_issues(0.1), select_canary_issues(0.2)
     assert 160 <= len(small) <= 240
     assert 340 <= len(large) <= 460
     assert small < large
-    assert judged_by_canary(0.0) == set()
-    assert judged_by_canary(1.0) == set(ISSUES)
+    assert select_canary_issues(0.0) == set()
+    assert select_canary_issues(1.0) == set(ISSUES)
 
 
 def test_an_issue_has_the_same_place_on_every_machine():
@@ -101,7 +101,7 @@ def test_a_champion_retires_and_others_may_come_again():
         ({"measured": {"champion": "r4p-1"}}, "r4p-1"),
     ],
 )
-def test_who_a_model_was_measured_beside(gate, who):
+def test_the_gate_names_the_champion_it_compared_with(gate, who):
     assert get_measured_champion(gate, "qwen") == who
 
 
@@ -123,7 +123,7 @@ def test_an_adapter_without_an_alias_is_unused_after_a_while(state):
     assert is_unused(state, lately, NOW, comes_back=False) is False
 
 
-def test_who_a_rollback_brings_back_stays_in_the_servers():
+def test_the_model_of_a_rollback_stays_in_the_servers():
     assert is_unused(ModelState.RETIRED, NOW - timedelta(days=9), NOW, comes_back=True) is False
 
 

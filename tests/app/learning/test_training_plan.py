@@ -34,7 +34,7 @@ def test_the_first_training_is_due():
     assert is_due(None, NOW, DAY)
 
 
-def test_one_that_was_left_is_due_at_once():
+def test_an_abandoned_training_is_due_at_once():
     assert is_due(training(TrainingState.RUNNING), NOW, DAY)
 
 
@@ -42,11 +42,11 @@ def test_one_that_was_left_is_due_at_once():
     "state", [one for one in TrainingState if one is not TrainingState.RUNNING]
 )
 @pytest.mark.parametrize(("hours", "due"), [(23.9, False), (24, True), (1_000, True)])
-def test_whatever_came_of_the_last_one_it_is_asked_again_a_day_later(state, hours, due):
+def test_a_training_is_due_a_day_after_the_last_one(state, hours, due):
     assert is_due(training(state, NOW - timedelta(hours=hours)), NOW, DAY) is due
 
 
-def test_one_that_nobody_knows_the_age_of_is_old():
+def test_a_training_without_a_start_time_is_due():
     assert is_due(training(TrainingState.FAILED, None), NOW, DAY)
 
 
@@ -82,7 +82,7 @@ def test_the_clock_waits_for_enough_that_is_new(new, least, refused):
 @pytest.mark.parametrize(
     ("new", "least", "refused"), [(0, 0, True), (1, 0, False), (39, 40, True), (40, 40, False)]
 )
-def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
+def test_a_failed_training_is_repeated_only_on_new_issues(new, least, refused):
     why = explain_skip(
         ENOUGH, new, least, failed=replace(training(TrainingState.FAILED), why="loss is NaN")
     )
@@ -94,24 +94,24 @@ def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
     )
 
 
-def held(*numbers, source="outcomes", split="train"):
+def build_issues(*numbers, source="outcomes", split="train"):
     return {DatasetIssue(f"octo/repo#{number}", source, split) for number in numbers}
 
 
 @pytest.mark.parametrize(
     ("before", "issues_before", "new"),
     [
-        (held(), 0, 4),
-        (held(1, 2), 2, 2),
-        (held(*range(100, 600)), 500, 4),
-        (held(1, 2, source="benchmark", split="test"), 2, 2),
-        (held(), 3, 1),
-        (held(), 500, 0),
+        (build_issues(), 0, 4),
+        (build_issues(1, 2), 2, 2),
+        (build_issues(*range(100, 600)), 500, 4),
+        (build_issues(1, 2, source="benchmark", split="test"), 2, 2),
+        (build_issues(), 3, 1),
+        (build_issues(), 500, 0),
     ],
     ids=["first", "some", "purged since", "told apart by key", "gone", "gone, and more"],
 )
 def test_new_is_what_was_not_learnt_from_before(before, issues_before, new):
-    assert count_new_issues(held(1, 2, 3, 4), before, issues_before) == new
+    assert count_new_issues(build_issues(1, 2, 3, 4), before, issues_before) == new
 
 
 @pytest.mark.parametrize(("test", "refused"), [(29, True), (30, False)])
@@ -128,17 +128,17 @@ def test_labels_are_counted_as_the_manifest_has_them():
         "train": {"issues": 30, "groups": 10, "unknown": 7, "positives": {"0": 2, "1": 5, "3": 3}},
         "test": {"issues": 4, "groups": 9, "unknown": 0, "positives": {"1": 9}},
     }
-    assert count_labels({"splits": splits}, held()) == LabelCounts(34, 14, 40 - 7 - 14, 0)
+    assert count_labels({"splits": splits}, build_issues()) == LabelCounts(34, 14, 40 - 7 - 14, 0)
 
 
 def test_sources_and_splits_are_measured_on_apart():
     splits = {"train": {"issues": 9, "groups": 9, "unknown": 0, "positives": {"1": 9}}}
     measured = (
-        held(*range(50))
-        | held(*range(50, 90), split="validation")
-        | held(*range(90, 110), split="test")
-        | held(*range(110, 131), split="test", source="benchmark")
-        | held(*range(140, 160), split="repositories")
+        build_issues(*range(50))
+        | build_issues(*range(50, 90), split="validation")
+        | build_issues(*range(90, 110), split="test")
+        | build_issues(*range(110, 131), split="test", source="benchmark")
+        | build_issues(*range(140, 160), split="repositories")
     )
     assert count_labels({"splits": splits}, measured).test == 21
 

@@ -45,7 +45,7 @@ def test_a_dead_job_or_all_are_tried_again(database, r4p):
 
 
 @pytest.mark.parametrize(("which", "code"), [("77", 1), ("many", 2)])
-def test_what_is_no_dead_job_is_refused(r4p, which, code):
+def test_a_job_that_is_not_dead_is_refused(r4p, which, code):
     refused = r4p("jobs", "--requeue", which)
     assert refused.exit_code == code
     assert which in refused.stderr

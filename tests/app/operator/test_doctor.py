@@ -25,7 +25,7 @@ _LINE = re.compile(r"(ok|less|FAIL) +(.+?)  +(.+)")
 def doctor(monkeypatch):
     """`doctor(setting=value)`: its exit code, and its lines by what each is about."""
 
-    def examined(**settings):
+    def examine(**settings):
         for name, value in settings.items():
             monkeypatch.setenv(f"R4P_{name.upper()}", value)
         said = CliRunner().invoke(main, ["doctor"])
@@ -33,7 +33,7 @@ def doctor(monkeypatch):
         found = {about: f"{mark}: {finding}" for mark, about, finding in lines}
         return said.exit_code, found
 
-    return examined
+    return examine
 
 
 def test_a_server_is_examined_ability_by_ability(doctor):
@@ -54,7 +54,7 @@ def test_a_server_is_examined_ability_by_ability(doctor):
     ("verifier", "code", "mark"),
     [("r4p", 0, "less"), ("yes-no", UNFIT, "FAIL"), ("hybrid", UNFIT, "FAIL")],
 )
-def test_what_is_missing_fails_only_who_can_not_do_without(doctor, verifier, code, mark):
+def test_a_missing_ability_fails_only_a_verifier_that_needs_it(doctor, verifier, code, mark):
     with serve_chat(models=[MODELS], chat=[build_completion("yes")]) as server:
         exited, found = doctor(engine_url=server.url, verifier=verifier)
     assert exited == code

@@ -80,7 +80,7 @@ def has_worked(folder):
     return all(" ready." in log for log in workers) and "calibrators: {" in logs["verify"]
 
 
-def test_what_makes_several_processes_of_a_run_imports_none_of_it(hostile):
+def test_a_launcher_of_several_processes_imports_none_of_it(hostile):
     settings = {"R4P_TRAIN_WITH": sys.executable}
     ran = subprocess.run(
         [SCRIPT, "train", "run", "--help"],

@@ -40,32 +40,27 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
     assert environment["R4P_DATABASE_URL"] == "postgresql://"
 
 
-def test_a_worker_that_judges_refuses_an_unknown_verifier_at_once(monkeypatch):
-    monkeypatch.setenv("R4P_VERIFIER", "oracle")
-    with pytest.raises(SettingsError, match="R4P_VERIFIER: unknown verifier 'oracle'"):
-        exec_worker("verify", 1)
+@pytest.mark.parametrize(
+    ("worker", "settings", "error"),
+    [
+        ("verify", {"VERIFIER": "oracle"}, "R4P_VERIFIER: unknown verifier 'oracle'"),
+        (
+            "verify",
+            {"LEAVE_ONE_OUT": "true", "STOP_EARLY": "true"},
+            "R4P_LEAVE_ONE_OUT: .* choose one of the two options",
+        ),
+        ("verify", {"MIN_LINES": "-1"}, "R4P_MIN_LINES: can't be '-1': give .* at least 0"),
+        ("agents", {"AGENT": "smith"}, "R4P_AGENT: no agent is called 'smith'"),
+    ],
+)
+def test_a_worker_refuses_settings_that_it_cannot_use(monkeypatch, worker, settings, error):
+    for name, value in settings.items():
+        monkeypatch.setenv(f"R4P_{name}", value)
+    with pytest.raises(SettingsError, match=error):
+        exec_worker(worker, 1)
 
 
-def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypatch):
-    monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
-    monkeypatch.setenv("R4P_STOP_EARLY", "true")
-    with pytest.raises(SettingsError, match=r"R4P_LEAVE_ONE_OUT: .* choose one of the two options"):
-        exec_worker("verify", 1)
-
-
-def test_a_worker_that_judges_refuses_a_minimum_below_nothing(monkeypatch):
-    monkeypatch.setenv("R4P_MIN_LINES", "-1")
-    with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: can't be '-1': give .* at least 0"):
-        exec_worker("verify", 1)
-
-
-def test_a_worker_of_agents_refuses_an_unknown_agent_at_once(monkeypatch):
-    monkeypatch.setenv("R4P_AGENT", "smith")
-    with pytest.raises(SettingsError, match="R4P_AGENT: no agent is called 'smith'"):
-        exec_worker("agents", 1)
-
-
-def test_what_goes_elsewhere_has_no_secret_and_no_store(monkeypatch):
+def test_a_remote_environment_has_no_secret_and_no_store(monkeypatch):
     for name, value in (GIVEN | {"R4P_REDIS_URL": "redis://", "R4P_MODEL": "base"}).items():
         monkeypatch.setenv(name, value)
     told = remote_environment()
@@ -74,23 +69,18 @@ def test_what_goes_elsewhere_has_no_secret_and_no_store(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (["run", "PLAN", "--dataset", "D"], "8 processes -m training run PLAN --dataset D\n"),
         (["run"], "8 processes -m training run\n"),
+        (["status", "--help"], None),
     ],
 )
-def test_a_run_is_started_by_what_makes_several_processes_of_it(monkeypatch, arguments, said):
+def test_only_a_run_is_started_as_several_processes(monkeypatch, arguments, output):
     monkeypatch.setenv("R4P_TRAIN_WITH", "echo '8 processes'")
-    asked = [sys.executable, "-m", "app.cli", "train", *arguments]
-    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == said
-
-
-def test_everything_else_is_one_process(monkeypatch):
-    monkeypatch.setenv("R4P_TRAIN_WITH", "echo '8 processes'")
-    asked = [sys.executable, "-m", "app.cli", "train", "status", "--help"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    assert "8 processes" not in found
+    command = [sys.executable, "-m", "app.cli", "train", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == output if output else "8 processes" not in done.stdout
 
 
 def test_a_fit_is_told_no_secret():

@@ -26,13 +26,13 @@ STEP = {"step": 3, "of": 20, "reward": 0.53125, "entropy": None, "loss": "NaN"}
 
 
 @pytest.fixture
-def asked(database_url, monkeypatch):
+def settings(database_url, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     monkeypatch.setenv("R4P_TRAIN_PLAN", "cpu-smoke")
 
 
 @pytest.fixture
-def begun(asked, database):
+def two_trainings(settings, database):
     """One that was skipped and one that runs."""
     with transaction(database) as connection:
         first = trainings.begin(
@@ -49,7 +49,7 @@ def begun(asked, database):
 
 
 @pytest.mark.services
-def test_trainings_are_shown_with_how_far_they_are(begun, capsys, monkeypatch):
+def test_trainings_are_shown_with_how_far_they_are(two_trainings, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert training_status.show(as_json=False) == 0
     shown = capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_trainings_are_shown_with_how_far_they_are(begun, capsys, monkeypatch):
 
 
 @pytest.mark.services
-def test_trainings_are_printed_as_json_for_machines(begun, capsys):
+def test_trainings_are_printed_as_json_for_machines(two_trainings, capsys):
     assert training_status.show(as_json=True) == 0
     second, first = json.loads(capsys.readouterr().out)
     assert (second["state"], second["stage"], second["launcher"]) == ("running", "run", "slurm")
@@ -70,7 +70,7 @@ def test_trainings_are_printed_as_json_for_machines(begun, capsys):
 
 
 @pytest.mark.services
-def test_who_trains_nothing_is_told_what_to_set(asked, capsys, monkeypatch):
+def test_training_status_without_a_plan_names_the_setting(settings, capsys, monkeypatch):
     training_status.show(as_json=False)
     assert "to start now: r4p train start" in capsys.readouterr().out
     monkeypatch.delenv("R4P_TRAIN_PLAN")
@@ -80,14 +80,14 @@ def test_who_trains_nothing_is_told_what_to_set(asked, capsys, monkeypatch):
 
 
 @pytest.mark.services
-def test_a_training_is_begun_by_hand(asked, database):
+def test_a_training_is_begun_by_hand(settings, database):
     assert training_status.start() == 0
     assert training_status.start() == 0
     assert waiting(database) == [TrainModel(OF_THE_APP, asked=True)]
 
 
 @pytest.mark.services
-def test_one_runs_at_a_time_and_one_that_was_skipped_is_kept(begun, database):
+def test_a_single_training_runs_and_the_last_skipped_one_is_kept(two_trainings, database):
     with transaction(database) as connection:
         running = trainings.find_running(connection)
         trainings.end(connection, running, TrainingState.SKIPPED, "later")
@@ -95,14 +95,14 @@ def test_one_runs_at_a_time_and_one_that_was_skipped_is_kept(begun, database):
         assert trainings.find_last_learnt(connection, "digest") is None
 
 
-def one(state, beat_at=NOW, **more):
+def build_training(state, beat_at=NOW, **more):
     folder = Path("/trainings/000007")
     stage, launcher = TrainingStage.RUN, LauncherKind.SLURM
     return Training(7, state, stage, "", "plan", folder, launcher, beat_at=beat_at, **more)
 
 
 def test_metrics_tell_the_state_the_silence_and_the_newest_step():
-    running = one(TrainingState.RUNNING, progress=STEP)
+    running = build_training(TrainingState.RUNNING, progress=STEP)
     assert samples(build_training_metrics(running, NOW + timedelta(seconds=90))) == [
         ("r4p_training", 1, {"stage": "run", "state": "running"}),
         ("r4p_training_beat_seconds", 90.0, {}),
@@ -110,7 +110,7 @@ def test_metrics_tell_the_state_the_silence_and_the_newest_step():
         ("r4p_training_metric", 20, {"name": "of"}),
         ("r4p_training_metric", 0.53125, {"name": "reward"}),
     ]
-    assert samples(build_training_metrics(one(TrainingState.FAILED), NOW)) == [
+    assert samples(build_training_metrics(build_training(TrainingState.FAILED), NOW)) == [
         ("r4p_training", 1, {"stage": "run", "state": "failed"})
     ]
     assert samples(build_training_metrics(None, NOW)) == []
@@ -138,8 +138,8 @@ def samples(metrics):
 )
 def test_a_training_that_was_left_is_told(minutes, state, said):
     now = NOW + timedelta(minutes=minutes)
-    assert training_status._note_silence(one(state), now) == said
+    assert training_status._note_silence(build_training(state), now) == said
 
 
 def test_no_progress_is_no_words():
-    assert training_status.format_progress(one(TrainingState.RUNNING)) == ""
+    assert training_status.format_progress(build_training(TrainingState.RUNNING)) == ""

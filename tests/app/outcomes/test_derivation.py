@@ -80,7 +80,7 @@ def test_a_closing_says_what_is_known_of_why(closing, others, rivals, reason):
     assert outcomes(closed(**closing), *others, rivals=rivals) == [("closed", reason)]
 
 
-def test_what_landed_can_be_reverted_and_leave_its_issue_open():
+def test_a_landed_pull_request_can_be_reverted_and_leave_its_issue_open():
     events = [
         closed(0),
         happened(EventKind.LANDED, 0.1),
@@ -130,7 +130,7 @@ def test_a_revert_told_by_pull_request_and_by_commit_is_one_revert():
     assert outcomes(merged(), by_pull, by_commit) == [("merged", None), ("reverted", "by #15")]
 
 
-def test_what_was_never_merged_cannot_be_reverted():
+def test_an_unmerged_pull_request_cannot_be_reverted():
     assert outcomes(closed(), happened(EventKind.REVERTED, 1)) == [("closed", "unknown")]
 
 
@@ -167,16 +167,16 @@ def test_a_rerun_of_ci_replaces_what_it_repeats_on_the_same_head():
 
 
 def test_the_last_word_of_each_person_who_may_write_counts():
-    def said(kind, day, person, permission=None, evaluation=5):
+    def speak(kind, day, person, permission=None, evaluation=5):
         fields = {"actor_id": person, "permission": permission, "evaluation": evaluation}
         return happened(kind, day, state="because", **fields)
 
     assert outcomes(
-        said(EventKind.AGREED, 0, 1, "write"),
-        said(EventKind.DISAGREED, 1, 1, "write"),
-        said(EventKind.AGREED, 2, 2),
-        said(EventKind.DISAGREED, 3, 3, "read"),
-        said(EventKind.DISAGREED, 4, 2, "write", None),
+        speak(EventKind.AGREED, 0, 1, "write"),
+        speak(EventKind.DISAGREED, 1, 1, "write"),
+        speak(EventKind.AGREED, 2, 2),
+        speak(EventKind.DISAGREED, 3, 3, "read"),
+        speak(EventKind.DISAGREED, 4, 2, "write", None),
     ) == [("disagree", "because"), ("agree", "because")]
 
 
@@ -184,7 +184,7 @@ def test_the_last_word_of_each_person_who_may_write_counts():
     ("whole", "named"),
     [(EventKind.AGREED, EventKind.DISAGREED), (EventKind.DISAGREED, EventKind.AGREED)],
 )
-def test_of_one_comment_what_names_the_pull_request_counts(whole, named):
+def test_an_opinion_that_names_the_pull_request_outweighs_a_general_one(whole, named):
     verdict = happened(whole, pull=None, evaluation=5)
     this = happened(named, evaluation=5, state="but this")
     assert [reason for _, reason in outcomes(verdict, this)] == ["but this"]
@@ -212,10 +212,10 @@ def test_reactions_count_people_known_to_have_write():
 
 
 def test_survival_keeps_the_last_measure_of_each_age_and_zero_is_a_value():
-    def measured(day, days, share):
+    def measure(day, days, share):
         return happened(EventKind.SURVIVAL, day, days=days, share=share)
 
-    found = derive(History(PULL, (measured(7, 7, 1.0), measured(8, 7, 0.5), measured(30, 30, 0.0))))
+    found = derive(History(PULL, (measure(7, 7, 1.0), measure(8, 7, 0.5), measure(30, 30, 0.0))))
     assert [(outcome.reason, outcome.value) for outcome in found] == [
         ("after_7_days", 0.5),
         ("after_30_days", 0.0),

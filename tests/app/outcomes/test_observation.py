@@ -14,14 +14,14 @@ SENT = datetime(2026, 3, 1, 10, tzinfo=UTC)
 SHA, OTHER = webhook_payloads.SHA, webhook_payloads.OTHER_SHA
 
 
-def seen(event, **payload):
+def observe_payload(event, **payload):
     parsed = parse(event, "guid", json.dumps(webhook_payloads.envelope(**payload)).encode())
     assert not isinstance(parsed, Ignored), parsed
     return observe(parsed, RECEIVED)
 
 
 def pull(action, sender=None, **fields):
-    return seen(
+    return observe_payload(
         "pull_request",
         action=action,
         number=12,
@@ -59,11 +59,11 @@ def test_reopening_and_pushing_are_recorded(action, kind):
 
 
 @pytest.mark.parametrize("action", ["opened", "edited", "ready_for_review"])
-def test_what_decides_nothing_is_not_recorded(action):
+def test_a_pull_request_action_without_a_decision_is_not_recorded(action):
     assert pull(action) == ()
 
 
-def test_where_github_gives_no_time_the_arrival_counts():
+def test_an_event_without_a_time_happened_when_it_arrived():
     (event,) = pull("closed", updated_at=None)
     assert event.occurred_at == RECEIVED
 
@@ -95,7 +95,7 @@ def test_a_revert_counts_only_when_merged_into_the_default_branch():
 
 
 def issue(action, **fields):
-    return seen("issues", action=action, issue=webhook_payloads.issue(**fields))
+    return observe_payload("issues", action=action, issue=webhook_payloads.issue(**fields))
 
 
 def test_an_issue_closed_says_why():
@@ -107,7 +107,7 @@ def test_an_issue_closed_says_why():
 
 
 def review(action, state, **fields):
-    return seen(
+    return observe_payload(
         "pull_request_review",
         action=action,
         sender=webhook_payloads.account("mia", 2),
@@ -138,7 +138,7 @@ def test_a_review_without_a_time_happened_when_it_arrived():
 
 def suite(**fields):
     check = {"id": 1, "head_sha": SHA, "app": {"id": 4, "slug": "actions"}, **fields}
-    return seen("check_suite", action="completed", check_suite=check)
+    return observe_payload("check_suite", action="completed", check_suite=check)
 
 
 def test_a_finished_suite_is_ci_on_a_head():
@@ -157,7 +157,7 @@ def test_ci_is_the_act_of_an_app_whoever_made_it_run():
 
 
 def press(button, external_id, sender=None):
-    return seen(
+    return observe_payload(
         "check_run",
         action="requested_action",
         check_run=webhook_payloads.check(external_id=external_id),
@@ -185,19 +185,19 @@ def test_a_button_on_our_check_is_an_opinion_about_its_pull_request(button, kind
     ],
     ids=["another button", "another check", "a bot"],
 )
-def test_other_buttons_are_no_opinion(button, external_id, sender):
+def test_a_press_of_another_button_is_no_opinion(button, external_id, sender):
     assert press(button, external_id, sender) == ()
 
 
 def test_a_suite_without_conclusion_and_a_single_run_say_nothing():
     assert suite(conclusion=None) == ()
     run = {"id": 1, "name": "test", "head_sha": SHA, "conclusion": "success", "app": {"id": 4}}
-    assert seen("check_run", action="completed", check_run=run) == ()
+    assert observe_payload("check_run", action="completed", check_run=run) == ()
 
 
 def push(*messages):
     commits = [{"id": f"{n:040x}", "message": message} for n, message in enumerate(messages)]
-    return seen("push", ref="refs/heads/main", before=SHA, after=OTHER, commits=commits)
+    return observe_payload("push", ref="refs/heads/main", before=SHA, after=OTHER, commits=commits)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_push_of_many_commits_gives_each_its_own_source():
     assert found[-1].details.by == f"{2:040x}"
 
 
-def test_one_message_cannot_name_thousands():
+def test_a_commit_message_names_twenty_reverts_at_most():
     assert len(push("\n".join(f"Reverts #{n}" for n in range(80)))) == 20
 
 
@@ -240,13 +240,13 @@ def test_one_message_cannot_name_thousands():
     ],
 )
 def test_opinions_are_of_the_issues_verdict_or_of_one_pull_request(body, on, expected):
-    found = observed_opinions(body, on)
+    found = observe_comment(body, on)
     assert [(str(e.kind), e.issue, e.pull, e.details.state) for e in found] == expected
     assert all(event.permission is None for event in found)
 
 
 def test_an_opinion_about_ours_says_nothing_of_a_pull_request():
-    found = observed_opinions("/r4p agree A1\n\n/r4p disagree A2 it drops None", {})
+    found = observe_comment("/r4p agree A1\n\n/r4p disagree A2 it drops None", {})
     assert [(str(e.kind), e.pull, e.details) for e in found] == [
         ("alternative_agreed", None, Details(about="A1")),
         ("alternative_disagreed", None, Details(state="it drops None", about="A2")),
@@ -257,7 +257,7 @@ def test_an_opinion_about_ours_says_nothing_of_a_pull_request():
     ]
 
 
-def observed_opinions(body, on):
+def observe_comment(body, on):
     payload = webhook_payloads.envelope(
         action="created", issue={"number": 3, **on}, comment=webhook_payloads.comment(body=body)
     )
@@ -277,16 +277,16 @@ def observed_opinions(body, on):
 def test_a_submitted_review_holds_opinions_too(action, sender, kinds):
     review = webhook_payloads.review(body="Well done.\n\n/r4p agree")
     fields = {"pull_request": webhook_payloads.pull(), "review": review, "sender": sender}
-    found = seen("pull_request_review", action=action, **fields)
+    found = observe_payload("pull_request_review", action=action, **fields)
     assert [str(event.kind) for event in found] == kinds
     assert {event.pull for event in found} == {12}
 
 
 def test_two_opinions_in_one_comment_are_two_events():
-    found = observed_opinions("/r4p agree #12\n\n/r4p disagree #13 wrong", {})
+    found = observe_comment("/r4p agree #12\n\n/r4p disagree #13 wrong", {})
     assert len({event.source for event in found}) == 2
 
 
 def test_an_installation_is_no_outcome():
     installation = {"id": 7, "account": webhook_payloads.account()}
-    assert seen("installation", action="created", installation=installation) == ()
+    assert observe_payload("installation", action="created", installation=installation) == ()

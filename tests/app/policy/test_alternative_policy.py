@@ -59,7 +59,7 @@ def test_the_settings_say_how_many_stand_beside_pull_requests(setting, pulls, tr
 @pytest.mark.parametrize(
     ("setting", "pulls", "tried", "count"), [("off", 0, 0, 1), ("off", 5, 7, 1), ("fill", 1, 0, 3)]
 )
-def test_whoever_asks_gets_one_whatever_is_configured(setting, pulls, tried, count):
+def test_a_command_gets_an_alternative_whatever_is_configured(setting, pulls, tried, count):
     asked = replace(NOW, pulls=pulls, tried=tried, asked=True)
     assert count_wanted(config(setting), asked) == count
 
@@ -99,7 +99,7 @@ def test_no_more_attempts_are_made_than_there_is_room_for():
     assert count_wanted(config("fill"), replace(NOW, today=MOST_A_DAY - 2)) == 2
 
 
-def test_what_is_left_of_a_budget_is_never_below_nothing():
+def test_the_remaining_budget_is_never_negative():
     small = config(tokens=100, seconds=60)
     assert get_remaining_budget(small, Cost(30, 12.5)) == Cost(70, 47.5)
     assert get_remaining_budget(small, Cost(130, 99.0)) == Cost(0, 0.0)
@@ -136,7 +136,7 @@ def test_an_edit_that_a_rival_or_an_earlier_attempt_makes_is_not_new():
     assert find_new_edits([], attempts) == (0, 2, 4)
 
 
-def judged(name, verdict=Verdict.CORRECT, votes=(4, 0), probability=None):
+def build_verdict(name, verdict=Verdict.CORRECT, votes=(4, 0), probability=None):
     return PatchVerdict(name, verdict, VoteCount(*votes), "", Coverage(1, 1), probability)
 
 
@@ -144,13 +144,19 @@ def judged(name, verdict=Verdict.CORRECT, votes=(4, 0), probability=None):
     ("patches", "chosen"),
     [
         ([], None),
-        ([judged("A1", Verdict.INCORRECT), judged("A2", Verdict.UNSURE)], None),
-        ([judged("A1", Verdict.INCORRECT), judged("A2")], "A2"),
-        ([judged("A1"), judged("A2")], "A1"),
-        ([judged("A1", votes=(3, 1)), judged("A2")], "A2"),
-        ([judged("A1", probability=0.7), judged("A2", votes=(3, 1), probability=0.8)], "A2"),
-        ([judged("A1"), judged("A2", probability=0.6)], "A2"),
-        ([judged("A1", votes=(0, 0)), judged("A2", votes=(3, 1))], "A2"),
+        ([build_verdict("A1", Verdict.INCORRECT), build_verdict("A2", Verdict.UNSURE)], None),
+        ([build_verdict("A1", Verdict.INCORRECT), build_verdict("A2")], "A2"),
+        ([build_verdict("A1"), build_verdict("A2")], "A1"),
+        ([build_verdict("A1", votes=(3, 1)), build_verdict("A2")], "A2"),
+        (
+            [
+                build_verdict("A1", probability=0.7),
+                build_verdict("A2", votes=(3, 1), probability=0.8),
+            ],
+            "A2",
+        ),
+        ([build_verdict("A1"), build_verdict("A2", probability=0.6)], "A2"),
+        ([build_verdict("A1", votes=(0, 0)), build_verdict("A2", votes=(3, 1))], "A2"),
     ],
 )
 def test_the_likeliest_of_the_correct_ones_is_offered(patches, chosen):
@@ -186,13 +192,13 @@ SEAT = SeatCandidate(is_new=False, is_replaced=False)
         ([SEAT, SEAT], 0, ()),
         ([replace(SEAT, is_new=True), SEAT], 1, (1,)),
         ([replace(SEAT, is_replaced=True), SEAT], 1, (1,)),
-        ([replace(SEAT, verdict=judged("A1", Verdict.INCORRECT)), SEAT], 1, (1,)),
+        ([replace(SEAT, verdict=build_verdict("A1", Verdict.INCORRECT)), SEAT], 1, (1,)),
         (
             [
-                replace(SEAT, verdict=judged("A1", votes=(3, 1))),
-                replace(SEAT, verdict=judged("A2", probability=0.4)),
-                replace(SEAT, verdict=judged("A3", probability=0.9)),
-                replace(SEAT, verdict=judged("A4")),
+                replace(SEAT, verdict=build_verdict("A1", votes=(3, 1))),
+                replace(SEAT, verdict=build_verdict("A2", probability=0.4)),
+                replace(SEAT, verdict=build_verdict("A3", probability=0.9)),
+                replace(SEAT, verdict=build_verdict("A4")),
             ],
             2,
             (1, 2),
@@ -212,7 +218,7 @@ def again(alternatives, remark, setting="fill", **changes):
     return choose_second_attempts(config(setting), alternatives, remark, replace(NOW, **changes))
 
 
-def test_what_our_verdict_calls_incorrect_is_tried_once_more():
+def test_an_incorrect_alternative_is_tried_once_more():
     unsure = replace(TWO, number=3, verdict=Verdict.UNSURE)
     assert again([ONE, TWO, unsure], VERDICT) == (1, 2)
 
@@ -229,7 +235,7 @@ def test_there_is_one_second_attempt_and_no_third(change):
 
 
 @pytest.mark.parametrize("source", [HintSource.MAINTAINER, HintSource.CHECK])
-def test_whoever_names_an_alternative_means_it_whatever_we_think(source):
+def test_a_remark_that_names_an_alternative_leads_to_a_second_attempt(source):
     correct = replace(ONE, verdict=Verdict.CORRECT)
     assert again([correct, TWO], Remark(source, 1), "off") == (1,)
     assert again([correct, TWO], Remark(source, 7), "off") == ()

@@ -66,7 +66,7 @@ def test_the_apps_own_name_is_an_alias(name):
         "x" * 16_384 + "\n/r4p verify",
     ],
 )
-def test_what_is_quoted_shown_or_hidden_does_not_command(body):
+def test_a_quoted_shown_or_hidden_line_is_no_command(body):
     assert parse(body) == ()
 
 
@@ -123,7 +123,7 @@ def test_what_is_quoted_shown_or_hidden_does_not_command(body):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_follows_the_verb_is_understood(body, command):
+def test_the_words_after_a_verb_are_parsed(body, command):
     assert parse(body) == (command,)
 
 

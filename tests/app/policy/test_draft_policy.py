@@ -17,12 +17,12 @@ from app.settings.repo_config import RepoConfig
         (True, True, None),
     ],
 )
-def test_both_must_want_it(wanted, has_writer, why):
+def test_draft_needs_repository_setting_and_writer_app(wanted, has_writer, why):
     config = RepoConfig(version=1, draft_pull_requests=wanted)
     assert find_refusal(config, has_writer=has_writer) is why
 
 
-def test_nobody_wants_it_unasked():
+def test_draft_pull_requests_are_off_by_default():
     assert RepoConfig(version=1).draft_pull_requests is False
 
 
@@ -30,5 +30,5 @@ def test_the_branch_names_issue_and_alternative():
     assert name_branch(7, "A2") == "r4p/issue-7-A2"
 
 
-def test_who_has_the_right_to_write_code_is_not_who_speaks():
+def test_opening_and_telling_of_drafts_have_separate_queues():
     assert (OpenDraft.queue, TellDraft.queue) == (Queue.WRITER, Queue.GITHUB)

@@ -6,7 +6,6 @@ import pytest
 from app.events import (
     Actor,
     CheckAction,
-    CheckEvent,
     CommentEvent,
     InstallationAction,
     InstallationEvent,
@@ -18,7 +17,6 @@ from app.events import (
     PullRequestEvent,
     PushEvent,
     ReviewAction,
-    ReviewEvent,
 )
 from app.jobs.job import (
     EvaluateIssue,
@@ -37,13 +35,16 @@ from app.policy.event_policy import (
     plan_follow_ups,
     plan_jobs,
 )
-from app.values.identifiers import RepositoryRef
+from tests.builders.webhook_payloads import (
+    CAT,
+    MONA,
+    SHA,
+    build_check_event,
+    build_review_event,
+)
 
-SHA = "a" * 40
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-MONA = Actor(1, "mona", is_bot=False)
 BOT = Actor(9, "helper[bot]", is_bot=True)
-CAT = RepositoryRef(7, 70, "octo/cat")
 COMMON = {"delivery": "guid", "repository": CAT, "sender": MONA}
 RECORD = RecordEvent(7, "guid")
 NOBODY = StoredLinks()
@@ -97,23 +98,7 @@ def comment(body):
 
 
 def check(action, button=None, sender=MONA):
-    return CheckEvent(
-        delivery="guid",
-        repository=CAT,
-        sender=sender,
-        action=action,
-        is_suite=False,
-        id=600,
-        name="r4p/verdict",
-        head=SHA,
-        conclusion=None,
-        app_id=99,
-        app_slug="r4p",
-        pulls=(12,),
-        external_id="",
-        button=button,
-        occurred_at=NOON,
-    )
+    return build_check_event(action=action, button=button, sender=sender)
 
 
 def push(*, config_touched):
@@ -123,17 +108,7 @@ def push(*, config_touched):
 
 
 def review(body="", action=ReviewAction.SUBMITTED, sender=MONA):
-    return ReviewEvent(
-        **COMMON | {"sender": sender},
-        action=action,
-        number=12,
-        review=800,
-        state="approved",
-        body=body,
-        author=MONA,
-        commit=SHA,
-        occurred_at=NOON,
-    )
+    return build_review_event(body=body, action=action, sender=sender)
 
 
 def installation(action, *repositories):
@@ -254,7 +229,7 @@ def test_a_closed_one_that_names_nothing_is_left_alone():
     assert after_reading(pull(PullAction.CLOSED), NOBODY) == ()
 
 
-def test_one_event_cannot_make_us_look_at_everything():
+def test_a_single_event_plans_a_limited_number_of_evaluations():
     body = " ".join(f"fixes #{n}" for n in range(1, 100))
     assert after_reading(pull(body=body), NOBODY) == evaluations(*range(1, MAX_ISSUES + 1))
 

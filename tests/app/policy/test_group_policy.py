@@ -77,7 +77,7 @@ def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none()
     assert decide((), trigger="command", ours=1) == EvaluateNow((), ())
 
 
-def test_who_takes_part_is_known_before_it_is_decided():
+def test_judgeable_pull_requests_exclude_drafts():
     draft = replace(TWELVE, number=14, is_draft=True)
     assert select_judgeable(CONFIG, (TWELVE, draft, THIRTEEN)) == (12, 13)
 

@@ -79,11 +79,11 @@ def cpu_seconds(work, *arguments):
         took = time.process_time() - begun
         if took < DOOR_SECONDS:
             return took
-        spent.append(took / max(1.0, known_work_seconds() / KNOWN_WORK_SECONDS))
+        spent.append(took / max(1.0, measure_known_work() / KNOWN_WORK_SECONDS))
     return min(spent)
 
 
-def known_work_seconds():
+def measure_known_work():
     """CPU seconds now to parse an ordinary text, which takes `KNOWN_WORK_SECONDS` on an idle machine."""
     begun = time.process_time()
     MarkdownIt("commonmark").parse(ORDINARY)
@@ -99,7 +99,7 @@ def peak_bytes(work, *arguments):
         tracemalloc.stop()
 
 
-def commented(text):
+def build_delivery(text):
     told = webhook_payloads.comment(body=f"/r4p help\n\n{text}"[:LIMIT])
     return webhook_payloads.encode(
         webhook_payloads.envelope(action="created", issue=webhook_payloads.issue(), comment=told)
@@ -110,7 +110,7 @@ def test_the_door_decides_about_any_comment_at_once():
     decide = build_decide(IdentitySettings(app_id=99, bot_name="r4p-bot"))
     guid = DeliveryGuid("guid")
     for text in hostile(LIMIT):
-        body = commented(text)
+        body = build_delivery(text)
         seconds = cpu_seconds(decide, "issue_comment", guid, body)
         assert seconds < DOOR_SECONDS, f"{seconds:.3f} s for {text[:40]!r}"
         peak = peak_bytes(decide, "issue_comment", guid, body)

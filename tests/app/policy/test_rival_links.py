@@ -82,20 +82,20 @@ def facts(*pulls):
     )
 
 
-def linked(link, **changes):
+def link_pull(link, **changes):
     return LinkedPull(replace(PULL, **changes), link)
 
 
 @pytest.mark.parametrize(
     ("pull", "strength"),
     [
-        (linked(LinkFacts(closes=True, connected=True)), LinkStrength.CLOSING),
+        (link_pull(LinkFacts(closes=True, connected=True)), LinkStrength.CLOSING),
         (
-            linked(LinkFacts(mentions=True), base_ref="dev", body="Fixes #3"),
+            link_pull(LinkFacts(mentions=True), base_ref="dev", body="Fixes #3"),
             LinkStrength.KEYWORD,
         ),
-        (linked(LinkFacts(connected=True), base_ref="dev"), LinkStrength.CONNECTED),
-        (linked(LinkFacts(will_close=True)), LinkStrength.CROSS_REFERENCE),
+        (link_pull(LinkFacts(connected=True), base_ref="dev"), LinkStrength.CONNECTED),
+        (link_pull(LinkFacts(will_close=True)), LinkStrength.CROSS_REFERENCE),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -106,9 +106,9 @@ def test_the_strongest_link_is_the_one_that_is_shown(pull, strength):
 @pytest.mark.parametrize(
     "pull",
     [
-        linked(LinkFacts(mentions=True), body="see #3"),
-        linked(LinkFacts(mentions=True), body="Fixes #3"),
-        linked(LinkFacts(closes=True), repository="other/cat"),
+        link_pull(LinkFacts(mentions=True), body="see #3"),
+        link_pull(LinkFacts(mentions=True), body="Fixes #3"),
+        link_pull(LinkFacts(closes=True), repository="other/cat"),
     ],
     ids=["mention", "keyword-github-did-not-count", "other-repository"],
 )
@@ -116,11 +116,11 @@ def test_a_weaker_link_makes_no_rival(pull):
     assert find_members(facts(pull)) == ()
 
 
-def test_what_a_maintainer_said_by_command_wins():
+def test_a_group_command_outweighs_every_link():
     pulls = facts(
-        linked(LinkFacts(closes=True)),
-        linked(LinkFacts(mentions=True), number=13),
-        linked(LinkFacts(closes=True), number=14),
+        link_pull(LinkFacts(closes=True)),
+        link_pull(LinkFacts(mentions=True), number=13),
+        link_pull(LinkFacts(closes=True), number=14),
     )
     assert find_members(pulls, added={13, 14}, removed={12}) == (
         Member(13, LinkStrength.ADDED),
@@ -128,7 +128,7 @@ def test_what_a_maintainer_said_by_command_wins():
     )
 
 
-def test_what_is_both_added_and_removed_stays_out():
+def test_a_pull_request_both_added_and_removed_stays_out():
     assert find_members(facts(), added={12}, removed={12}) == ()
 
 

@@ -15,5 +15,5 @@ from app.settings.repo_config import TrainingConsent, read_training_consent
         ("version: 2\ntraining: on", None, TrainingConsent.OFF),
     ],
 )
-def test_what_is_not_said_clearly_is_no_consent(text, error, allowed):
+def test_an_unclear_setting_is_no_training_consent(text, error, allowed):
     assert read_training_consent(text, error) is allowed

@@ -51,7 +51,7 @@ def test_a_file_may_say_nothing_but_its_version():
     assert parse("version: 1") == WITHOUT_FILE == RepoConfig(version=1)
 
 
-def test_what_is_not_said_is_careful():
+def test_the_default_settings_are_careful():
     assert WITHOUT_FILE.mode is Mode.SHADOW
     assert WITHOUT_FILE.triggers == (TriggerKind.PULL_REQUEST, TriggerKind.COMMAND)
     assert WITHOUT_FILE.min_candidates == 2

@@ -180,7 +180,7 @@ def test_no_mixture_comes_alive_and_nothing_is_lost(text):
         ("ok ⚠️ é 日本", "ok ⚠️ é 日本"),
     ],
 )
-def test_what_cannot_be_seen_is_shown_by_its_code_point(text, shown):
+def test_an_invisible_character_is_shown_by_its_code_point(text, shown):
     assert show_invisible(text) == shown
 
 
@@ -194,14 +194,14 @@ def test_long_text_is_cut_with_an_ellipsis():
 
 
 @pytest.mark.parametrize("text", ["", "a\tb\n", "naïve – “x” 日本 🙂\n", "`" * 9, " \n  \n"])
-def test_what_can_be_seen_whole_can_be_copied(text):
+def test_a_visible_text_can_be_copied(text):
     assert is_copyable(text)
 
 
 @pytest.mark.parametrize(
     "odd", ["\r\n", "\0", "\u200b", "\u202e", chr(0xD800), "\ufeff", "\ufffd", "\x85", "\u3164"]
 )
-def test_what_is_unseen_or_would_change_cannot(odd):
+def test_a_text_with_invisible_characters_cannot_be_copied(odd):
     assert not is_copyable(f"a{odd}b")
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.app.web.web_process import opened, settings
+from tests.app.web.web_process import serve_web, settings
 
 
 @pytest.fixture
 def door(database_url, services, broker):
-    with opened(settings(database_url, services.redis_url)) as running:
+    with serve_web(settings(database_url, services.redis_url)) as running:
         yield running

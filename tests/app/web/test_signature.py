@@ -60,7 +60,7 @@ def test_without_a_secret_nothing_is_proven(secrets):
 
 
 @given(body=st.binary(), secret=st.binary(min_size=1), flipped=st.integers(min_value=0))
-def test_one_flipped_bit_is_noticed(body, secret, flipped):
+def test_a_flipped_bit_breaks_the_signature(body, secret, flipped):
     header = sign(body, secret)
     assert verify(body, header, [secret]) == body
     changed = bytearray(body or b"\0")

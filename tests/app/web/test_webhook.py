@@ -11,7 +11,7 @@ from sqlalchemy import text
 from app.db.store.queue import jobs
 from app.web.signature import sign
 from app.web.webhook import PATH
-from tests.app.web.web_process import OTHER, SECRET, headers, issue_opened, opened, settings
+from tests.app.web.web_process import OTHER, SECRET, headers, issue_opened, serve_web, settings
 from tests.builders.queue_rows import LEASE, execute, rows
 from tests.services import ROOT
 
@@ -43,17 +43,14 @@ def test_both_secrets_are_good_while_one_replaces_the_other(door, database):
 
 FORGERIES = {
     "missing": [],
-    "sha1 only": [("X-Hub-Signature", "sha1=7d38cdd689735b008b3c702edd92eea23791c5f6")],
     "another secret": [("X-Hub-Signature-256", sign(issue_opened(), b"guess"))],
     "of another body": [("X-Hub-Signature-256", sign(b"{}", SECRET))],
     "not ASCII": [("X-Hub-Signature-256", "sha256=\xe9" + "0" * 63)],
-    "too short": [("X-Hub-Signature-256", sign(issue_opened(), SECRET)[:-1])],
     "twice, good first": [
         ("X-Hub-Signature-256", sign(issue_opened(), SECRET)),
         ("X-Hub-Signature-256", "sha256=" + "0" * 64),
     ],
     "twice the same": [("X-Hub-Signature-256", sign(issue_opened(), SECRET))] * 2,
-    "empty": [("X-Hub-Signature-256", "")],
 }
 
 
@@ -81,7 +78,7 @@ def test_a_delivery_without_its_headers_is_refused(door, database, name, value):
 
 
 def test_an_event_of_no_interest_is_counted_and_not_stored(database, services, broker):
-    with opened(settings(services.clean_database(), services.redis_url)) as door:
+    with serve_web(settings(services.clean_database(), services.redis_url)) as door:
         for _ in range(3):
             reply = door.knock(b"{}", headers(b"{}", event="star"))
             assert (reply.status_code, reply.json()["status"]) == (202, "ignored")
@@ -91,7 +88,7 @@ def test_an_event_of_no_interest_is_counted_and_not_stored(database, services, b
     assert deliveries(database) == []
 
 
-def test_one_delivery_sent_by_thirty_two_threads_five_times_is_one_job(door, database):
+def test_a_delivery_sent_by_thirty_two_threads_five_times_is_one_job(door, database):
     body = issue_opened()
     head = headers(body)
     with ThreadPoolExecutor(32) as threads:
@@ -187,22 +184,22 @@ def examples():
     return [(event, body) for event, actions in webhooks.items() for body in actions.values()]
 
 
-def poisoned(value, rng):
+def poison(value, rng):
     """The same JSON with strings, numbers and whole branches replaced by what breaks programs."""
     if rng.random() < 0.03:
         return rng.choice([*POISON.values(), None, [], {}, -1, 2**70, "x" * 10_000])
     if isinstance(value, dict):
-        return {key: poisoned(inner, rng) for key, inner in value.items()}
+        return {key: poison(inner, rng) for key, inner in value.items()}
     if isinstance(value, list):
-        return [poisoned(inner, rng) for inner in value]
+        return [poison(inner, rng) for inner in value]
     return value
 
 
-def test_whatever_becomes_of_githubs_examples_none_crashes_the_door_or_is_lost(door, database):
+def test_no_spoilt_example_of_github_crashes_the_webhook_or_is_lost(door, database):
     rng = random.Random(7)
     kept = []
     for event, example in examples() * 6:
-        body = json.dumps(poisoned({**example, "installation": {"id": 5}}, rng)).encode()
+        body = json.dumps(poison({**example, "installation": {"id": 5}}, rng)).encode()
         reply = door.knock(body, headers(body, event=event))
         assert reply.status_code == 202
         if reply.json()["status"] == "new":
@@ -211,7 +208,7 @@ def test_whatever_becomes_of_githubs_examples_none_crashes_the_door_or_is_lost(d
     assert len(kept) > 20
 
 
-def test_what_may_be_scraped_and_asked(door):
+def test_web_process_serves_health_readiness_and_metrics(door):
     door.knock(issue_opened())
     assert door.get("/healthz").text == "ok\n"
     ready = door.get("/readyz")

@@ -6,7 +6,7 @@ import pytest
 
 from app.web import main
 from app.web.webhook import PATH, RequestLimits
-from tests.app.web.web_process import SECRET, headers, issue_opened, opened, settings
+from tests.app.web.web_process import SECRET, headers, issue_opened, serve_web, settings
 from tests.services import wait_for
 
 pytestmark = pytest.mark.services
@@ -58,7 +58,7 @@ def test_bad_headers_are_refused_before_the_body_is_sent(door, status, changes):
 
 def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, services, broker):
     limits = RequestLimits((SECRET,), 2**20, body_seconds=0.3)
-    with opened(settings(database_url, services.redis_url), limits) as door:
+    with serve_web(settings(database_url, services.redis_url), limits) as door:
         connections = [connection(door) for _ in range(5)]
         for raw in connections:
             raw.sendall(request_head(**{"Content-Length": "1000000"}) + b"x" * 500_000)
@@ -72,7 +72,7 @@ def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, ser
 def test_all_bodies_together_hold_no_more_than_the_limit(database_url, services, broker):
     limits = RequestLimits((SECRET,), 2**20, body_seconds=20, in_flight_bytes=900_000)
     large = b"x" * 800_000
-    with opened(settings(database_url, services.redis_url), limits) as door:
+    with serve_web(settings(database_url, services.redis_url), limits) as door:
         with connection(door) as waiting:
             waiting.sendall(request_head(**{"Content-Length": "1000000"}) + b"x" * 500_000)
             wait_for(lambda: door.knock(large).status_code == 503)
@@ -99,7 +99,7 @@ def test_connections_above_the_limit_get_503(database_url, services, broker, mon
     monkeypatch.setattr(main.logs, "configure", lambda _settings: None)
     monkeypatch.setattr(main.uvicorn, "run", lambda _app, **options: served.update(options))
     main.serve("127.0.0.1", 0)
-    with opened(of, connections=served["limit_concurrency"]) as door:
+    with serve_web(of, connections=served["limit_concurrency"]) as door:
         with connection(door), connection(door):
             assert door.knock(issue_opened()).status_code == 503
         wait_for(lambda: door.knock(issue_opened()).status_code == 202)

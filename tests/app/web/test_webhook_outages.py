@@ -14,7 +14,7 @@ import pytest
 from app.db.session import create_database_engine
 from app.web.webhook import PATH
 from tests import services as running_services
-from tests.app.web.web_process import SECRET, headers, issue_opened, opened, settings
+from tests.app.web.web_process import SECRET, headers, issue_opened, serve_web, settings
 from tests.builders.queue_rows import rows
 from tests.services import child, free_port, wait_for
 
@@ -32,7 +32,7 @@ def servers():
 
 @pytest.fixture
 def door(servers):
-    with opened(settings(servers.clean_database(), servers.redis_url)) as running:
+    with serve_web(settings(servers.clean_database(), servers.redis_url)) as running:
         yield running
 
 
@@ -44,7 +44,7 @@ def database(servers):
 
 
 @contextmanager
-def paused(pid: int) -> Iterator[None]:
+def pause(pid: int) -> Iterator[None]:
     """A process and its children, stopped as a hung machine would stop them."""
     family = [pid, *(process.pid for process in psutil.Process(pid).children())]
     for member in family:
@@ -70,7 +70,7 @@ def seconds(reply) -> float:
 
 def test_a_hung_broker_delays_no_answer_and_loses_no_job(door, servers, database):
     door.knock(issue_opened())
-    with paused(servers.embedded.valkey_pid):
+    with pause(servers.embedded.valkey_pid):
         replies = [door.knock(issue_opened()) for _ in range(10)]
         assert {reply.status_code for reply in replies} == {202}
         assert max(map(seconds, replies)) < FAST_SECONDS
@@ -82,7 +82,7 @@ def test_a_hung_broker_delays_no_answer_and_loses_no_job(door, servers, database
 def test_a_hung_database_is_answered_with_503_before_github_gives_up(door, servers, database):
     body = issue_opened()
     head = headers(body)
-    with paused(servers.embedded.postgres_pid):
+    with pause(servers.embedded.postgres_pid):
         reply = door.knock(body, head)
         assert (reply.status_code, reply.json()["status"]) == (503, "unavailable")
         assert seconds(reply) < 5
@@ -93,7 +93,7 @@ def test_a_hung_database_is_answered_with_503_before_github_gives_up(door, serve
 
 def test_a_database_that_stalls_for_two_seconds_loses_no_delivery(door, servers, database):
     door.knock(issue_opened())
-    with paused(servers.embedded.postgres_pid):
+    with pause(servers.embedded.postgres_pid):
         replies = []
         knocking = threading.Thread(target=lambda: replies.append(door.knock(issue_opened())))
         knocking.start()
@@ -105,7 +105,7 @@ def test_a_database_that_stalls_for_two_seconds_loses_no_delivery(door, servers,
 
 def test_a_dead_broker_delays_no_answer(servers, database):
     nobody = "redis+socket:///nonexistent/socket"
-    with opened(settings(servers.clean_database(), nobody)) as door:
+    with serve_web(settings(servers.clean_database(), nobody)) as door:
         replies = [door.knock(issue_opened()) for _ in range(10)]
     assert {reply.status_code for reply in replies} == {202}
     assert max(map(seconds, replies)) < FAST_SECONDS
@@ -124,9 +124,7 @@ def test_the_door_survives_a_restart_of_the_database(door, servers, database):
     assert "ready" in rows(database)
 
 
-def test_what_was_acknowledged_before_the_web_process_was_killed_is_there(
-    servers, database, tmp_path
-):
+def test_acknowledged_deliveries_survive_a_killed_web_process(servers, database, tmp_path):
     port = free_port()
     environment = web_environment(servers)
     acknowledged = []

@@ -74,7 +74,7 @@ def settings(database_url: str, redis_url: str) -> WebSettings:
 
 
 @contextmanager
-def opened(
+def serve_web(
     of: WebSettings, limits: RequestLimits | None = None, *, connections: int | None = None
 ) -> Iterator[Door]:
     """The real application behind a real server in a thread. `connections` is uvicorn's limit of them."""

@@ -8,7 +8,6 @@ from tests.github.world.state import CheckRun, CheckSuite, Repository, User
 from tests.github.world.world import World
 
 MAX_TEXT = 65_535
-MAX_ANNOTATIONS = 50
 MAX_ACTIONS = 3
 _CONCLUSIONS = frozenset(
     {"success", "failure", "neutral", "cancelled", "skipped", "timed_out", "action_required"}
@@ -108,7 +107,6 @@ def _apply(world: World, run: CheckRun, body: Json) -> None:
             setattr(run, name, output[name])
     if "actions" in body:
         run.actions = {action["identifier"]: action["label"] for action in body["actions"]}
-    run.annotations += len(output.get("annotations", ()))
     run.status = body.get("status", run.status)
     if "conclusion" in body:
         run.conclusion, run.status = body["conclusion"], "completed"
@@ -137,10 +135,6 @@ def _check_limits(body: Json) -> None:
             raise invalid(
                 "CheckRun", name, "custom", f"{name} exceeds a maximum of {MAX_TEXT} characters"
             )
-    if len(output.get("annotations", ())) > MAX_ANNOTATIONS:
-        raise invalid(
-            "CheckRun", "annotations", "custom", f"more than {MAX_ANNOTATIONS} annotations"
-        )
     if len(body.get("actions", ())) > MAX_ACTIONS:
         raise invalid("CheckRun", "actions", "custom", f"more than {MAX_ACTIONS} actions")
     if body.get("conclusion") not in _CONCLUSIONS | {None}:

@@ -66,7 +66,7 @@ def add_pull(
         _send_push(world, repo, ref, (_NOTHING, sha), author)
     world.comparison(repo, issue.pull)  # read once here, so that later requests are fast
     payloads.pull(world, repo, issue, "opened", author)
-    threads.add_mentions(world, repo, issue, new.body, author)
+    threads.add_mentions(world, repo, issue, new.body)
     return issue
 
 
@@ -143,8 +143,6 @@ def merge(world: World, repo: Repository, issue: Issue, user: User, method: str)
     pull.merged_at, pull.merged_by, pull.merge_commit_sha = now, user, after
     pull.merged_onto = before
     issue.state, issue.closed_at, issue.closed_by, issue.updated_at = "closed", now, user, now
-    threads.add_event(world, issue, "merged", user).commit_id = after
-    threads.add_event(world, issue, "closed", user)
     move_branch(world, repo, pull.base_ref, after)
     payloads.pull(world, repo, issue, "closed", user)
     _send_push(world, repo, pull.base_ref, (before, after), user)

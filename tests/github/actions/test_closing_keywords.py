@@ -63,7 +63,7 @@ def test_mentions_are_found_with_and_without_a_keyword():
 
 
 @given(st.text(alphabet="fixes #:7acme/tool`<!->\n", max_size=60))
-def test_what_closes_an_issue_also_mentions_it(text):
+def test_a_closing_reference_is_also_a_mention(text):
     closing = {r.number for r in find_closing_references(text, HERE)}
     assert closing <= {r.number for r in find_mentions(text.replace("s#", "s #"), HERE)} | closing
     assert len(find_closing_references(text, HERE)) == len(set(find_closing_references(text, HERE)))

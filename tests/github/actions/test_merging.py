@@ -7,12 +7,18 @@ import pytest
 from tests.github.server_thread import StandInError
 
 
-def parents(scene, sha):
-    return [p.sha for p in scene.bot_repo().get_commit(sha).parents]
+def list_parents(scene, sha):
+    commit = scene.http(scene.token()).get(scene.path(f"/git/commits/{sha}")).json()
+    return [parent["sha"] for parent in commit["parents"]]
 
 
-def text(scene, ref="main"):
-    return scene.bot_repo().get_contents("tool/core.py", ref=ref).decoded_content.decode()
+def read_file(scene):
+    """Return `tool/core.py` on the default branch."""
+    return scene.ask('object(expression:"HEAD:tool/core.py"){... on Blob{text}}')["object"]["text"]
+
+
+def describe(scene, number):
+    return scene.ask("pullRequest(number:$i){title body mergeCommit{oid}}", i=number)["pullRequest"]
 
 
 @pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
@@ -20,15 +26,15 @@ def test_a_merge_brings_the_change_to_the_default_branch(scene, method):
     pull = scene.fix("x = 1\n")
     second = scene.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
     tip = scene.repo.commit({"other": "moved\n"})
-    sha = scene.repo.merge(pull.number, user="ann", method=method)
-    assert text(scene) == "x = 2\n"
-    shown = scene.bot_repo().get_pull(pull.number)
-    assert (shown.merged, shown.merge_commit_sha, shown.merged_by.login) == (True, sha, "ann")
+    sha = scene.repo.merge(pull.number, method=method)
+    assert read_file(scene) == "x = 2\n"
+    assert scene.repo.pull(pull.number).merged
+    assert describe(scene, pull.number)["mergeCommit"] == {"oid": sha}
     expected = {"merge": [tip, second], "squash": [tip]}
     if method in expected:
-        assert parents(scene, sha) == expected[method]
+        assert list_parents(scene, sha) == expected[method]
     else:
-        assert parents(scene, parents(scene, sha)[0]) == [tip]
+        assert list_parents(scene, list_parents(scene, sha)[0]) == [tip]
 
 
 def test_a_conflict_a_draft_and_a_closed_one_cannot_be_merged(scene):
@@ -40,21 +46,20 @@ def test_a_conflict_a_draft_and_a_closed_one_cannot_be_merged(scene):
     for number in (conflicting, draft, closed):
         with pytest.raises(StandInError, match="405"):
             scene.repo.merge(number)
-    assert text(scene) == "ours\n"
+    assert read_file(scene) == "ours\n"
 
 
 @pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
 def test_a_revert_undoes_the_whole_pull_request(scene, method):
-    before = text(scene)
+    before = read_file(scene)
     pull = scene.fix("x = 1\n")
     scene.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
     scene.repo.merge(pull.number, method=method)
-    undo = scene.repo.revert(pull.number)
-    shown = scene.bot_repo().get_pull(undo.number)
-    assert shown.title == 'Revert "Fix"'
-    assert shown.body == f"Reverts {scene.repo.full_name}#{pull.number}"
-    scene.repo.merge(undo.number)
-    assert text(scene) == before
+    undo = scene.repo.revert(pull.number).number
+    body = f"Reverts {scene.repo.full_name}#{pull.number}"
+    assert describe(scene, undo) == {"title": 'Revert "Fix"', "body": body, "mergeCommit": None}
+    scene.repo.merge(undo)
+    assert read_file(scene) == before
 
 
 def test_only_what_is_merged_can_be_reverted(scene):
@@ -70,7 +75,7 @@ def test_a_revert_that_conflicts_is_refused(scene):
         scene.repo.revert(pull.number)
 
 
-def git(*arguments, cwd=None):
+def run_git(*arguments, cwd=None):
     command = ["git", "-c", "credential.helper=", *arguments]
     env = {"PATH": "/usr/bin:/bin", "GIT_TERMINAL_PROMPT": "0", "HOME": "/nonexistent"}
     return subprocess.run(
@@ -79,45 +84,45 @@ def git(*arguments, cwd=None):
 
 
 @pytest.fixture
-def fetched(tmp_path):
-    assert git("init", "-q", "--bare", str(tmp_path / "bare")).returncode == 0
-    return lambda url, ref: git("fetch", "-q", url, ref, cwd=tmp_path / "bare")
+def fetch(tmp_path):
+    assert run_git("init", "-q", "--bare", str(tmp_path / "bare")).returncode == 0
+    return lambda url, ref: run_git("fetch", "-q", url, ref, cwd=tmp_path / "bare")
 
 
-def remote(scene, token=None):
+def build_remote(scene, token=None):
     host = scene.github.url.removeprefix("http://")
     login = f"x-access-token:{token}@" if token else ""
     return f"http://{login}{host}/{scene.repo.full_name}.git"
 
 
-def test_git_fetches_a_pull_request_by_ref_and_by_sha(private, fetched, tmp_path):
+def test_git_fetches_a_pull_request_by_ref_and_by_sha(private, fetch, tmp_path):
     pull = private.fix("x = 1\n")
-    url = remote(private, private.token())
-    assert fetched(url, f"refs/pull/{pull.number}/head").returncode == 0
-    shown = git("show", "FETCH_HEAD:tool/core.py", cwd=tmp_path / "bare")
+    url = build_remote(private, private.token())
+    assert fetch(url, f"refs/pull/{pull.number}/head").returncode == 0
+    shown = run_git("show", "FETCH_HEAD:tool/core.py", cwd=tmp_path / "bare")
     assert shown.stdout == "x = 1\n"
-    assert fetched(url, pull.head_sha).returncode == 0
+    assert fetch(url, pull.head_sha).returncode == 0
 
 
-def test_git_still_fetches_what_a_force_push_left_behind(scene, fetched):
+def test_git_still_fetches_what_a_force_push_left_behind(scene, fetch):
     pull = scene.fix("x = 1\n")
     scene.repo.push(pull.number, files={"tool/core.py": "x = 2\n"}, force=True)
-    assert fetched(remote(scene), pull.head_sha).returncode == 0
+    assert fetch(build_remote(scene), pull.head_sha).returncode == 0
 
 
-def test_git_needs_a_token_for_a_private_repository(private, scene, fetched):
-    assert fetched(remote(private), "main").returncode != 0
-    assert fetched(remote(private, "ghs_wrong"), "main").returncode != 0
-    assert fetched(remote(private, scene.token()), "main").returncode != 0
-    assert fetched(
-        remote(private, private.token(permissions={"issues": "read"})), "main"
+def test_git_needs_a_token_for_a_private_repository(private, scene, fetch):
+    assert fetch(build_remote(private), "main").returncode != 0
+    assert fetch(build_remote(private, "ghs_wrong"), "main").returncode != 0
+    assert fetch(build_remote(private, scene.token()), "main").returncode != 0
+    assert fetch(
+        build_remote(private, private.token(permissions={"issues": "read"})), "main"
     ).returncode
-    assert fetched(remote(scene), "main").returncode == 0
+    assert fetch(build_remote(scene), "main").returncode == 0
 
 
-def test_git_cannot_push(scene, fetched, tmp_path):
-    fetched(remote(scene), "main")
-    pushed = git(
-        "push", remote(scene, scene.token()), "FETCH_HEAD:refs/heads/x", cwd=tmp_path / "bare"
+def test_git_cannot_push(scene, fetch, tmp_path):
+    fetch(build_remote(scene), "main")
+    push = run_git(
+        "push", build_remote(scene, scene.token()), "FETCH_HEAD:refs/heads/x", cwd=tmp_path / "bare"
     )
-    assert pushed.returncode != 0
+    assert push.returncode != 0

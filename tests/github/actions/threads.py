@@ -32,7 +32,7 @@ def open_issue(world: World, repo: Repository, title: str, body: str, author: Us
     """Open an issue."""
     issue = new_issue(world, repo, title, body, author)
     payloads.issue(world, repo, issue, "opened", author)
-    add_mentions(world, repo, issue, body, author)
+    add_mentions(world, repo, issue, body)
     return issue
 
 
@@ -56,7 +56,7 @@ def edit(world: World, repo: Repository, issue: Issue, sender: User, **texts: st
     issue.updated_at = world.clock.now()
     send = payloads.pull if issue.pull else payloads.issue
     send(world, repo, issue, "edited", sender, changes=changes)
-    add_mentions(world, repo, issue, issue.body, sender)
+    add_mentions(world, repo, issue, issue.body)
 
 
 def set_state(world: World, repo: Repository, issue: Issue, state: str, sender: User) -> None:
@@ -70,7 +70,6 @@ def set_state(world: World, repo: Repository, issue: Issue, state: str, sender: 
     if issue.pull is None:
         issue.state_reason = "completed" if closing else "reopened"
     action = "closed" if closing else "reopened"
-    add_event(world, issue, action, sender)
     send = payloads.pull if issue.pull else payloads.issue
     send(world, repo, issue, action, sender)
 
@@ -89,7 +88,7 @@ def add_comment(world: World, repo: Repository, issue: Issue, body: str, author:
     repo.comments[comment.id] = comment
     issue.updated_at = now
     payloads.comment(world, repo, comment, "created", author.user)
-    add_mentions(world, repo, issue, body, author.user)
+    add_mentions(world, repo, issue, body)
     return comment
 
 
@@ -99,7 +98,7 @@ def edit_comment(world: World, repo: Repository, comment: Comment, body: str, se
     old, comment.body, comment.updated_at = comment.body, body, world.clock.now()
     changes = {"body": {"from": old}}
     payloads.comment(world, repo, comment, "edited", sender, changes=changes)
-    add_mentions(world, repo, repo.issues[comment.number], body, sender)
+    add_mentions(world, repo, repo.issues[comment.number], body)
 
 
 def delete_comment(world: World, repo: Repository, comment: Comment, sender: User) -> None:
@@ -120,30 +119,24 @@ def react(world: World, comment: Comment, content: str, user: User) -> tuple[Rea
     return fresh, True
 
 
-def link(world: World, repo: Repository, issue: Issue, number: int, sender: User) -> None:
+def link(repo: Repository, issue: Issue, number: int) -> None:
     """Link a pull request to an issue by hand, as the sidebar does."""
     issue.linked_pulls.add(number)
-    add_event(world, issue, "connected", sender, Reference(repo.full_name.lower(), number))
+    add_event(issue, "connected", Reference(repo.full_name.lower(), number))
 
 
-def unlink(world: World, repo: Repository, issue: Issue, number: int, sender: User) -> None:
+def unlink(repo: Repository, issue: Issue, number: int) -> None:
     """Take a manual link away."""
     issue.linked_pulls.discard(number)
-    add_event(world, issue, "disconnected", sender, Reference(repo.full_name.lower(), number))
+    add_event(issue, "disconnected", Reference(repo.full_name.lower(), number))
 
 
-def add_event(
-    world: World, issue: Issue, kind: str, actor: User, source: Reference | None = None
-) -> TimelineEvent:
-    """Append to an issue's timeline."""
-    event = TimelineEvent(world.ids.next("event"), kind, actor, world.clock.now())
-    if source is not None:
-        event.source_repository, event.source_number = source.repository, source.number
-    issue.timeline.append(event)
-    return event
+def add_event(issue: Issue, kind: str, source: Reference) -> None:
+    """Append a link from `source` to an issue's timeline."""
+    issue.timeline.append(TimelineEvent(kind, source.repository, source.number))
 
 
-def add_mentions(world: World, repo: Repository, source: Issue, text: str, actor: User) -> None:
+def add_mentions(world: World, repo: Repository, source: Issue, text: str) -> None:
     """Add an event to every issue that `text` mentions, once for each `source`."""
     origin = Reference(repo.full_name.lower(), source.number)
     for target in find_mentions(text, repo.full_name):
@@ -157,7 +150,7 @@ def add_mentions(world: World, repo: Repository, source: Issue, text: str, actor
             for e in issue.timeline
         )
         if not any(is_noted):
-            add_event(world, issue, "cross-referenced", actor, origin)
+            add_event(issue, "cross-referenced", origin)
 
 
 def find_closed_issues(

@@ -6,22 +6,17 @@ from functools import cached_property
 from tests.github.git.repository import Blob, GitRepository
 
 _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied"}
-_RETYPED = "changed"
-"""A file that became a link, or the other way round: git prints its removal and its addition."""
 _FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x01"
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A changed file; `patch` is None for binary files."""
+    """A changed file."""
 
     path: str
-    previous_path: str | None
     status: str
-    oid: str
     additions: int
     deletions: int
-    patch: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +44,9 @@ class CommitInfo:
 class Comparison:
     """A three-dot comparison of a base and a head, as on GitHub."""
 
-    merge_base: str
     files: tuple[FileChange, ...]
     ahead: tuple[CommitInfo, ...]
     """The head's own commits, oldest first."""
-    behind: int
 
     @cached_property
     def additions(self) -> int:
@@ -110,27 +103,17 @@ def log(repository: GitRepository, *arguments: str) -> tuple[CommitInfo, ...]:
     return tuple(_commit(entry.lstrip("\n")) for entry in text.split("\x01") if entry.strip())
 
 
-def changed_files(repository: GitRepository, old: str, new: str) -> tuple[FileChange, ...]:
+def list_changed_files(repository: GitRepository, old: str, new: str) -> tuple[FileChange, ...]:
     """The files that differ between two trees, with renames found."""
     raw = repository.run("diff", "--raw", "--numstat", "-z", "-M", "--no-abbrev", old, new)
     statuses, counts = _raw_and_numstat(raw)
-    patches = iter(_split_patch(repository.run("diff", "-M", old, new)))
-    files = []
-    for path, previous, status, oid in statuses:
-        patch = next(patches)
-        if status == _RETYPED:
-            next(patches)
-        files.append(FileChange(path, previous, status, oid, *counts[path], patch))
-    return tuple(files)
+    return tuple(FileChange(path, status, *counts[path]) for path, status in statuses)
 
 
 def _comparison(repository: GitRepository, base: str, head: str) -> Comparison:
-    merge_base = repository.merge_base(base, head)
     return Comparison(
-        merge_base=merge_base,
-        files=changed_files(repository, merge_base, head),
+        files=list_changed_files(repository, repository.merge_base(base, head), head),
         ahead=log(repository, "--reverse", f"{base}..{head}"),
-        behind=int(repository.run("rev-list", "--count", f"{head}..{base}")),
     )
 
 
@@ -146,22 +129,18 @@ def _commit(entry: str) -> CommitInfo:
     )
 
 
-_Status = tuple[str, str | None, str, str]
-
-
-def _raw_and_numstat(raw: str) -> tuple[list[_Status], dict[str, tuple[int, int]]]:
+def _raw_and_numstat(raw: str) -> tuple[list[tuple[str, str]], dict[str, tuple[int, int]]]:
     """Read `--raw --numstat -z`: first all raw records, then all counts, NUL-separated."""
     fields = iter(raw.split("\0"))
-    statuses: list[_Status] = []
+    statuses: list[tuple[str, str]] = []
     counts: dict[str, tuple[int, int]] = {}
     for field in fields:
         if field.startswith(":"):
-            _, _, old, new, letter = field.split()
-            first = next(fields)
-            previous = first if letter[0] in "RC" else None
-            path = next(fields) if previous else first
-            oid = old if letter == "D" else new
-            statuses.append((path, previous, _STATUS.get(letter[0], _RETYPED), oid))
+            letter = field.split()[4][0]
+            path = next(fields)
+            if letter in "RC":  # a rename: the new path follows
+                path = next(fields)
+            statuses.append((path, _STATUS.get(letter, "changed")))
         elif field:
             added, deleted, path = field.split("\t", 2)
             if not path:  # a rename: the two paths follow
@@ -173,13 +152,3 @@ def _raw_and_numstat(raw: str) -> tuple[list[_Status], dict[str, tuple[int, int]
 
 def _count(text: str) -> int:
     return 0 if text == "-" else int(text)
-
-
-def _split_patch(text: str) -> list[str | None]:
-    """The hunks of each file of a diff, in order; None where there are none."""
-    files = ("\n" + text).split("\ndiff --git ")[1:]
-    patches: list[str | None] = []
-    for part in files:
-        start = part.find("\n@@ ")
-        patches.append(part[start + 1 :].removesuffix("\n") if start >= 0 else None)
-    return patches

@@ -48,13 +48,12 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A line of a directory listing; `kind` is blob, tree or commit (a submodule)."""
+    """A line of a tree's listing; `kind` is blob, tree or commit (a submodule)."""
 
     mode: str
     kind: str
     oid: str
     name: str
-    size: int
 
 
 class GitRepository:
@@ -89,7 +88,7 @@ class GitRepository:
             capture_output=True,
             check=False,
             timeout=_TIMEOUT_SECONDS,
-            env=isolated_environment() | dict(env or {}),
+            env=build_environment() | dict(env or {}),
         )
         if done.returncode:
             message = (done.stderr or done.stdout).decode(errors="replace").strip()
@@ -114,12 +113,9 @@ class GitRepository:
             return None
         return Blob(oid, self.run_bytes("cat-file", "blob", oid))
 
-    def tree(self, revision: str, path: str) -> tuple[TreeEntry, ...] | None:
-        """The entries of the directory at `path` ("" for the root), or None if there is none."""
-        oid = self.resolve(f"{revision}:{path}")
-        if oid is None or self.run("cat-file", "-t", oid).strip() != "tree":
-            return None
-        lines = self.run("ls-tree", "-l", "-z", oid).split("\0")
+    def list_tree(self, oid: str) -> tuple[TreeEntry, ...]:
+        """Return the entries of a tree."""
+        lines = self.run("ls-tree", "-z", oid).split("\0")
         return tuple(_tree_entry(line) for line in lines if line)
 
     def merge_base(self, base: str, head: str) -> str:
@@ -139,7 +135,7 @@ class GitRepository:
         """Store a file's bytes and return the blob's id."""
         return self.run("hash-object", "-w", "--stdin", "--no-filters", data=data).strip()
 
-    def edited_tree(self, base: str, entries: list[tuple[str, str, str | None]]) -> str:
+    def edit_tree(self, base: str, entries: list[tuple[str, str, str | None]]) -> str:
         """Return the tree of `base` with new entries (mode, path, blob); None as blob deletes one."""
         with self._index(base) as env:
             lines = [f"{m} {o}\t{p}" if o else f"0 {'0' * 40}\t{p}" for m, p, o in entries]
@@ -239,7 +235,7 @@ class _TemporaryIndex:
         self._holder.cleanup()
 
 
-def isolated_environment() -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """Return an environment in which git reads no configuration of the machine."""
     return {
         "PATH": os.defpath,
@@ -253,5 +249,5 @@ def isolated_environment() -> dict[str, str]:
 
 def _tree_entry(line: str) -> TreeEntry:
     meta, _, name = line.partition("\t")
-    mode, kind, oid, size = meta.split()
-    return TreeEntry(mode, kind, oid, name, 0 if size == "-" else int(size))
+    mode, kind, oid = meta.split()
+    return TreeEntry(mode, kind, oid, name)

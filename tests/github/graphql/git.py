@@ -1,4 +1,4 @@
-"""GraphQL fields of what git stores: branches, commits with their checks, files."""
+"""GraphQL fields of what git stores: branches, commits, files."""
 
 from tests.github.graphql.fields import Arguments, Resolver, plain
 from tests.github.graphql.nodes import (
@@ -7,7 +7,6 @@ from tests.github.graphql.nodes import (
     EntryNode,
     GraphContext,
     RefNode,
-    RollupNode,
 )
 
 _MAX_BLOB_TEXT = 512_000
@@ -27,25 +26,6 @@ def _head_commit(context: GraphContext, node: RefNode, _: Arguments) -> CommitNo
     return CommitNode(node.repository, context.world.changes.commit(git, sha))
 
 
-def _rollup(_: GraphContext, node: CommitNode, __: Arguments) -> RollupNode | None:
-    """The worst of the commit's suites; null without any, and for commits nobody checks."""
-    repo = node.repository
-    reported = {run.suite_id for run in repo.checks.values()}
-    suites = [
-        s
-        for s in repo.suites.values()
-        # A suite that GitHub made for a push, and nobody reported on, does not count.
-        if s.head_sha == node.info.sha and (s.conclusion is not None or s.id in reported)
-    ]
-    if not suites:
-        return None
-    if any(s.conclusion in {"failure", "timed_out", "cancelled"} for s in suites):
-        return RollupNode("FAILURE")
-    if any(s.status != "completed" for s in suites):
-        return RollupNode("PENDING")
-    return RollupNode("SUCCESS")
-
-
 def _file(context: GraphContext, node: CommitNode, arguments: Arguments) -> EntryNode | None:
     """Return the entry at a path of the commit's tree; only files are modelled."""
     context.demand(node.repository, "contents=read")
@@ -56,11 +36,6 @@ def _file(context: GraphContext, node: CommitNode, arguments: Arguments) -> Entr
 
 COMMIT: dict[str, Resolver] = {
     "oid": plain(lambda n: n.info.sha),
-    "message": plain(lambda n: n.info.message),
-    "messageHeadline": plain(lambda n: n.info.message.partition("\n")[0]),
-    "committedDate": plain(lambda n: n.info.committer.at),
-    "authoredDate": plain(lambda n: n.info.author.at),
-    "statusCheckRollup": _rollup,
     "file": _file,
 }
 ENTRY: dict[str, Resolver] = {"object": plain(lambda n: n.blob)}
@@ -68,7 +43,6 @@ BLOB: dict[str, Resolver] = {
     "oid": plain(lambda n: n.oid),
     "text": _blob_text,
     "byteSize": plain(lambda n: len(n.data)),
-    "isBinary": plain(lambda n: b"\0" in n.data),
     "isTruncated": plain(lambda n: len(n.data) > _MAX_BLOB_TEXT),
 }
 REF: dict[str, Resolver] = {"name": plain(lambda n: n.name), "target": _head_commit}

@@ -115,26 +115,10 @@ class FileNode:
 
 
 @dataclass(frozen=True, slots=True)
-class RollupNode:
-    """The state of all checks on a commit."""
-
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class LabelNode:
-    """A label."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class PageInfo:
     """The position of a page in its list."""
 
     has_next: bool
-    has_previous: bool
-    start: str | None
     end: str | None
 
 
@@ -143,7 +127,6 @@ class Connection:
     """A page of nodes."""
 
     nodes: Sequence[object]
-    total: int
     page: PageInfo
 
 
@@ -151,9 +134,6 @@ _EVENTS = {
     "cross-referenced": "CrossReferencedEvent",
     "connected": "ConnectedEvent",
     "disconnected": "DisconnectedEvent",
-    "closed": "ClosedEvent",
-    "reopened": "ReopenedEvent",
-    "merged": "MergedEvent",
 }
 _TYPES: Mapping[type, str] = {
     RepositoryNode: "Repository",
@@ -186,7 +166,7 @@ def thread(repository: Repository, issue: Issue) -> IssueNode | PullNode:
 
 
 def connection(nodes: Sequence[object], arguments: Mapping[str, Any]) -> Connection:
-    """Return the page of `nodes` that first/after or last/before select; one pair is required."""
+    """Return the page of `nodes` that `first` and `after`, or `last`, select."""
     first, last = arguments.get("first"), arguments.get("last")
     size = first if first is not None else last
     if size is None:
@@ -200,29 +180,19 @@ def connection(nodes: Sequence[object], arguments: Mapping[str, Any]) -> Connect
             f"Requesting {size} records on the connection exceeds the `first` limit of "
             f"{_MAX_PAGE} records.",
         )
-    low = _offset(arguments.get("after"), 0)
-    high = _offset(arguments.get("before"), len(nodes) + 1) - (1 if arguments.get("before") else 0)
-    high = min(high, len(nodes))
-    if first is not None:
-        high = min(high, low + first)
-    else:
-        low = max(low, high - size)
-    page = PageInfo(
-        has_next=high < len(nodes),
-        has_previous=low > 0,
-        start=_cursor(low + 1) if high > low else None,
-        end=_cursor(high) if high > low else None,
-    )
-    return Connection(nodes[low:high], len(nodes), page)
+    low = _offset(arguments.get("after")) if first is not None else max(0, len(nodes) - size)
+    high = min(len(nodes), low + size)
+    page = PageInfo(has_next=high < len(nodes), end=_cursor(high) if high > low else None)
+    return Connection(nodes[low:high], page)
 
 
 def _cursor(position: int) -> str:
     return base64.b64encode(f"cursor:v2:{position}".encode()).decode()
 
 
-def _offset(cursor: str | None, default: int) -> int:
+def _offset(cursor: str | None) -> int:
     if cursor is None:
-        return default
+        return 0
     try:
         return int(base64.b64decode(cursor).decode().rpartition(":")[2])
     except (binascii.Error, ValueError) as error:

@@ -65,7 +65,7 @@ def issue(world: World, repo: Repository, opened: Issue) -> Json:
         "number": opened.number,
         "title": opened.title,
         "user": accounts.optional_user(world, opened.author),
-        "labels": [label(world, repo, name) for name in opened.labels],
+        "labels": [],
         "state": opened.state,
         "state_reason": opened.state_reason,
         "locked": opened.locked,
@@ -93,23 +93,3 @@ def issue(world: World, repo: Repository, opened: Issue) -> Json:
             "merged_at": optional_timestamp(opened.pull.merged_at),
         }
     return body
-
-
-def issue_detail(world: World, repo: Repository, opened: Issue) -> Json:
-    """An issue fetched by itself, with the account that closed it."""
-    closer = {"closed_by": accounts.optional_user(world, opened.closed_by)}
-    return issue(world, repo, opened) | closer
-
-
-def label(world: World, repo: Repository, name: str) -> Json:
-    """A label; its id follows from its name."""
-    number = sum(ord(c) << (i % 4 * 6) for i, c in enumerate(name)) + 1
-    return {
-        "id": number,
-        "node_id": node_id("Label", number),
-        "url": accounts.repository_api(world, repo, f"/labels/{name}"),
-        "name": name,
-        "color": "ededed",
-        "default": False,
-        "description": None,
-    }

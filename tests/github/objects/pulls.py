@@ -1,7 +1,6 @@
-"""Pull requests, commits, files, reviews and comparisons as GitHub's REST objects."""
+"""Pull requests and reviews as GitHub's REST objects."""
 
 from tests.github.clock import optional_timestamp, timestamp
-from tests.github.git.changes import CommitInfo, Comparison, FileChange, Identity
 from tests.github.objects import accounts, issues
 from tests.github.world.http_values import Json
 from tests.github.world.node_ids import node_id
@@ -44,8 +43,7 @@ def pull_simple(world: World, repo: Repository, issue: Issue, pull: Pull) -> Jso
         "requested_reviewers": [],
         "requested_teams": [],
         "draft": pull.draft,
-        "head": _end(world, repo, pull.head_owner, pull.head_ref, pull.head_sha)
-        | ({"repo": None} if pull.head_repository_deleted else {}),
+        "head": _end(world, repo, pull.head_owner, pull.head_ref, pull.head_sha),
         "base": _end(world, repo, repo.owner, pull.base_ref, pull.base_sha),
         "_links": {name: {"href": value} for name, value in links.items()},
         "author_association": as_issue["author_association"],
@@ -89,106 +87,9 @@ def _end(world: World, repo: Repository, owner: User, ref: str, sha: str) -> Jso
     }
 
 
-def file_entry(world: World, repo: Repository, change: FileChange, sha: str) -> Json:
-    """A changed file; binary files have no `patch`."""
-    html = f"{world.url}/{repo.full_name}"
-    path = f"/contents/{change.path}?ref={sha}"
-    entry: Json = {
-        "sha": change.oid,
-        "filename": change.path,
-        "status": change.status,
-        "additions": change.additions,
-        "deletions": change.deletions,
-        "changes": change.additions + change.deletions,
-        "blob_url": f"{html}/blob/{sha}/{change.path}",
-        "raw_url": f"{html}/raw/{sha}/{change.path}",
-        "contents_url": accounts.repository_api(world, repo, path),
-    }
-    if change.patch is not None:
-        entry["patch"] = change.patch
-    if change.previous_path is not None:
-        entry["previous_filename"] = change.previous_path
-    return entry
-
-
-def commit(world: World, repo: Repository, info: CommitInfo) -> Json:
-    """A commit without its files."""
-    url = accounts.repository_api(world, repo, f"/commits/{info.sha}")
-    git_url = accounts.repository_api(world, repo, "/git")
-    return {
-        "url": url,
-        "sha": info.sha,
-        "node_id": node_id("Commit", info.sha),
-        "html_url": f"{world.url}/{repo.full_name}/commit/{info.sha}",
-        "comments_url": f"{url}/comments",
-        "commit": {
-            "url": f"{git_url}/commits/{info.sha}",
-            "author": _identity(info.author),
-            "committer": _identity(info.committer),
-            "message": info.message,
-            "comment_count": 0,
-            "tree": {"sha": info.tree, "url": f"{git_url}/trees/{info.tree}"},
-            "verification": {
-                "verified": False,
-                "reason": "unsigned",
-                "signature": None,
-                "payload": None,
-                "verified_at": None,
-            },
-        },
-        "author": _account(world, info.author),
-        "committer": _account(world, info.committer),
-        "parents": [
-            {
-                "sha": parent,
-                "url": accounts.repository_api(world, repo, f"/commits/{parent}"),
-                "html_url": f"{world.url}/{repo.full_name}/commit/{parent}",
-            }
-            for parent in info.parents
-        ],
-    }
-
-
-def _identity(who: Identity) -> Json:
-    return {"name": who.name, "email": who.email, "date": utc(who.at)}
-
-
 def utc(iso: str) -> str:
     """Git's ISO date as GitHub prints it; the stand-in's commits are all made in UTC."""
     return iso.replace("+00:00", "Z")
-
-
-def _account(world: World, who: Identity) -> Json | None:
-    login = who.email.partition("@")[0].partition("+")[2]
-    return accounts.optional_user(world, world.users.get(login.lower()))
-
-
-def comparison(world: World, repo: Repository, ends: tuple[str, str], compared: Comparison) -> Json:
-    """A three-dot comparison of two SHAs."""
-    base, head = ends
-    git = world.git(repo)
-    url = accounts.repository_api(world, repo, f"/compare/{base}...{head}")
-    html = f"{world.url}/{repo.full_name}/compare/{base}...{head}"
-    ahead, behind = len(compared.ahead), compared.behind
-    if ahead and behind:
-        status = "diverged"
-    else:
-        status = "ahead" if ahead else "behind" if behind else "identical"
-    return {
-        "url": url,
-        "html_url": html,
-        "permalink_url": html,
-        "diff_url": f"{html}.diff",
-        "patch_url": f"{html}.patch",
-        "base_commit": commit(world, repo, world.changes.commit(git, base)),
-        "merge_base_commit": commit(world, repo, world.changes.commit(git, compared.merge_base)),
-        "status": status,
-        "ahead_by": ahead,
-        "behind_by": behind,
-        "total_commits": ahead,
-        "commits": [commit(world, repo, info) for info in compared.ahead[:250]],
-        "files": [file_entry(world, repo, f, head) for f in compared.files[:300]],
-    }
 
 
 def review(world: World, repo: Repository, issue: Issue, given: Review) -> Json:

@@ -1,39 +1,12 @@
-"""REST operations on Apps: tokens, installations, the delivery log, manifests, rate limits."""
+"""REST operations of an App: its installation, tokens and delivery log."""
 
 from tests.github.clock import timestamp
 from tests.github.objects import accounts
-from tests.github.rest.paging import counted_page, page
 from tests.github.world import auth
 from tests.github.world.deliveries import Delivery
 from tests.github.world.http_values import Answer, Call, Json, not_found
 from tests.github.world.state import Installation
 from tests.github.world.world import World
-
-
-def get_app(world: World, call: Call) -> Answer:
-    """GET /app"""
-    record = auth.require_app(call.caller)
-    count = sum(i.app is record for i in world.installations.values())
-    return Answer(body=accounts.app(world, record) | {"installations_count": count})
-
-
-def list_installations(world: World, call: Call) -> Answer:
-    """GET /app/installations"""
-    record = auth.require_app(call.caller)
-    mine = [i for i in world.installations.values() if i.app is record]
-    shown = [accounts.installation(world, i) for i in mine]
-    for item in shown:
-        # GitHub's schema of this list wants a user and an enterprise in one: `allOf`, not `anyOf`.
-        del item["client_id"]  # nor does it know this one
-        account = item["account"]
-        account |= {"name": account["login"], "slug": account["login"], "description": None}
-        account |= {"created_at": None, "updated_at": None, "website_url": None}
-    return page(shown, call.query, _url(world, call))
-
-
-def get_installation(world: World, call: Call) -> Answer:
-    """GET /app/installations/{installation_id}"""
-    return Answer(body=accounts.installation(world, _installation(world, call)))
 
 
 def repository_installation(world: World, call: Call) -> Answer:
@@ -67,14 +40,6 @@ def create_token(world: World, call: Call) -> Answer:
     return Answer(201, body)
 
 
-def list_repositories(world: World, call: Call) -> Answer:
-    """GET /installation/repositories"""
-    token = auth.require_token(call.caller)
-    covered = [r for r in world.repositories.values() if auth.covers(token, r)]
-    shown = [accounts.repository(world, r) for r in sorted(covered, key=lambda r: r.id)]
-    return counted_page("repositories", shown, call.query, _url(world, call))
-
-
 def list_deliveries(world: World, call: Call) -> Answer:
     """GET /app/hook/deliveries, newest first, paged by cursor"""
     record = auth.require_app(call.caller)
@@ -90,39 +55,10 @@ def list_deliveries(world: World, call: Call) -> Answer:
     return Answer(body=[_delivery_item(d) for d in shown], headers=headers)
 
 
-def get_delivery(world: World, call: Call) -> Answer:
-    """GET /app/hook/deliveries/{delivery_id}"""
-    delivery = _delivery(world, call)
-    body = _delivery_item(delivery) | {
-        "url": delivery.url,
-        "request": {"headers": delivery.headers, "payload": delivery.payload},
-        "response": {"headers": delivery.response_headers, "payload": delivery.response_body},
-    }
-    return Answer(body=body)
-
-
 def redeliver(world: World, call: Call) -> Answer:
     """POST /app/hook/deliveries/{delivery_id}/attempts"""
     world.deliveries.redeliver(_delivery(world, call))
     return Answer(202, {})
-
-
-def convert_manifest(world: World, call: Call) -> Answer:
-    """POST /app-manifests/{code}/conversions: a code works once"""
-    record = world.manifests.pop(call.params["code"], None)
-    if record is None:
-        raise not_found()
-    secrets: Json = {
-        "client_secret": f"{world.ids.random.getrandbits(160):040x}",
-        "webhook_secret": record.webhook_secret,
-        "pem": record.private_key,
-    }
-    return Answer(201, accounts.app(world, record) | secrets)
-
-
-def rate_limit(world: World, call: Call) -> Answer:
-    """GET /rate_limit: free of cost"""
-    return Answer(body=world.limits.overview(call.caller.key))
 
 
 def _installation(world: World, call: Call) -> Installation:

@@ -7,7 +7,7 @@ import binascii
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tests.github.git.repository import isolated_environment
+from tests.github.git.repository import build_environment
 from tests.github.rest.exchange import Exchange, Reply, note
 from tests.github.world import auth
 from tests.github.world.http_values import ApiError, Caller
@@ -62,7 +62,7 @@ async def _backend(repository: Repository, request: Request, tail: str) -> Respo
     service = request.query_params.get("service", tail)
     if tail not in {"info/refs", "git-upload-pack"} or service == "git-receive-pack":
         return Response("push is not modelled", 403)
-    environment = isolated_environment() | {
+    environment = build_environment() | {
         "GIT_HTTP_EXPORT_ALL": "1",
         "GIT_PROJECT_ROOT": str(repository.git_dir),
         "PATH_INFO": f"/{tail}",

@@ -50,12 +50,12 @@ def create_tree(world: World, call: Call) -> Answer:
     if git.resolve(f"{base}^{{tree}}") is None:
         raise ApiError(404, "Not Found")
     try:
-        sha = git.edited_tree(base, [_entry(world, call, entry) for entry in entries])
+        sha = git.edit_tree(base, [_entry(world, call, entry) for entry in entries])
     except GitError as error:
         raise ApiError(422, f"GitRPC::BadObjectState: {error}") from error
     shown = [
         {"path": entry.name, "mode": entry.mode, "type": entry.kind, "sha": entry.oid}
-        for entry in git.tree(sha, "") or ()
+        for entry in git.list_tree(sha)
     ]
     url = _api(world, call, f"/trees/{sha}")
     body: Json = {"sha": sha, "url": url, "truncated": False, "tree": shown}

@@ -35,35 +35,18 @@ _READ_THREAD = "issues=read; pull_requests=read"
 _WRITE_THREAD = "issues=write; pull_requests=write"
 
 ENDPOINTS: dict[str, Endpoint] = {
-    "rate-limit/get": _endpoint(apps.rate_limit),
-    "apps/get-authenticated": _app(apps.get_app),
-    "apps/list-installations": _app(apps.list_installations),
-    "apps/get-installation": _app(apps.get_installation),
     "apps/get-repo-installation": _app(apps.repository_installation),
     "apps/create-installation-access-token": _app(apps.create_token),
     "apps/list-webhook-deliveries": _app(apps.list_deliveries),
-    "apps/get-webhook-delivery": _app(apps.get_delivery),
     "apps/redeliver-webhook-delivery": _app(apps.redeliver),
-    "apps/create-from-manifest": _endpoint(apps.convert_manifest),
-    "apps/list-repos-accessible-to-installation": _endpoint(apps.list_repositories),
-    "issues/get": _endpoint(issues.get_issue, _READ_THREAD),
-    "issues/list-for-repo": _endpoint(issues.list_issues, _READ_THREAD),
     "issues/list-comments": _endpoint(issues.list_comments, _READ_THREAD),
     "issues/create-comment": _endpoint(issues.create_comment, _WRITE_THREAD, content=True),
-    "issues/get-comment": _endpoint(issues.get_comment, _READ_THREAD),
     "issues/update-comment": _endpoint(issues.update_comment, _WRITE_THREAD),
-    "issues/delete-comment": _endpoint(issues.delete_comment, _WRITE_THREAD),
-    "issues/list-events-for-timeline": _endpoint(issues.timeline, _READ_THREAD),
     "reactions/list-for-issue-comment": _endpoint(issues.list_reactions, _READ_THREAD),
     "reactions/create-for-issue-comment": _endpoint(
         issues.create_reaction, _WRITE_THREAD, content=True
     ),
-    "reactions/delete-for-issue-comment": _endpoint(issues.delete_reaction, _WRITE_THREAD),
-    "pulls/get": _endpoint(pulls.get_pull, "pull_requests=read"),
     "pulls/list": _endpoint(pulls.list_pulls, "pull_requests=read"),
-    "pulls/list-files": _endpoint(pulls.list_files, "pull_requests=read"),
-    "pulls/list-commits": _endpoint(pulls.list_commits, "pull_requests=read"),
-    "pulls/list-reviews": _endpoint(pulls.list_reviews, "pull_requests=read"),
     "pulls/list-comments-for-review": _endpoint(pulls.list_review_comments, "pull_requests=read"),
     "pulls/create": _endpoint(git_objects.create_pull, "pull_requests=write", content=True),
     "git/create-blob": _endpoint(git_objects.create_blob, "contents=write"),
@@ -74,16 +57,10 @@ ENDPOINTS: dict[str, Endpoint] = {
     "git/get-ref": _endpoint(git_objects.get_ref, "contents=read"),
     "checks/create": _endpoint(pulls.create_check, "checks=write", content=True),
     "checks/update": _endpoint(pulls.update_check, "checks=write"),
-    "checks/get": _endpoint(pulls.get_check, "checks=read"),
     "checks/list-for-ref": _endpoint(pulls.checks_of_ref, "checks=read"),
-    "checks/list-suites-for-ref": _endpoint(pulls.suites_of_ref, "checks=read"),
     "repos/get": _endpoint(repositories.get_repository, "metadata=read"),
-    "repos/get-content": _endpoint(repositories.get_content, "contents=read"),
-    "repos/get-commit": _endpoint(repositories.get_commit, "contents=read"),
-    "repos/list-commits": _endpoint(repositories.list_commits, "contents=read"),
-    "repos/compare-commits-with-basehead": _endpoint(repositories.compare, "contents=read"),
     "repos/get-collaborator-permission-level": _endpoint(
         repositories.get_permission, "metadata=read"
     ),
-    "users/get-by-username": _endpoint(repositories.get_user),
 }
+"""The operations that the bot calls. Any other request is a violation of the contract."""

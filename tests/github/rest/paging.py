@@ -9,12 +9,14 @@ _DEFAULT = 30
 _MAX = 100
 
 
-def page(items: Sequence[object], query: Mapping[str, str], url: str) -> Answer:
+def build_page(items: Sequence[object], query: Mapping[str, str], url: str) -> Answer:
     """The page of a plain list that the query asks for."""
     return Answer(body=list(_slice(items, query)), headers=link(len(items), query, url))
 
 
-def counted_page(name: str, items: Sequence[object], query: Mapping[str, str], url: str) -> Answer:
+def build_counted_page(
+    name: str, items: Sequence[object], query: Mapping[str, str], url: str
+) -> Answer:
     """The page of a list wrapped as `{total_count, name: [...]}`."""
     body = {"total_count": len(items), name: list(_slice(items, query))}
     return Answer(body=body, headers=link(len(items), query, url))

@@ -5,49 +5,10 @@ from tests.github.actions.checks import Reporter
 from tests.github.git.repository import GitError
 from tests.github.objects import accounts, pulls
 from tests.github.objects import checks as objects_checks
-from tests.github.rest.paging import counted_page, page
+from tests.github.rest.paging import build_counted_page, build_page
 from tests.github.world.http_values import Answer, ApiError, Call, invalid, not_found
 from tests.github.world.state import CheckRun, Issue, Pull
 from tests.github.world.world import World
-
-_MAX_DIFF_FILES = 300
-_MAX_DIFF_LINES = 20_000
-_MAX_LISTED_FILES = 3_000
-_MAX_LISTED_COMMITS = 250
-
-
-def get_pull(world: World, call: Call) -> Answer:
-    """GET .../pulls/{pull_number}: JSON, or a diff or patch if Accept asks for it"""
-    issue, pull = _pull(world, call)
-    accept = call.headers.get("accept", "")
-    for form in ("diff", "patch"):
-        if accept.split(";")[0].strip() in {
-            f"application/vnd.github.{form}",
-            f"application/vnd.github.v3.{form}",
-        }:
-            return _text(world, call, pull, form)
-    return Answer(body=pulls.pull_request(world, call.repo, issue, pull))
-
-
-def _text(world: World, call: Call, pull: Pull, form: str) -> Answer:
-    git = world.git(call.repo)
-    compared = world.comparison(call.repo, pull)
-    if len(compared.files) > _MAX_DIFF_FILES:
-        raise _too_large(f"the maximum number of files ({_MAX_DIFF_FILES})")
-    ends = (compared.merge_base, pull.head_sha)
-    if form == "diff":
-        text = git.run_bytes("diff", "-M", *ends)
-    else:
-        text = git.run_bytes("format-patch", "--stdout", f"{ends[0]}..{ends[1]}")
-    if text.count(b"\n") > _MAX_DIFF_LINES:
-        raise _too_large(f"the maximum number of lines ({_MAX_DIFF_LINES})")
-    return Answer(body=text, media_type=f"application/vnd.github.v3.{form}; charset=utf-8")
-
-
-def _too_large(limit: str) -> ApiError:
-    message = f"Sorry, the diff exceeded {limit}."
-    errors = [{"resource": "PullRequest", "field": "diff", "code": "too_large"}]
-    return ApiError(406, message, errors=errors)
 
 
 def list_pulls(world: World, call: Call) -> Answer:
@@ -68,30 +29,7 @@ def list_pulls(world: World, call: Call) -> Answer:
         reverse=query.get("direction", "desc") == "desc",
     )
     shown = [pulls.pull_simple(world, call.repo, issue, pull) for issue, pull in pulls_found]
-    return page(shown, query, _url(world, call))
-
-
-def list_files(world: World, call: Call) -> Answer:
-    """GET .../pulls/{pull_number}/files: 3,000 at most"""
-    _, pull = _pull(world, call)
-    changed = world.comparison(call.repo, pull).files[:_MAX_LISTED_FILES]
-    shown = [pulls.file_entry(world, call.repo, f, pull.head_sha) for f in changed]
-    return page(shown, call.query, _url(world, call))
-
-
-def list_commits(world: World, call: Call) -> Answer:
-    """GET .../pulls/{pull_number}/commits: 250 at most"""
-    _, pull = _pull(world, call)
-    ahead = world.comparison(call.repo, pull).ahead[:_MAX_LISTED_COMMITS]
-    shown = [pulls.commit(world, call.repo, info) for info in ahead]
-    return page(shown, call.query, _url(world, call))
-
-
-def list_reviews(world: World, call: Call) -> Answer:
-    """GET .../pulls/{pull_number}/reviews, oldest first"""
-    issue, pull = _pull(world, call)
-    shown = [pulls.review(world, call.repo, issue, r) for r in pull.reviews]
-    return page(shown, call.query, _url(world, call))
+    return build_page(shown, query, _url(world, call))
 
 
 def list_review_comments(world: World, call: Call) -> Answer:
@@ -104,7 +42,7 @@ def list_review_comments(world: World, call: Call) -> Answer:
     shown = [
         pulls.review_comment(world, call.repo, issue, given, review) for review in given.comments
     ]
-    return page(shown, call.query, _url(world, call))
+    return build_page(shown, call.query, _url(world, call))
 
 
 def create_check(world: World, call: Call) -> Answer:
@@ -122,11 +60,6 @@ def update_check(world: World, call: Call) -> Answer:
     return Answer(body=objects_checks.check_run(world, call.repo, run))
 
 
-def get_check(world: World, call: Call) -> Answer:
-    """GET .../check-runs/{check_run_id}"""
-    return Answer(body=objects_checks.check_run(world, call.repo, _check(call)))
-
-
 def checks_of_ref(world: World, call: Call) -> Answer:
     """GET .../commits/{ref}/check-runs: the latest of each name and App unless filter=all"""
     sha = resolve(world, call, call.params["ref"])
@@ -136,15 +69,7 @@ def checks_of_ref(world: World, call: Call) -> Answer:
         runs = list({(r.name, r.app_slug): r for r in runs}.values())
     shown = [objects_checks.check_run(world, call.repo, r) for r in reversed(runs)]
     shown = [r for r in shown if app_id in {None, str(r["app"]["id"])}]
-    return counted_page("check_runs", shown, call.query, _url(world, call))
-
-
-def suites_of_ref(world: World, call: Call) -> Answer:
-    """GET .../commits/{ref}/check-suites"""
-    sha = resolve(world, call, call.params["ref"])
-    suites = [s for s in call.repo.suites.values() if s.head_sha == sha]
-    shown = [objects_checks.check_suite(world, call.repo, s) for s in suites]
-    return counted_page("check_suites", shown, call.query, _url(world, call))
+    return build_counted_page("check_runs", shown, call.query, _url(world, call))
 
 
 def resolve(world: World, call: Call, ref: str) -> str:

@@ -1,6 +1,6 @@
 """Events of the world as GitHub's webhook payloads, checked and queued for every App."""
 
-from tests.github.git.changes import CommitInfo, changed_files, log
+from tests.github.git.changes import CommitInfo, list_changed_files, log
 from tests.github.git.repository import EMPTY_TREE
 from tests.github.objects import accounts, checks, issues, pulls
 from tests.github.world.http_values import Json
@@ -195,7 +195,7 @@ def push(world: World, repo: Repository, branch: str, ends: tuple[str, str], sen
 
 def _push_commit(world: World, repo: Repository, info: CommitInfo) -> Json:
     old = info.parents[0] if info.parents else EMPTY_TREE
-    files = changed_files(world.git(repo), old, info.sha)
+    files = list_changed_files(world.git(repo), old, info.sha)
     by_status = {
         key: [f.path for f in files if f.status == status]
         for key, status in (("added", "added"), ("removed", "removed"), ("modified", "modified"))

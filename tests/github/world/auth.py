@@ -171,14 +171,14 @@ def repository_ids(
         return None
     installed = {r.id: r.name for r in by_id.values() if r.id in installation.repository_ids}
     ids = frozenset(
-        number for number, name in installed.items() if wanted_has(wanted, number, name)
+        number for number, name in installed.items() if includes_repository(wanted, number, name)
     )
     if not isinstance(wanted, list) or len(ids) != len(set(wanted)):
         raise invalid("InstallationToken", "repositories")
     return ids
 
 
-def wanted_has(wanted: object, number: int, name: str) -> bool:
+def includes_repository(wanted: object, number: int, name: str) -> bool:
     """Return whether a list of ids or of names holds this repository."""
     return isinstance(wanted, list) and (number in wanted or name in wanted)
 

@@ -10,7 +10,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -42,8 +42,6 @@ class Delivery:
     duration: float = 0.0
     status: str = "PENDING"
     status_code: int = 0
-    response_headers: dict[str, str] = field(default_factory=dict)
-    response_body: str = ""
 
     @property
     def payload(self) -> Any:
@@ -51,7 +49,7 @@ class Delivery:
         return json.loads(self.body)
 
 
-def signed_headers(app: AppRecord, event: str, guid: str, body: bytes) -> dict[str, str]:
+def build_headers(app: AppRecord, event: str, guid: str, body: bytes) -> dict[str, str]:
     """The headers GitHub sends with a delivery."""
     secret = app.webhook_secret.encode()
     return {
@@ -95,7 +93,7 @@ class Deliveries:
             event=event,
             action=payload.get("action"),
             body=body,
-            headers=signed_headers(app, event, guid, body),
+            headers=build_headers(app, event, guid, body),
             url=app.webhook_url,
             installation_id=installation.get("id"),
             repository_id=repository.get("id"),
@@ -205,6 +203,4 @@ class Deliveries:
             status="OK" if answer.is_success else answer.reason_phrase or "Error",
             status_code=answer.status_code,
             duration=round(time.monotonic() - started, 3),
-            response_headers=dict(answer.headers),
-            response_body=answer.text[:10_000],
         )

@@ -82,7 +82,6 @@ class Call:
     method: str
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]
     body: Json
     params: Mapping[str, str]
     caller: Caller
@@ -112,11 +111,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A handler's answer. `body` is JSON, or bytes with a media type, or None."""
+    """A handler's answer. `body` is JSON or None."""
 
     status: int = 200
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    media_type: str = "application/json; charset=utf-8"
-    total: int | None = None
-    """Set for one page of a list: how many items there are in all; makes the Link header."""

@@ -17,7 +17,6 @@ class Request:
     status: int
     at: float
     installation: int | None
-    conditional: bool = False
 
 
 class Journal:

@@ -1,13 +1,12 @@
 """GitHub's rate limits: the hourly budget, points a minute, and the content-creation meters."""
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.github.clock import Clock
-from tests.github.world.http_values import ApiError, Json
+from tests.github.world.http_values import ApiError
 
-PRIMARY = {"core": 5000, "graphql": 5000, "integration_manifest": 5000, "search": 30}
+PRIMARY = {"core": 5000, "graphql": 5000}
 POINTS_PER_MINUTE = {"core": 900, "graphql": 2000}
 CONTENT_PER_MINUTE = 80
 CONTENT_PER_HOUR = 500
@@ -116,20 +115,14 @@ class Limits:
             "used": window.used,
         }
 
-    def overview(self, key: str) -> Json:
-        """The body of `/rate_limit`."""
-        resources: Mapping[str, Json] = {name: self.status(key, name) for name in self.limits}
-        return {"resources": resources, "rate": resources["core"]}
-
     def _window(self, key: str, resource: str) -> Window:
         window = self.get_meters(key).windows.setdefault(resource, Window())
         if self._clock.now() >= window.ends_at:
             window.ends_at, window.used = self._clock.now() + 3600, 0
         return window
 
-    def _secondary(self, seconds: float) -> ApiError:
-        wait = max(1, round(seconds / self._clock.scale))
-        return ApiError(403, _SECONDARY, headers={"Retry-After": str(wait)})
+    def _secondary(self, seconds: int) -> ApiError:
+        return ApiError(403, _SECONDARY, headers={"Retry-After": str(seconds)})
 
 
 def _forget(points: deque[tuple[float, int]], before: float) -> None:

@@ -103,17 +103,14 @@ class Comment:
     reactions: list[Reaction] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """A line of an issue's timeline. `source` is the pull request or issue a link points to."""
+    """A link on an issue's timeline from another issue or pull request."""
 
-    id: int
     kind: str
-    actor: User
-    at: float
-    source_repository: str | None = None
-    source_number: int | None = None
-    commit_id: str | None = None
+    """`cross-referenced`, `connected` or `disconnected`."""
+    source_repository: str
+    source_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,6 @@ class Pull:
     head_owner: User
     is_fork: bool
     draft: bool
-    head_repository_deleted: bool = False
     merged_at: float | None = None
     merged_by: User | None = None
     merge_commit_sha: str | None = None
@@ -177,7 +173,6 @@ class Issue:
     closed_at: float | None = None
     closed_by: User | None = None
     deleted: bool = False
-    labels: list[str] = field(default_factory=list)
     timeline: list[TimelineEvent] = field(default_factory=list)
     linked_pulls: set[int] = field(default_factory=set)
     pull: Pull | None = None
@@ -214,7 +209,6 @@ class CheckRun:
     title: str | None = None
     summary: str | None = None
     text: str | None = None
-    annotations: int = 0
     actions: dict[str, str] = field(default_factory=dict)
     """Labels of its buttons by identifier."""
 

@@ -1,8 +1,10 @@
 """Webhooks are logged, never retried, and redelivered on request; tests may hold them back."""
 
-import json
+from tests.github.receiver import list_bodies
 
-from tests.github.receiver import bodies
+
+def list_deliveries(scene):
+    return scene.http(scene.jwt()).get("/app/hook/deliveries").json()
 
 
 def test_a_failed_delivery_is_not_retried_but_can_be_redelivered(hooked, receiver, github):
@@ -11,20 +13,16 @@ def test_a_failed_delivery_is_not_retried_but_can_be_redelivered(hooked, receive
     github.drain()
     assert len(receiver.received) == 1
     receiver.status = 202
-    client = hooked.http(hooked.jwt())
-    failed = client.get("/app/hook/deliveries").json()[0]
+    failed = list_deliveries(hooked)[0]
     assert (failed["status_code"], failed["event"], failed["redelivery"]) == (500, "issues", False)
-    again = client.post(f"/app/hook/deliveries/{failed['id']}/attempts")
-    assert again.status_code == 202
+    path = f"/app/hook/deliveries/{failed['id']}/attempts"
+    assert hooked.http(hooked.jwt()).post(path).status_code == 202
     github.drain()
     first, second = receiver.received
     assert first.body == second.body
     assert first.headers["X-GitHub-Delivery"] == second.headers["X-GitHub-Delivery"]
-    log = [d for d in client.get("/app/hook/deliveries").json() if d["guid"] == failed["guid"]]
+    log = [d for d in list_deliveries(hooked) if d["guid"] == failed["guid"]]
     assert [(d["status_code"], d["redelivery"]) for d in log] == [(202, True), (500, False)]
-    detail = client.get(f"/app/hook/deliveries/{log[0]['id']}").json()
-    assert detail["request"]["payload"] == json.loads(first.body)
-    assert detail["response"]["payload"] == "noted"
 
 
 def test_an_answer_that_comes_too_late_is_a_failure(hooked, receiver, github):
@@ -47,9 +45,9 @@ def test_a_receiver_that_is_down_misses_the_delivery(hooked, github):
 def test_deliveries_are_forgotten_after_three_days(hooked, github):
     hooked.repo.open_issue("Bug")
     github.drain()
-    assert hooked.http(hooked.jwt()).get("/app/hook/deliveries").json()
+    assert list_deliveries(hooked)
     github.advance(3 * 24 * 3600 + 1)
-    assert hooked.http(hooked.jwt()).get("/app/hook/deliveries").json() == []
+    assert list_deliveries(hooked) == []
 
 
 def test_the_delivery_log_is_walked_by_cursor(hooked, github):
@@ -67,8 +65,10 @@ def test_the_delivery_log_is_walked_by_cursor(hooked, github):
 def test_another_app_cannot_read_the_log(hooked, github, scene):
     hooked.repo.open_issue("Bug")
     github.drain()
-    newest = hooked.http(hooked.jwt()).get("/app/hook/deliveries").json()[0]["id"]
-    assert scene.http(scene.jwt()).get(f"/app/hook/deliveries/{newest}").status_code == 404
+    newest = list_deliveries(hooked)[0]["id"]
+    assert newest not in [delivery["id"] for delivery in list_deliveries(scene)]
+    path = f"/app/hook/deliveries/{newest}/attempts"
+    assert scene.http(scene.jwt()).post(path).status_code == 404
 
 
 def test_held_deliveries_can_be_reordered_duplicated_and_dropped(hooked, receiver, github):
@@ -79,7 +79,7 @@ def test_held_deliveries_can_be_reordered_duplicated_and_dropped(hooked, receive
     assert receiver.received == []
     assert github.release(order=[2, 0, 2]) == 3
     github.drain()
-    assert [b["issue"]["title"] for b in bodies(receiver)] == ["two", "zero", "two"]
+    assert [b["issue"]["title"] for b in list_bodies(receiver)] == ["two", "zero", "two"]
     guids = [r.headers["X-GitHub-Delivery"] for r in receiver.received]
     assert guids[0] == guids[2] != guids[1]
 

@@ -77,21 +77,6 @@ def test_a_block_is_bare_and_counts_who_knocks(limits, clock):
     limits.admit("x", "core", write=False)
 
 
-def test_simulated_hours_pass_in_real_minutes():
-    fast = Clock(60)
-    assert fast.wall_after(3600) - time.time() == pytest.approx(60, abs=1)
-    before = fast.now()
-    fast.advance(10)
-    assert 10 <= fast.now() - before < 70
-
-
-def test_the_clock_refuses_to_stand_still_or_go_back():
-    with pytest.raises(ValueError, match="above 0"):
-        Clock(0)
-    with pytest.raises(ValueError, match="back"):
-        Clock().advance(-1)
-
-
 def test_moments_are_printed_as_github_prints_them():
     assert timestamp(0.9) == "1970-01-01T00:00:00Z"
     assert optional_timestamp(None) is None
@@ -116,15 +101,13 @@ def test_over_the_wire_an_exhausted_budget_says_when_it_ends(scene, github):
     github.exhaust(scene.installation)
     refused = client.get(scene.path(""))
     assert (refused.status_code, refused.headers["x-ratelimit-remaining"]) == (403, "0")
-    overview = client.get("/rate_limit")
-    assert (overview.status_code, overview.json()["rate"]["remaining"]) == (200, 0)
     github.advance(3601)
     assert scene.http(scene.token()).get(scene.path("")).status_code == 200
 
 
 def test_graphql_has_a_budget_of_its_own(scene, github):
     github.exhaust(scene.installation, "graphql")
-    body = {"query": "{viewer{login}}"}
+    body = {"query": "{__typename}"}
     client = scene.http(scene.token())
     assert client.post(f"{github.url}/api/graphql", json=body).status_code == 403
     assert client.get(scene.path("")).status_code == 200

@@ -45,7 +45,6 @@ class World:
     apps: dict[int, AppRecord] = field(default_factory=dict)
     installations: dict[int, Installation] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
-    manifests: dict[str, AppRecord] = field(default_factory=dict)
     listing_lag: float = 0.0
     """How long, in simulated seconds, a new comment is missing from lists."""
     checked_queries: set[bytes] = field(default_factory=set)

@@ -121,7 +121,7 @@ def test_outcomes_turn_its_belief_into_probabilities(story):
     with transaction(database) as connection:
         judged_history.live(connection, story.repo.id, judge)
     story.stage.tick("calibrators")
-    story.wait_for(lambda: _fitted(database))
+    story.wait_for(lambda: _has_fitted(database))
     second, pulls = rivals(story)
     verdict = story.verdict(second)
     with transaction(database) as connection:
@@ -136,7 +136,7 @@ def test_outcomes_turn_its_belief_into_probabilities(story):
         assert story.check(pull).title == f"{verdict.rows[pull]}: {shown} (advisory)"
 
 
-def _fitted(database):
+def _has_fitted(database):
     with transaction(database) as connection:
         return list(connection.scalars(select(calibrators.c.id)))
 

@@ -141,7 +141,7 @@ def command(story, *words):
     return done.stdout
 
 
-def served(server):
+def list_served(server):
     return {
         item["id"] for item in httpx.get(f"{server.url}/models", trust_env=False).json()["data"]
     }
@@ -177,7 +177,7 @@ def test_the_loop_closes(scene):
     assert NAME.fullmatch(training.model)
     assert training.why.startswith("the canary; the gate passed on benchmarks only: ")
     assert " is the champion now" in command(story, "models", "promote", training.model)
-    assert {BASE, training.model} <= served(server)
+    assert {BASE, training.model} <= list_served(server)
     _, _, verdict = open_issue(story, 20, guarded=True)
     assert model_of(verdict) == training.model
     assert f"Model `{training.model}`" in verdict.body
@@ -186,8 +186,8 @@ def test_the_loop_closes(scene):
     assert f"{training.model} is rejected" in command(story, "models", "rollback")
     _, _, verdict = open_issue(story, 21, guarded=True)
     assert model_of(verdict) == BASE
-    assert training.model in served(server), "a verdict may still ask it"
+    assert training.model in list_served(server), "a verdict may still ask it"
     learnable_repository.let_days_pass(story.stage.database, 1)
     story.stage.tick("adapters")
-    story.wait_for(lambda: served(server) == {BASE}, lambda: served(server))
+    story.wait_for(lambda: list_served(server) == {BASE}, lambda: list_served(server))
     assert "report.html: " in command(story, "train", "report", str(training.run))

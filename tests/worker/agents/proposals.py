@@ -5,7 +5,6 @@ from sqlalchemy import select
 from app.db.session import transaction
 from app.db.store.alternatives import attempts
 from app.db.store.issues import evaluations, groups
-from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import attempts as attempt_table
 from app.jobs.job import ProposePatches
@@ -14,6 +13,7 @@ from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
 from model.engines.scripted import ScriptedEngine
 from tests.builders import stored_verdict
+from tests.builders.worker_scene import build_diff as patch
 from tests.model.agents.builders import build_attempt, build_step
 from worker.agents.propose import AgentSetup, ProposePatchesHandler
 
@@ -21,23 +21,10 @@ ISSUE = Issue("Crash", "On empty")
 STEP = build_step(tokens=Tokens(100, 40, 10), seconds=1.5)
 
 
-def patch(result):
-    return (
-        "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
-        f"@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return {result}\n"
-    )
-
-
-def waits_for_agents(database, trees, wanted=3):
+def store_waiting_evaluation(database, trees, wanted=3):
     with transaction(database) as connection:
         group = stored_verdict.settle(connection)
-        rival = Candidate(
-            stored_verdict.LATE,
-            stored_verdict.head_of(stored_verdict.LATE),
-            stored_verdict.BASE,
-            patch("w - h"),
-            1,
-        )
+        rival = stored_verdict.build_candidate(stored_verdict.LATE, patch("w - h"))
         new = NewEvaluation(
             group,
             "issue",
@@ -65,7 +52,7 @@ def agents(trees, run):
     )
 
 
-def writing(*patches):
+def build_writing_agents(*patches):
     """Agents that hand in these, one after the other; None: nothing."""
 
     def run(_tree, issue, *, seeds, on_step, ledger, **_more):
@@ -87,7 +74,7 @@ def writing(*patches):
     return run
 
 
-def loaded_evaluation(database, job):
+def load_evaluation(database, job):
     with transaction(database) as connection:
         return evaluations.load(connection, job.evaluation)
 
@@ -97,12 +84,12 @@ def rows(database):
         return list(connection.execute(select(attempt_table).order_by(attempt_table.c.id)))
 
 
-def spent(database):
+def sum_cost(database):
     with transaction(database) as connection:
         return attempts.sum_cost(connection, stored_verdict.REPOSITORY)
 
 
-def tried(database, job):
+def count_tried(database, job):
     with transaction(database) as connection:
         group = groups.find_group(connection, job.repository, job.issue)
         digest = attempts.hash_issue(ISSUE)

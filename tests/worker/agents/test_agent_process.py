@@ -45,14 +45,16 @@ FULL = {
 HINT = build_guidance(HintSource.MAINTAINER, "Halves are floats, see pie/maths.py.", paths=TREE)
 
 
-def timeless(trajectory):
+def remove_times(trajectory):
     """Without what a clock said."""
     return replace(trajectory, steps=tuple(replace(one, seconds=0) for one in trajectory.steps))
 
 
 @pytest.mark.parametrize("agent", FULL)
 @pytest.mark.parametrize("guidance", [None, HINT])
-def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
+def test_an_agent_process_gives_the_same_attempt_as_this_process(
+    bubblewrap, tmp_path, agent, guidance
+):
     files, lines = FULL[agent]
     write_files(tmp_path / "tree", files)
     told = []
@@ -71,8 +73,8 @@ def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
     assert told == [(0, step) for step in done.trajectory.steps]
     with open_tool_context(tmp_path / "again", files) as desk:
         own = agent_catalog.build_agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
-        assert dump_trajectory(timeless(done.trajectory)) == dump_trajectory(
-            timeless(own.trajectory)
+        assert dump_trajectory(remove_times(done.trajectory)) == dump_trajectory(
+            remove_times(own.trajectory)
         )
         assert there.batches == here.batches
     with open_tool_context(tmp_path / "once more", files) as desk:
@@ -118,7 +120,7 @@ class WithoutTools(ScriptedEngine):
         return super().complete(requests)
 
 
-def test_what_an_engine_can_not_do_means_the_same_there(ask):
+def test_an_engine_without_tools_works_the_same_in_a_process(ask):
     calls = [
         ScriptLine(reply=f'```json\n{{"name": "{call[0]}", "arguments": {call[1]}}}\n```')
         for one in (LOOK, MEND)
@@ -182,12 +184,12 @@ def test_an_engine_that_does_not_end_is_not_waited_for(ask):
     assert time.monotonic() - began < 8
 
 
-def test_what_on_step_raises_ends_it(ask):
-    def superseded(_at, _step):
+def test_an_error_of_on_step_ends_the_attempt(ask):
+    def cancel(_at, _step):
         raise Cancelled("newer work")
 
     with pytest.raises(Cancelled, match="newer work"):
-        ask(replace(LOOK, repeat=True), on_step=superseded)
+        ask(replace(LOOK, repeat=True), on_step=cancel)
 
 
 class Broken(ScriptedEngine):
@@ -234,7 +236,7 @@ run_agent(Path(sys.argv[1]), Issue("a", "b"), agent="mini-se", engine=engine, se
 
 
 @pytest.mark.parametrize("sandbox", list(Sandbox))
-def test_it_does_not_outlive_who_started_it(bubblewrap, tree, tmp_path, sandbox):
+def test_an_agent_process_ends_with_its_parent(bubblewrap, tree, tmp_path, sandbox):
     command = [sys.executable, "-c", PARENT, str(tree), sandbox.value]
     cwd, env = (
         Path(agent_process.__file__).parents[2],

@@ -16,7 +16,7 @@ from worker.agents.budget import AgentLimits, UsageLedger
 def hostile(ask, monkeypatch):
     """`hostile(code)`: what `run` makes of an agent's process that does this instead."""
 
-    def failed(code, *lines, **options):
+    def run(code, *lines, **options):
         monkeypatch.setattr(agent_process, "build_command", program(code))
         ledger = UsageLedger(
             "mini-se", EngineInfo("scripted", "script", ""), options.get("seeds", (3,))
@@ -25,7 +25,7 @@ def hostile(ask, monkeypatch):
             ask(*lines, ledger=ledger, **options)
         return str(caught.value), ledger
 
-    return failed
+    return run
 
 
 TELLS = """
@@ -100,7 +100,7 @@ def pay():
         ("while True: say(b'x' * 10**6)", "a line of over"),
     ],
 )
-def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
+def test_a_malformed_message_of_an_agent_is_a_failure(hostile, code, why):
     seconds = 2 if why == "ended after" else 30
     limits = AgentLimits(seconds, grace_seconds=1)
     stall = 0.5 if "at once" in why else 0.0
@@ -163,7 +163,7 @@ def test_a_record_of_something_else_is_not_kept(hostile, code, why):
     assert re.search(why, said), said
 
 
-def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
+def test_an_attempt_finished_before_a_crash_is_kept_with_the_parents_time(hostile):
     _, ledger = hostile(
         f"{TELLS}pay(); record = replace(record, failure='no' + chr(0))\n"
         "say(messages.AttemptFinished(record, -1e6)); time.sleep(0.2); os._exit(9)",
@@ -177,7 +177,7 @@ def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
     assert ledger.tokens == 2
 
 
-def test_what_it_says_in_all_has_an_end(hostile, monkeypatch):
+def test_the_output_of_an_agent_process_is_limited(hostile, monkeypatch):
     monkeypatch.setattr(sandboxed_process, "_LINES", 2)
     big = "task()\nfor n in range(9): say(TokenCountQuestion(n, 'x' * 5_000_000))\ntime.sleep(60)"
     said, _ = hostile(big)

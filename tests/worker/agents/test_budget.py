@@ -20,12 +20,12 @@ from tests.model.agents.builders import build_attempt
 from tests.worker.agents.proposals import (
     STEP,
     agents,
-    loaded_evaluation,
+    build_writing_agents,
+    count_tried,
+    load_evaluation,
     patch,
     rows,
-    spent,
-    tried,
-    writing,
+    sum_cost,
 )
 from worker.agents import budget
 from worker.queue.context import Context
@@ -34,12 +34,12 @@ from worker.queue.errors import Postponed
 pytestmark = pytest.mark.services
 
 
-def test_what_was_spent_since_it_was_planned_counts(database, trees, job):
+def test_the_cost_since_planning_counts_against_the_budget(database, trees, job):
     with transaction(database) as connection:
         config = "version: 1\nalternatives_budget: {tokens: 0}\n"
         groups.save_config(connection, job.repository, text=config, error=None)
-    carry_out(database, agents(trees, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.BUDGET
+    carry_out(database, agents(trees, build_writing_agents()), job)
+    assert load_evaluation(database, job).alternatives_lack is RefusalReason.BUDGET
     assert rows(database) == []
 
 
@@ -48,7 +48,7 @@ def test_agents_get_what_is_left_of_the_budget(database, trees, job):
 
     def run(*tree, limits, **more):
         given.append(limits)
-        return writing(None, None, None)(*tree, **more)
+        return build_writing_agents(None, None, None)(*tree, **more)
 
     with transaction(database) as connection:
         config = "version: 1\nalternatives_budget: {tokens: 1000, seconds: 90}\n"
@@ -71,14 +71,14 @@ def test_agents_nobody_waits_for_stop_and_are_paid(database, trees, job):
     with pytest.raises(Cancelled):
         agents(trees, run)(context, job)
     assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
-    assert spent(database).tokens == 70
-    assert tried(database, job) == 0
+    assert sum_cost(database).tokens == 70
+    assert count_tried(database, job) == 0
     assert waiting(database) == []
 
 
-def test_what_was_written_when_newer_work_came_is_paid(database, trees, job):
+def test_a_superseded_attempt_is_paid(database, trees, job):
     def run(*tree, **more):
-        done = writing(patch("w * h"), None, None)(*tree, **more)
+        done = build_writing_agents(patch("w * h"), None, None)(*tree, **more)
         with transaction(database) as connection:
             jobs.supersede(connection, [job.key])
         return done
@@ -86,8 +86,8 @@ def test_what_was_written_when_newer_work_came_is_paid(database, trees, job):
     with pytest.raises(Fenced):
         carry_out(database, agents(trees, run), job)
     assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
-    assert (spent(database).tokens, tried(database, job)) == (3 * 70, 0)
-    assert loaded_evaluation(database, job).alternatives == ()
+    assert (sum_cost(database).tokens, count_tried(database, job)) == (3 * 70, 0)
+    assert load_evaluation(database, job).alternatives == ()
     assert trees.find(job.evaluation) is None
 
 
@@ -98,16 +98,16 @@ def test_two_jobs_do_not_spend_the_same_budget(database, trees, job):
         with transaction(database) as connection:
             at_work = attempts.sum_cost(connection, job.repository, include_running=True)
         assert at_work == Cost(limits.tokens, limits.seconds * 3)
-        assert spent(database) == Cost()
+        assert sum_cost(database) == Cost()
         with transaction(database) as connection, pytest.raises(Postponed, match="rest of this"):
             budget.reserve_budget(connection, job.repository, WITHOUT_FILE, 1, may_postpone=True)
         with transaction(database) as connection:
             more_of_it = (connection, job.repository, WITHOUT_FILE, 1)
             assert budget.reserve_budget(*more_of_it, may_postpone=False) is None
-        return writing(None, None, None)(*tree, **more)
+        return build_writing_agents(None, None, None)(*tree, **more)
 
     carry_out(database, agents(trees, run), job)
-    assert spent(database).tokens == 3 * 70
+    assert sum_cost(database).tokens == 3 * 70
     with transaction(database) as connection:
         again = budget.reserve_budget(
             connection, job.repository, WITHOUT_FILE, 1, may_postpone=True
@@ -115,7 +115,7 @@ def test_two_jobs_do_not_spend_the_same_budget(database, trees, job):
     assert again.limits.tokens == 200_000 - 3 * 70
 
 
-def test_who_asks_at_once_waits_for_the_lock(database, job):
+def test_a_concurrent_reservation_waits_for_the_lock(database, job):
     begun = []
 
     def begin():
@@ -141,21 +141,21 @@ def test_who_asks_at_once_waits_for_the_lock(database, job):
 def test_a_worker_that_is_killed_leaves_what_it_might_have_cost(database, trees, job, monkeypatch):
     with transaction(database) as connection:
         budget.reserve_budget(connection, job.repository, WITHOUT_FILE, 1, may_postpone=True)
-    assert spent(database) == Cost()
+    assert sum_cost(database) == Cost()
     monkeypatch.setattr(attempts, "LONGEST_RUN", timedelta(0))
-    assert spent(database) == Cost(200_000, 1_800)
-    carry_out(database, agents(trees, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.BUDGET
+    assert sum_cost(database) == Cost(200_000, 1_800)
+    carry_out(database, agents(trees, build_writing_agents()), job)
+    assert load_evaluation(database, job).alternatives_lack is RefusalReason.BUDGET
 
 
-def test_what_hangs_costs_its_time_whatever_is_raised(database, trees, job):
+def test_a_hanging_agent_costs_its_time_whatever_it_raises(database, trees, job):
     def run(*_tree, ledger, **_more):
         ledger._began -= 20  # so many seconds ago
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         carry_out(database, agents(trees, run), job)
-    assert spent(database).seconds > 3 * 20
+    assert sum_cost(database).seconds > 3 * 20
     assert trees.find(job.evaluation) is None
 
 
@@ -170,4 +170,4 @@ def test_an_agent_does_not_say_itself_that_its_budget_is_used_up(database, trees
 
     carry_out(database, agents(trees, run), job)
     assert [row.stop for row in rows(database)] == ["engine"] * 3
-    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.ENGINE
+    assert load_evaluation(database, job).alternatives_lack is RefusalReason.ENGINE

@@ -23,13 +23,13 @@ from tests.model.agents.builders import build_attempt
 from tests.worker.agents.proposals import (
     STEP,
     agents,
-    loaded_evaluation,
+    build_writing_agents,
+    count_tried,
+    load_evaluation,
     patch,
     rows,
-    spent,
-    tried,
-    waits_for_agents,
-    writing,
+    store_waiting_evaluation,
+    sum_cost,
 )
 from worker.agents.agent_process import AgentFailed
 from worker.agents.propose import ProposePatchesHandler
@@ -40,9 +40,13 @@ pytestmark = pytest.mark.services
 
 
 def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job):
-    before = loaded_evaluation(database, job)
-    carry_out(database, agents(trees, writing(patch("w * h"), patch("w - h"), patch("h * w"))), job)
-    after = loaded_evaluation(database, job)
+    before = load_evaluation(database, job)
+    carry_out(
+        database,
+        agents(trees, build_writing_agents(patch("w * h"), patch("w - h"), patch("h * w"))),
+        job,
+    )
+    after = load_evaluation(database, job)
     assert [one.id for one in after.alternatives] == ["A1", "A2"]
     assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
     assert {(one.agent, one.steps, one.base_sha) for one in after.alternatives} == {
@@ -58,14 +62,14 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
         (2, 2, "submitted"),
     ]
     assert load_trajectory(zlib.decompress(kept[0].trajectory)).patch == patch("w * h")
-    assert spent(database).tokens == 3 * 70
+    assert sum_cost(database).tokens == 3 * 70
     assert trees.find(job.evaluation) is None
 
 
 def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
     """With alternatives or, where the process died at work, without."""
     trees = TreeStore(tmp_path / "trees")
-    handler = agents(trees, writing(patch("w * h"), None, None))
+    handler = agents(trees, build_writing_agents(patch("w * h"), None, None))
 
     def observe(database):
         with transaction(database) as connection:
@@ -73,7 +77,7 @@ def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
         lying = [path.name for path in trees.directory.iterdir()]
         return wanted, [one.kind for one in waiting(database)], lying
 
-    left = twice(handler, lambda database: waits_for_agents(database, trees), observe)
+    left = twice(handler, lambda database: store_waiting_evaluation(database, trees), observe)
     assert left == (0, ["verify_group"], [])
 
 
@@ -94,7 +98,7 @@ def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(databa
         raise AgentFailed("killed by signal 9")
 
     carry_out(database, agents(trees, run), job)
-    after = loaded_evaluation(database, job)
+    after = load_evaluation(database, job)
     assert [one.id for one in after.alternatives] == ["A1"]
     assert (after.alternatives_wanted, after.alternatives_lack) == (0, RefusalReason.CRASHED)
     kept = [(row.stop, row.steps, row.failure) for row in rows(database)]
@@ -104,9 +108,9 @@ def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(databa
         ("crashed", 0, "killed by signal 9"),
     ]
     assert [row.prompt_tokens for row in rows(database)] == [100, 200, 0]
-    assert spent(database).tokens == 3 * 70
-    assert spent(database).seconds > 3 * 20
-    assert tried(database, job) == 1
+    assert sum_cost(database).tokens == 3 * 70
+    assert sum_cost(database).seconds > 3 * 20
+    assert count_tried(database, job) == 1
     assert [one.kind for one in waiting(database)] == ["verify_group"]
 
 
@@ -117,11 +121,11 @@ def test_without_an_engine_or_walls_the_group_goes_on(database, trees, job, erro
         raise error
 
     carry_out(database, agents(trees, run), job)
-    after = loaded_evaluation(database, job)
+    after = load_evaluation(database, job)
     why = RefusalReason.ENGINE if isinstance(error, EngineDown) else RefusalReason.CRASHED
     assert (after.alternatives, after.alternatives_lack) == ((), why)
-    assert tried(database, job) == 0
-    assert spent(database).tokens == 50
+    assert count_tried(database, job) == 0
+    assert sum_cost(database).tokens == 50
     assert [one.kind for one in waiting(database)] == ["verify_group"]
 
 
@@ -129,30 +133,30 @@ def test_without_a_model_the_group_goes_on(database, trees, job):
     def no_model():
         raise EngineDown("no model is there")
 
-    carry_out(database, ProposePatchesHandler(trees, no_model, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.ENGINE
+    carry_out(database, ProposePatchesHandler(trees, no_model, build_writing_agents()), job)
+    assert load_evaluation(database, job).alternatives_lack is RefusalReason.ENGINE
     assert rows(database) == []
 
 
 def test_a_tree_that_is_gone_is_a_reason(database, trees, job):
     trees.discard(job.evaluation)
-    carry_out(database, agents(trees, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.NO_TREE
+    carry_out(database, agents(trees, build_writing_agents()), job)
+    assert load_evaluation(database, job).alternatives_lack is RefusalReason.NO_TREE
 
 
-def test_what_took_the_process_down_once_is_not_tried_again(database, trees, job):
+def test_a_job_that_killed_its_worker_runs_no_agent_again(database, trees, job):
     with transaction(database) as connection:
         (stored,) = jobs.enqueue(connection, [Planned(job)])
     claimed = replace(jobs.claim(database, stored.id, 60), attempt=2)
     context = Context(database, claimed, threading.Event(), lambda: False)
-    agents(trees, writing())(context, job)
-    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.CRASHED
+    agents(trees, build_writing_agents())(context, job)
+    assert load_evaluation(database, job).alternatives_lack is RefusalReason.CRASHED
 
 
 def test_an_evaluation_that_was_replaced_is_left_alone(database, trees, job):
     with transaction(database) as connection:
         evaluations.mark_superseded(connection, job.evaluation)
-    carry_out(database, agents(trees, writing()), job)
+    carry_out(database, agents(trees, build_writing_agents()), job)
     assert (rows(database), waiting(database)) == ([], [])
     assert trees.find(job.evaluation) is None
 
@@ -169,7 +173,7 @@ def test_a_patch_that_repeats_its_hint_is_kept_and_not_judged(database, trees, j
         )
 
     carry_out(database, agents(trees, run), job)
-    after = loaded_evaluation(database, job)
+    after = load_evaluation(database, job)
     assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
     assert after.alternatives_lack is RefusalReason.QUOTES_HINT
     assert [(row.number, row.stop) for row in rows(database)] == [

@@ -7,7 +7,7 @@ from tests.services import wait_for
 from worker.agents.sandboxed_process import SandboxedProcess
 
 
-def test_what_was_reaped_is_not_ended_once_more(monkeypatch):
+def test_a_reaped_process_is_not_killed_again(monkeypatch):
     ended = []
     with SandboxedProcess(["/bin/sh", "-c", "exec 1>&-; exit 7"], 30) as process:
         assert list(process.read_lines()) == []
@@ -17,7 +17,7 @@ def test_what_was_reaped_is_not_ended_once_more(monkeypatch):
     assert ended == []
 
 
-def test_what_it_started_ends_with_it():
+def test_a_sandboxed_process_ends_with_its_children():
     code = "sleep 60 >/dev/null 2>&1 & echo $!; exec 1>&-"
     with SandboxedProcess(["/bin/sh", "-c", code], 30) as process:
         (raw,) = process.read_lines()

@@ -8,18 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.github.endpoints import build_endpoints
-from app.values.identifiers import (
-    InstallationId,
-    RepositoryId,
-    RepositoryRef,
-)
 from tests.builders.git_server import GitServer, Upstream
+from tests.builders.local_github import REPOSITORY
 from tests.builders.pull_requests import build_pull
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import Git, GitError, GitLimits, Remote
 from worker.git.patches import FetchedPull, Refusal, RefusedPull
 
-REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 SECRET = "the contents of a file that is not theirs"
 
 

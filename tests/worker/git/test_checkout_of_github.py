@@ -42,16 +42,16 @@ def token(scene):
     return scene.github.tokens.get_token(Scope.for_repository(scene.repository, Purpose.READ))
 
 
-def wanted(facts):
+def list_wanted_pulls(facts):
     return [p.pull for p in facts.pulls]
 
 
-def test_what_graphql_names_is_what_git_brings(scene, checkouts):
+def test_git_fetches_the_heads_that_graphql_names(scene, checkouts):
     issue = scene.repo.open_issue("Broken")
     scene.rivals(issue, 4)
     facts = read_issue(scene.github, scene.issue(issue))
     mark = scene.standin.mark()
-    found = checkouts.fetch_pulls(scene.repository, token(scene), wanted(facts))
+    found = checkouts.fetch_pulls(scene.repository, token(scene), list_wanted_pulls(facts))
     assert [type(pull) for pull in found] == [FetchedPull] * 4
     assert [b"\n+%d\n" % n in pull.diff for n, pull in enumerate(found)] == [True] * 4
     assert all(
@@ -67,7 +67,7 @@ def test_what_graphql_names_is_what_git_brings(scene, checkouts):
 def test_a_private_repository_is_closed_without_a_good_token(scene, checkouts):
     issue = scene.repo.open_issue("Broken")
     scene.rivals(issue, 1)
-    pulls = wanted(read_issue(scene.github, scene.issue(issue)))
+    pulls = list_wanted_pulls(read_issue(scene.github, scene.issue(issue)))
     for bad in (None, "ghs_" + "x" * 40):
         with pytest.raises(GitError):
             raise_if_refused(checkouts.fetch_pulls(scene.repository, bad, pulls))

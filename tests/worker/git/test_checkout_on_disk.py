@@ -34,7 +34,7 @@ def test_two_processes_take_turns_in_one_repository(server, tmp_path):
         assert git.text("rev-parse", "--is-bare-repository") == "true"
 
 
-def test_what_was_fetched_can_be_forgotten(upstream, checkouts, tmp_path):
+def test_a_checkout_can_be_forgotten(upstream, checkouts, tmp_path):
     base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
     checkouts.fetch_pulls(REPOSITORY, TOKEN, [open_pull(upstream, 1, {"a": "2\n"}, base)])
     assert (tmp_path / "data" / "42.git").is_dir()

@@ -63,7 +63,7 @@ def test_a_way_that_is_broken_or_closed_says_nothing_of_any_commit(said):
 
 
 @pytest.mark.parametrize("said", OF_WHAT_LIES_THERE)
-def test_what_lies_there_is_no_outage_whatever_a_stranger_named_it(said):
+def test_an_error_about_objects_is_no_outage_whatever_their_names(said):
     assert not is_outage("fetch", 128, said)
 
 

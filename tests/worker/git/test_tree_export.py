@@ -12,17 +12,14 @@ import pytest
 
 from app.values.identifiers import (
     CommitSha,
-    InstallationId,
-    RepositoryId,
-    RepositoryRef,
 )
 from model.workspace import Workspace
+from tests.builders.local_github import REPOSITORY
 from tests.builders.pull_requests import build_pull
 from tests.builders.tars import files_in, member, tar_of
 from worker.git.hardened_git import GitError, GitTimeout, GitTooBig
 from worker.git.tree_export import ExportLimits, TreeExporter, unpack
 
-REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 SECRET = "the contents of a file that is not theirs"
 
 
@@ -108,13 +105,13 @@ def test_a_base_that_was_fetched_for_its_pulls_becomes_a_tree_and_its_diff_fits(
 @pytest.mark.parametrize(
     "commit", ["HEAD", "main", "-o/tmp/x", "--output=x", "0" * 39, "0" * 40, ""]
 )
-def test_what_is_no_commit_is_refused(upstream, git, exports, commit):
+def test_an_invalid_commit_is_refused(upstream, git, exports, commit):
     upstream.commit({"a": "1\n"}, ref="refs/heads/main")
     with exports.create_folder() as room, pytest.raises(GitError):
         exports.export(git, commit, room)
 
 
-def test_what_is_left_out_is_said_with_the_reason(tmp_path):
+def test_an_export_names_what_it_left_out_and_why(tmp_path):
     tar = tar_of(
         member("x", tarfile.SYMTYPE, "y", b""),
         member("../\x1b", data=b""),
@@ -154,7 +151,7 @@ def test_a_size_that_is_only_claimed_costs_nothing(tmp_path):
     [b"", b"not a tar", b"\xff" * 2_000, tar_of(member("x", data=b"y" * 5_000))[:2_000]],
     ids=["empty", "text", "noise", "cut off"],
 )
-def test_what_is_no_tar_is_said(tmp_path, data):
+def test_a_broken_tar_is_an_error(tmp_path, data):
     with pytest.raises(GitError, match="not a tar"):
         unpack(io.BytesIO(data), tmp_path, ExportLimits())
 
@@ -216,6 +213,7 @@ def test_the_folder_is_gone_afterwards_also_after_an_error(exports):
 CRASHES = """
 import os, sys, time
 from pathlib import Path
+from tests.builders.local_github import REPOSITORY
 from tests.builders.tars import files_in, member, tar_of
 from worker.git.tree_export import TreeExporter
 with TreeExporter(Path(sys.argv[1])).create_folder() as room:
@@ -225,7 +223,7 @@ with TreeExporter(Path(sys.argv[1])).create_folder() as room:
 """
 
 
-def test_what_a_crash_left_is_swept_and_what_is_in_use_stays(exports, tmp_path):
+def test_an_abandoned_folder_is_removed_and_a_used_one_stays(exports, tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", CRASHES, str(exports.directory)], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -240,14 +238,14 @@ def test_what_a_crash_left_is_swept_and_what_is_in_use_stays(exports, tmp_path):
     assert sorted(path.name for path in exports.directory.iterdir()) == ["lock"]
 
 
-def test_who_exports_next_sweeps_first(exports):
+def test_an_export_removes_abandoned_folders_first(exports):
     exports.directory.mkdir()
     (exports.directory / "tree-left").mkdir()
     with exports.create_folder():
         assert not (exports.directory / "tree-left").exists()
 
 
-def test_what_is_no_folder_of_ours_stops_no_sweep(exports):
+def test_foreign_files_stop_no_removal_of_abandoned_folders(exports):
     exports.directory.mkdir()
     (exports.directory / "tree-file").write_text("somebody's")
     (exports.directory / "tree-link").symlink_to(exports.directory)

@@ -43,10 +43,10 @@ def test_a_hostile_tree_leaves_plain_files_inside(upstream, git, exports, tmp_pa
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text(SECRET)
-    commit = commit_of(upstream, files)
+    commit = commit_files(upstream, files)
     with exports.create_folder() as room:
         before = world(outside)
-        export = exported(exports, git, commit, room)
+        export = try_export(exports, git, commit, room)
         assert world(outside) == before
         if isinstance(export, GitError):  # git itself doesn't take some names: no tree at all then
             assert "invalid path" in str(export)
@@ -60,14 +60,14 @@ def test_a_hostile_tree_leaves_plain_files_inside(upstream, git, exports, tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {"outside", "served", "exports"}
 
 
-def exported(exports, git, commit, room):
+def try_export(exports, git, commit, room):
     try:
         return exports.export(git, commit, room)
     except GitError as error:
         return error
 
 
-def commit_of(upstream: Upstream, files) -> str:
+def commit_files(upstream: Upstream, files) -> str:
     return upstream.commit({"fine.py": "fine = 1\n", **files}, ref="refs/heads/main")
 
 
@@ -178,10 +178,7 @@ def test_no_mixture_of_members_leaves_the_folder(tmp_path_factory, members):
     before = world(outside)
     export = unpack(io.BytesIO(tar_of(*members)), tree, ExportLimits())
     assert world(outside) == before
-    assert {path.name for path in top.rglob("*") if not path.is_relative_to(tree)} == {
-        "room",
-        "outside",
-        "secret",
-    }
+    beside = {path.name for path in top.rglob("*") if not path.is_relative_to(tree)}
+    assert beside == {"room", "outside", "secret"}
     assert len(files_in(tree)) == export.files
     assert all(not path.is_symlink() and path.name != ".git" for path in tree.rglob("*"))

@@ -7,14 +7,8 @@ import pytest
 from app.db.session import transaction
 from app.db.store.alternatives import proposals
 from app.values.identifiers import EvaluationId
-from worker.git.tree_store import TreeStore
 
 ONE, OTHER = EvaluationId(7), EvaluationId(12)
-
-
-@pytest.fixture
-def trees(tmp_path):
-    return TreeStore(tmp_path / "trees")
 
 
 def lay_down(trees, evaluation):
@@ -25,7 +19,7 @@ def lay_down(trees, evaluation):
     trees.offer(made, evaluation)
 
 
-def test_what_is_handed_over_is_found_until_it_is_discarded(trees):
+def test_a_tree_is_found_until_it_is_discarded(trees):
     assert trees.find(ONE) is None
     lay_down(trees, ONE)
     assert (trees.find(ONE) / "area.py").read_text() == "w * h\n"
@@ -48,7 +42,7 @@ def test_age_counts_from_when_it_was_handed_over_and_nothing_else_is_counted(tre
 
 
 @pytest.mark.services
-def test_nobody_awaits_a_tree_of_an_evaluation_that_is_not_there(database):
+def test_a_tree_of_an_unknown_evaluation_is_not_awaited(database):
     with transaction(database) as connection:
         assert proposals.find_awaited(connection, [ONE, OTHER]) == frozenset()
         assert proposals.find_awaited(connection, []) == frozenset()

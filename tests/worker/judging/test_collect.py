@@ -7,7 +7,6 @@ from sqlalchemy import select
 
 from app.db.session import transaction
 from app.db.tables.schema import candidates, pull_requests
-from app.jobs.job import EvaluateIssue
 from tests.builders.job_attempts import carry_out
 from tests.builders.worker_scene import RESULTS
 from worker.git.checkout import Checkouts
@@ -23,12 +22,11 @@ def scene(scene):
     return scene
 
 
-def unreadable(scene, caps=GitLimits()):  # noqa: B008  # frozen
+def list_unreadable(scene, caps=GitLimits()):  # noqa: B008  # frozen
     """Looks at the issue once; the pull requests whose patch is not known then."""
     checkouts = Checkouts(scene.directory, scene.checkouts.github, caps)
     handler = scene.collecting(checkouts=checkouts)
-    job = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-    carry_out(scene.database, handler, job)
+    carry_out(scene.database, handler, scene.want_evaluation())
     found = select(candidates.c.pull_number).where(candidates.c.unreadable.is_not(None))
     with transaction(scene.database) as connection:
         return list(connection.scalars(found.order_by(candidates.c.pull_number)))
@@ -48,13 +46,13 @@ def git(scene, standin_folder):
 def test_a_patch_that_github_did_not_give_is_asked_for_again(scene, git):
     first = scene.pulls[0]
     git("update-ref", "-d", f"refs/pull/{first}/head")
-    assert unreadable(scene) == [first]
+    assert list_unreadable(scene) == [first]
     git("update-ref", f"refs/pull/{first}/head", scene.repo.pull(first).head_sha)
-    assert unreadable(scene) == []
+    assert list_unreadable(scene) == []
 
 
-def test_who_opened_a_pull_request_is_known(scene):
-    unreadable(scene)
+def test_collecting_stores_the_author_of_a_pull_request(scene):
+    list_unreadable(scene)
     with transaction(scene.database) as connection:
         rows = connection.execute(select(pull_requests))
         authors = {row.number: row.author for row in rows}
@@ -62,8 +60,8 @@ def test_who_opened_a_pull_request_is_known(scene):
 
 
 def test_a_patch_that_is_too_big_stays_so(scene):
-    assert unreadable(scene, GitLimits(files=0)) == scene.pulls
-    assert unreadable(scene) == scene.pulls
+    assert list_unreadable(scene, GitLimits(files=0)) == scene.pulls
+    assert list_unreadable(scene) == scene.pulls
 
 
 def test_only_size_and_a_history_of_its_own_are_facts_about_a_patch():

@@ -10,7 +10,7 @@ from app.db.session import transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.queue import jobs
 from app.github.api.rest_reader import PullSummary
-from app.jobs.job import EvaluateIssue, Planned, ProposePatches, Reconcile, VerifyGroup
+from app.jobs.job import Planned, ProposePatches, Reconcile, VerifyGroup
 from app.policy.alternative_policy import RefusalReason
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, area
@@ -31,7 +31,7 @@ def scene(scene):
     return scene
 
 
-def waits(scene, least=10.0):
+def list_waits(scene, least=10.0):
     """After a push that no webhook told of and a look: how long the issue's evaluations wait in all."""
     scene.repo.push(scene.pulls[0], files=area("h * w"))
     handler = partial(reconcile_pulls, scene.github, least)
@@ -42,31 +42,26 @@ def waits(scene, least=10.0):
         return [int(found) for found in connection.scalars(text(query))]
 
 
-def wanted(scene, delay):
+def plan_evaluation(scene, delay):
     with transaction(scene.database) as connection:
-        job = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        jobs.enqueue(connection, [Planned(job, delay)])
+        jobs.enqueue(connection, [Planned(scene.want_evaluation(), delay)])
 
 
 def test_an_evaluation_that_nobody_planned_waits_as_after_an_event(scene):
-    assert waits(scene) == [10]
+    assert list_waits(scene) == [10]
 
 
 def test_the_repositorys_own_quiet_time_holds_here_too(scene):
     with transaction(scene.database) as connection:
         config = CONFIG.replace("quiet_minutes: 0", "quiet_minutes: 5")
         groups.save_config(connection, scene.id, text=config, error=None)
-    assert waits(scene) == [300]
+    assert list_waits(scene) == [300]
 
 
-def test_an_evaluation_that_waits_is_never_brought_forward(scene):
-    wanted(scene, delay=90.0)
-    assert waits(scene) == [90]
-
-
-def test_an_evaluation_that_is_due_stays_due(scene):
-    wanted(scene, delay=0.0)
-    assert waits(scene) == [0]
+@pytest.mark.parametrize("delay", [90, 0], ids=["waiting", "due"])
+def test_a_planned_evaluation_is_neither_brought_forward_nor_put_off(scene, delay):
+    plan_evaluation(scene, delay)
+    assert list_waits(scene) == [delay]
 
 
 def test_a_pull_request_taken_out_of_its_group_is_no_news_for_ever(scene):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 from typer.testing import CliRunner
 
 from app.db.session import transaction
@@ -44,7 +44,7 @@ class Named(ScriptedEngine):
         return self.named
 
 
-def bench(model="base"):
+def build_setup(model="base"):
     return JudgeSetup("r4p", catalog.load_verifier("r4p", Named(model)))
 
 
@@ -70,13 +70,13 @@ def line_up(database):
     return give
 
 
-def judged(database, job, *, down=(), own=bench):
+def judge(database, job, *, down=(), own=build_setup):
     """The document, after an attempt with servers that are down for some models."""
 
     def serve(adapter):
         if adapter.name in down:
             raise EngineDown(f"no server serves {adapter.name}")
-        return bench(adapter.name)
+        return build_setup(adapter.name)
 
     carry_out(database, VerifyGroupHandler(own, TrainedModels("r4p", serve)), job)
     with transaction(database) as connection:
@@ -95,7 +95,7 @@ def shadows(database):
 
 
 def test_without_a_champion_the_model_of_the_settings_judges(database, issue):
-    assert judged(database, issue())["engine"]["model"] == "base"
+    assert judge(database, issue())["engine"]["model"] == "base"
 
 
 def test_the_verdict_names_the_champion(database, issue, line_up):
@@ -103,7 +103,7 @@ def test_the_verdict_names_the_champion(database, issue, line_up):
         pytest.fail("the model of the settings need not be loaded")
 
     line_up(champion=CHAMPION)
-    document = judged(database, issue(), own=never)
+    document = judge(database, issue(), own=never)
     assert document["engine"]["model"] == CHAMPION
     assert [one["verdict"] for one in document["patches"]] == ["correct", "incorrect"]
 
@@ -112,24 +112,24 @@ def test_an_adapter_for_another_verifier_is_left_alone(database, issue, line_up)
     line_up(champion=CHAMPION)
     trained = TrainedModels("yes-no", lambda _adapter: pytest.fail("it answers another prompt"))
     job = issue()
-    carry_out(database, VerifyGroupHandler(bench, trained), job)
+    carry_out(database, VerifyGroupHandler(build_setup, trained), job)
     with transaction(database) as connection:
         assert evaluations.load(connection, job.evaluation).verdict["engine"]["model"] == "base"
 
 
 def test_a_canary_judges_its_share(database, issue, line_up):
     line_up(champion=CHAMPION, canary=CANARY)
-    assert judged(database, issue())["engine"]["model"] == CANARY
+    assert judge(database, issue())["engine"]["model"] == CANARY
     with transaction(database) as connection:
         connection.execute(update(model_table).values(share=0.0))
-    assert judged(database, issue(4))["engine"]["model"] == CHAMPION
+    assert judge(database, issue(4))["engine"]["model"] == CHAMPION
 
 
 def test_a_canary_that_cannot_be_served_is_taken_out_and_the_champion_judges(
     database, issue, line_up
 ):
     line_up(champion=CHAMPION, canary=CANARY)
-    assert judged(database, issue(), down=[CANARY])["engine"]["model"] == CHAMPION
+    assert judge(database, issue(), down=[CANARY])["engine"]["model"] == CHAMPION
     assert state(database, CANARY) == (
         ModelState.REJECTED,
         f"it can't be served: no server serves {CANARY}",
@@ -139,13 +139,13 @@ def test_a_canary_that_cannot_be_served_is_taken_out_and_the_champion_judges(
 def test_when_nobody_can_be_served_nobody_is_blamed(database, issue, line_up):
     line_up(champion=CHAMPION, canary=CANARY)
     with pytest.raises(EngineDown, match=CHAMPION):
-        judged(database, issue(), down=[CANARY, CHAMPION])
+        judge(database, issue(), down=[CANARY, CHAMPION])
     assert state(database, CANARY)[0] is ModelState.CANARY
 
 
 def test_a_shadow_is_logged_and_not_shown(database, issue, line_up):
     line_up(champion=CHAMPION, shadow=SHADOW)
-    document = judged(database, issue())
+    document = judge(database, issue())
     (kept,) = shadows(database)
     assert (document["engine"]["model"], kept["engine"]["model"]) == (CHAMPION, SHADOW)
     assert SHADOW not in json.dumps(document)
@@ -156,12 +156,12 @@ def test_a_shadow_is_logged_and_not_shown(database, issue, line_up):
 
 def test_a_shadow_that_fails_changes_nothing(database, issue, line_up, caplog):
     line_up(shadow=SHADOW)
-    assert judged(database, issue(), down=[SHADOW])["engine"]["model"] == "base"
+    assert judge(database, issue(), down=[SHADOW])["engine"]["model"] == "base"
     assert shadows(database) == []
     assert f"shadow {SHADOW} failed on" in caplog.text
 
 
-def spoke(connection, number, model, *, valid, overturned=False):
+def save_spoken_verdict(connection, number, model, *, valid, overturned=False):
     """An evaluation that a model spoke in, of which so many of ten votes could be read."""
     document = {
         "engine": {"model": model},
@@ -169,46 +169,28 @@ def spoke(connection, number, model, *, valid, overturned=False):
         "patches": [{"verdict": "correct"}, {"verdict": "not_judged"}],
         "seconds": {"total": 2.5},
     }
-    newest = connection.scalar(
-        select(evaluation_table.c.id).order_by(evaluation_table.c.id.desc()).limit(1)
-    )
-    connection.execute(
-        update(evaluation_table)
-        .where(evaluation_table.c.id == newest)
-        .values(verdict=document, state="published", verified_at=datetime.now(UTC))
-    )
-    connection.execute(
-        update(evaluation_candidates)
-        .where(evaluation_candidates.c.evaluation_id == newest)
-        .values(verdict="correct")
-    )
+    newest = connection.scalar(select(func.max(evaluation_table.c.id)))
+    row = {"verdict": document, "state": "published", "verified_at": datetime.now(UTC)}
+    connection.execute(update(evaluation_table).where(evaluation_table.c.id == newest).values(row))
+    belongs = evaluation_candidates.c.evaluation_id == newest
+    connection.execute(update(evaluation_candidates).where(belongs).values(verdict="correct"))
     if overturned:
         event = {"source": f"r:{number}", "kind": "pull_reverted", "occurred_at": datetime.now(UTC)}
-        identity = connection.scalar(
-            insert(outcome_events)
-            .values(repository_id=REPOSITORY, **event)
-            .returning(outcome_events.c.id)
-        )
-        connection.execute(
-            insert(outcomes).values(
-                repository_id=REPOSITORY,
-                pull_number=number * 10,
-                kind="reverted",
-                evaluation_id=newest,
-                event_id=identity,
-                rule_version=1,
-            )
-        )
+        adding = insert(outcome_events).values(repository_id=REPOSITORY, **event)
+        identity = connection.scalar(adding.returning(outcome_events.c.id))
+        row = {"kind": "reverted", "evaluation_id": newest, "event_id": identity}
+        row |= {"pull_number": number * 10, "rule_version": 1}
+        connection.execute(insert(outcomes).values(repository_id=REPOSITORY, **row))
 
 
-def test_what_a_canary_did_is_counted_apart_and_since_it_began(database, issue, line_up):
+def test_the_statistics_of_a_canary_begin_with_its_alias(database, issue, line_up):
     line_up(canary=CANARY)
     with transaction(database) as connection:
         began = models.find_by_name(connection, CANARY).changed_at
     for number, model in ((3, CANARY), (4, "base"), (5, CANARY)):
         issue(number)
         with transaction(database) as connection:
-            spoke(connection, number, model, valid=4, overturned=number == 5)
+            save_spoken_verdict(connection, number, model, valid=4, overturned=number == 5)
     with transaction(database) as connection:
         own, others = read_statistics(connection, CANARY, began)
         assert (own.judged, own.asked, own.valid) == (2, 20, 8)
@@ -222,7 +204,7 @@ def test_the_command_shows_what_a_model_did(database, database_url, issue, line_
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     monkeypatch.setenv("COLUMNS", "200")
     line_up(canary=CANARY, shadow=SHADOW)
-    judged(database, issue())
+    judge(database, issue())
     told = CliRunner().invoke(main, ["show", CANARY]).output
     assert "since  judged 1, asked 2, valid 2, patches 2, correct 1, overturned 0" in told
     shadow = json.loads(CliRunner().invoke(main, ["show", SHADOW, "--json"]).output)
@@ -236,7 +218,7 @@ def test_a_canary_whose_votes_cannot_be_read_is_taken_out(database, issue, line_
     for number in (3, 4):
         issue(number)
         with transaction(database) as connection:
-            spoke(connection, number, CANARY, valid=4)
+            save_spoken_verdict(connection, number, CANARY, valid=4)
     check_canary(database, adapter)
     assert state(database, CANARY)[0] is ModelState.CANARY, "twenty votes tell too little"
     check_canary(database, adapter, CanaryLimits(min_votes=20))

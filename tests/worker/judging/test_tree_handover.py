@@ -2,13 +2,8 @@
 
 import pytest
 
-from app.values.identifiers import (
-    CommitSha,
-    EvaluationId,
-    InstallationId,
-    RepositoryId,
-    RepositoryRef,
-)
+from app.values.identifiers import CommitSha, EvaluationId
+from tests.builders.local_github import REPOSITORY
 from tests.builders.tars import files_in
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
@@ -16,7 +11,6 @@ from worker.git.tree_export import ExportLimits, TreeExporter
 from worker.judging.tree_handover import BaseCommit, TreeHandover
 from worker.queue.errors import Postponed
 
-REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 EVALUATION = EvaluationId(5)
 FILES = {"area.py": "w + h\n", "deep/er.txt": "x\n"}
 
@@ -49,7 +43,7 @@ def handover(checkouts, exports):
     return TreeHandover(Keys(), checkouts, exports)
 
 
-def left(exports):
+def list_folders(exports):
     return [path.name for path in exports.directory.iterdir() if path.is_dir()]
 
 
@@ -60,13 +54,13 @@ def test_a_tree_is_handed_over_as_it_was_committed(handover, exports, base, serv
         tree = handover.tree_store.find(evaluation)
         assert files_in(tree) == {name: text.encode() for name, text in FILES.items()}
     assert server.fetches == 1
-    assert sorted(left(exports)) == ["ready-5", "ready-6"]
+    assert sorted(list_folders(exports)) == ["ready-5", "ready-6"]
 
 
-def test_what_is_not_handed_over_is_gone(handover, exports, base):
+def test_a_tree_that_is_not_handed_over_is_deleted(handover, exports, base):
     with handover.export_tree(REPOSITORY, base) as exported:
         assert exported.tree.is_dir()
-    assert left(exports) == []
+    assert list_folders(exports) == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +69,7 @@ def test_what_is_not_handed_over_is_gone(handover, exports, base):
 def test_a_commit_that_is_not_there_gives_no_tree(handover, exports, base, wrong):
     with handover.export_tree(REPOSITORY, wrong) as exported:
         assert exported is None
-    assert left(exports) == []
+    assert list_folders(exports) == []
 
 
 def test_a_tree_that_is_too_large_gives_none(checkouts, exports, base):
@@ -84,11 +78,11 @@ def test_a_tree_that_is_too_large_gives_none(checkouts, exports, base):
         assert exported is None
 
 
-def test_who_works_there_already_is_waited_for(checkouts, exports, base):
+def test_a_busy_checkout_postpones_the_export(checkouts, exports, base):
     hasty = Checkouts(checkouts.directory, checkouts.github, patience_seconds=0.0)
     with checkouts.open_repository(REPOSITORY), pytest.raises(Postponed, match="in use"):
         TreeHandover(Keys(), hasty, exports).export_tree(REPOSITORY, base).__enter__()
-    assert left(exports) == []
+    assert list_folders(exports) == []
 
 
 def test_a_github_that_is_down_is_waited_for_with_another_token(handover, exports, base, server):
@@ -96,4 +90,4 @@ def test_a_github_that_is_down_is_waited_for_with_another_token(handover, export
     with pytest.raises(GitUnreachable):
         handover.export_tree(REPOSITORY, base).__enter__()
     assert handover.github.forgotten
-    assert left(exports) == []
+    assert list_folders(exports) == []

@@ -16,6 +16,7 @@ from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
 from tests.builders.pull_requests import build_pull
+from tests.builders.worker_scene import build_diff
 from tests.model.fake_engines import LogprobEngine, build_token
 from worker.components import Components
 from worker.judging.verify import JudgeSetup, VerifyGroupHandler
@@ -24,13 +25,6 @@ pytestmark = pytest.mark.services
 REPOSITORY, ISSUE = 70, 3
 RESULTS = {12: "w * h", 13: "w - h", 14: "h * w"}
 COLUMNS = ("verdict", "probability", "score", "forced_share", "consensus")
-
-
-def diff(result):
-    return (
-        "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
-        f"@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return {result}\n"
-    )
 
 
 @pytest.fixture
@@ -44,7 +38,7 @@ def job(database):
             head = CommitSha(f"{pull:040x}")
             rows = [build_pull(pull, "open", head, judged_history.BASE, "main")]
             groups.upsert_pulls(connection, REPOSITORY, rows)
-            taken.append(Candidate(pull, head, judged_history.BASE, diff(result), 1))
+            taken.append(Candidate(pull, head, judged_history.BASE, build_diff(result), 1))
             candidates.save(connection, REPOSITORY, taken[-1])
         group = groups.upsert_group(connection, REPOSITORY, ISSUE, text, "open")
         new = NewEvaluation(group, "issue", "advisory", 2, *text, tuple(taken))
@@ -52,7 +46,13 @@ def job(database):
     return VerifyGroup(7, REPOSITORY, ISSUE, evaluation)
 
 
-def judged(database, job, judge_setup):
+def build_judge(name, prior):
+    """Build a verifier that prefers the product, with another one beside it."""
+    engine = ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
+    return JudgeSetup(name, catalog.load_verifier(name, engine), prior)
+
+
+def judge(database, job, judge_setup):
     """The document, and what is stored of each patch."""
     carry_out(database, VerifyGroupHandler(lambda: judge_setup), job)
     wanted = [evaluation_candidates.c[name] for name in COLUMNS]
@@ -69,7 +69,7 @@ def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
     monkeypatch.setenv("R4P_ENGINE", "scripted")  # which would not start: it has no script
     judge_setup = Components(database, QueueSettings()).judge_setup
     assert judge_setup.prior is None
-    document, rows = judged(database, job, judge_setup)
+    document, rows = judge(database, job, judge_setup)
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
     assert document["votes"] == {"asked": 0, "valid": 0}
     assert all(0 < row["consensus"] < 1 for row in rows)
@@ -77,10 +77,7 @@ def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
 
 
 def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(database, job):
-    verifier = catalog.load_verifier(
-        "r4p", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
-    )
-    document, rows = judged(database, job, JudgeSetup("r4p", verifier, catalog.load_consensus()))
+    document, rows = judge(database, job, build_judge("r4p", catalog.load_consensus()))
     assert document["verifier"] == "r4p"
     assert [(row["verdict"], row["score"]) for row in rows] == [
         ("correct", 1.0),
@@ -92,28 +89,29 @@ def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(dat
 
 
 def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
-    verifier = catalog.load_verifier(
-        "pairwise", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
-    )
-    _, rows = judged(database, job, JudgeSetup("pairwise", verifier, catalog.load_consensus()))
+    _, rows = judge(database, job, build_judge("pairwise", catalog.load_consensus()))
     assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
     assert max(row["score"] for row in rows) == 1.0
 
 
-def test_nobody_knows_how_a_strangers_patch_came_about_and_that_is_said(database, job):
+def test_a_patch_without_a_trajectory_is_judged_by_its_text(database, job):
     engine = LogprobEngine({"": [build_token("YES", YES=0.9, NO=0.1)]})
     verifier = catalog.load_verifier("yes-no-trajectory", engine)
-    document, rows = judged(database, job, JudgeSetup("yes-no-trajectory", verifier, None))
+    document, rows = judge(database, job, JudgeSetup("yes-no-trajectory", verifier, None))
     assert [row["score"] for row in rows] == pytest.approx([0.9] * 3)
     assert "-record>" not in str(engine.requests)
     said = "No trajectory is known, so it was judged by its text alone."
     assert all(said in one["reason"] for one in document["patches"])
 
 
-def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):
-    (tmp_path / "script.jsonl").write_text("")
+def use_script(monkeypatch, path, script):
+    path.write_text(script)
     monkeypatch.setenv("R4P_ENGINE", "scripted")
-    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
+    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(path))
+
+
+def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):
+    use_script(monkeypatch, tmp_path / "script.jsonl", "")
     plain = Components(database, QueueSettings()).judge_setup.judge
     monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
     left_out = Components(database, QueueSettings()).judge_setup.judge
@@ -124,12 +122,11 @@ def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp
 def test_the_settings_say_how_many_lines_a_patch_edits_at_least(
     database, job, monkeypatch, tmp_path, name
 ):
-    (tmp_path / "script.jsonl").write_text('{"box_containing": ["w * h"], "repeat": true}')
-    monkeypatch.setenv("R4P_ENGINE", "scripted")
-    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
+    script = '{"box_containing": ["w * h"], "repeat": true}'
+    use_script(monkeypatch, tmp_path / "script.jsonl", script)
     monkeypatch.setenv("R4P_VERIFIER", name)
     monkeypatch.setenv("R4P_MIN_LINES", "50")
-    document, rows = judged(database, job, Components(database, QueueSettings()).judge_setup)
+    document, rows = judge(database, job, Components(database, QueueSettings()).judge_setup)
     assert {(row["verdict"], row["consensus"]) for row in rows} == {("not_judged", None)}
     assert all(
         "lines, and the verifier needs at least 50" in one["reason"] for one in document["patches"]
@@ -145,10 +142,7 @@ class _Broken:
         raise ZeroDivisionError
 
 
-def test_what_is_heard_beside_never_costs_the_verdict(database, job, caplog):
-    verifier = catalog.load_verifier(
-        "r4p", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
-    )
-    _, rows = judged(database, job, JudgeSetup("r4p", verifier, _Broken()))
+def test_a_failing_consensus_never_costs_the_verdict(database, job, caplog):
+    _, rows = judge(database, job, build_judge("r4p", _Broken()))
     assert [(row["score"], row["consensus"]) for row in rows] == [(1, None), (0, None), (0, None)]
     assert "the verdict does without its score" in caplog.text

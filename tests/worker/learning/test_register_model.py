@@ -45,7 +45,7 @@ def champion(database):
 def training(tmp_path):
     """One that is done, and measured by the gate with an outcome."""
 
-    def made(outcome="passed", why="passed every check", *, by_outcomes=True, beside=CHAMPION):
+    def build(outcome="passed", why="passed every check", *, by_outcomes=True, beside=CHAMPION):
         run = tmp_path / "000001" / "run"
         adapter = run / "adapter"
         adapter.mkdir(parents=True)
@@ -54,24 +54,26 @@ def training(tmp_path):
         sha256 = adapter_files.hash_adapter(adapter)
         passage = Passage((1, 2), (3,), (-1.0,), (-0.5,))
         (run / "probe.json").write_text(json.dumps(asdict(Probe(sha256, (passage,)))))
-        ended(run, sha256)
-        measured(run, outcome, why, by_outcomes=by_outcomes, beside=beside)
+        write_result(run, sha256)
+        write_gate(run, outcome, why, by_outcomes=by_outcomes, beside=beside)
         folder, launcher = tmp_path / "000001", LauncherKind.SUBPROCESS
         return Training(
             1, TrainingState.RUNNING, TrainingStage.REGISTER, "", "plan", folder, launcher
         )
 
-    return made
+    return build
 
 
-def ended(run, sha256):
+def write_result(run, sha256):
     """As the trainer tells it."""
     result = {"status": "finished", "adapter_sha256": sha256, "ended_at": "2026-11-22T12:00:00Z"}
     (run / "result.json").write_text(json.dumps(result))
     (run / "dataset.json").write_text(json.dumps({"digest": LEARNT_FROM}))
 
 
-def measured(run, outcome="passed", why="passed every check", *, by_outcomes=True, beside=CHAMPION):
+def write_gate(
+    run, outcome="passed", why="passed every check", *, by_outcomes=True, beside=CHAMPION
+):
     """As `r4p train evaluate` leaves it."""
     sha256 = json.loads((run / "result.json").read_text())["adapter_sha256"]
     about = {"adapter": sha256, "learnt_from": LEARNT_FROM, "champion": beside, "verifier": "r4p"}
@@ -136,16 +138,16 @@ def test_a_model_with_too_few_issues_is_told_what_to_do_and_not_to_promote(
     assert "promote" not in why
 
 
-def test_what_is_measured_again_can_be_promoted_then(context, database, champion, training):
+def test_a_model_measured_again_can_be_promoted(context, database, champion, training):
     made = training("too few", "outcomes: issues: 12")
     _, _, name = registrar()(context, made)
-    measured(made.run, "passed", "passed")
+    write_gate(made.run, "passed", "passed")
     assert registrar()(context, made)[1].endswith(f"r4p models promote {name}")
     with transaction(database) as connection:
         assert models.find_by_name(connection, name).why == "gate: passed, measured 2 times; passed"
 
 
-def test_what_is_registered_twice_is_one_model(context, training):
+def test_a_model_registered_twice_is_the_same_model(context, training):
     made = training()
     assert registrar()(context, made) == registrar()(context, made)
 
@@ -170,7 +172,7 @@ def test_a_model_that_the_gate_refused_is_kept_as_rejected(context, database, ch
     ],
     ids=["server down", "both replicas down", "no server", "too few issues"],
 )
-def test_whatever_keeps_it_from_being_promoted_the_champion_goes_on(
+def test_a_failed_promotion_leaves_the_champion_in_place(
     context, database, champion, training, alias, outcome, settings, said
 ):
     state, why, name = registrar(alias, **settings)(context, training(outcome))
@@ -206,8 +208,8 @@ def test_weights_that_are_not_finite_never_come_into_use(context, database, cham
     path = made.run / "adapter" / adapter_files.WEIGHTS
     path.write_bytes(path.read_bytes()[:-4] + struct.pack("<f", float("nan")))
     sha256 = adapter_files.hash_adapter(path.parent)
-    ended(made.run, sha256)
-    measured(made.run)
+    write_result(made.run, sha256)
+    write_gate(made.run)
     probe = json.loads((made.run / "probe.json").read_text())
     (made.run / "probe.json").write_text(json.dumps(probe | {"adapter": sha256}))
     _, why, _ = registrar("champion", engine_url=NOWHERE)(context, made)
@@ -228,30 +230,14 @@ def test_without_the_name_of_the_base_nothing_is_lost(context, training):
         registrar(model=None)(context, training())
 
 
-def test_a_candidate_is_measured_beside_the_champion(context, champion):
-    plain = registrar(engine_url=NOWHERE).build_comparison_arguments(context)
-    assert plain == (
-        "--engine-url",
-        NOWHERE,
-        "--model",
-        "base",
-        "--verifier",
-        "r4p",
-        "--champion",
-        CHAMPION,
-    )
+@pytest.mark.parametrize("has_champion", [True, False])
+def test_a_candidate_is_measured_beside_the_champion_or_the_base(context, request, has_champion):
+    champion = f" --champion {CHAMPION}" if has_champion else ""
+    if has_champion:
+        request.getfixturevalue("champion")
+    arguments = registrar(engine_url=NOWHERE).build_comparison_arguments(context)
+    assert " ".join(arguments) == (f"--engine-url {NOWHERE} --model base --verifier r4p{champion}")
     assert registrar(engine_url=None).build_comparison_arguments(context) == ()
-
-
-def test_without_a_champion_it_is_the_base(context):
-    assert registrar(engine_url=NOWHERE).build_comparison_arguments(context) == (
-        "--engine-url",
-        NOWHERE,
-        "--model",
-        "base",
-        "--verifier",
-        "r4p",
-    )
 
 
 def test_a_training_ends_as_its_registrar_says(database, database_url, champion, training):

@@ -40,7 +40,7 @@ def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
         (tmp_path / f"{number}.jsonl").write_text(line)
     monkeypatch.setenv("R4P_TRAIN_DATASET_ARGS", f"--groups {groups}")
 
-    def learnt(name, *measured_on):
+    def learn(name, *measured_on):
         if measured_on:
             monkeypatch.setenv(
                 "R4P_TRAIN_MEASURED_ON", json.dumps([str(one) for one in measured_on])
@@ -51,8 +51,8 @@ def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
         assert last(database).state is TrainingState.FINISHED, last(database).why
         return issues(last(database))
 
-    all_of_them = learnt("all")
-    kept = learnt("kept", *(tmp_path / f"{number}.jsonl" for number in range(3)))
+    all_of_them = learn("all")
+    kept = learn("kept", *(tmp_path / f"{number}.jsonl" for number in range(3)))
     assert len(all_of_them - kept) == 3
     assert kept < all_of_them
 

@@ -77,60 +77,35 @@ def test_a_trainer_that_is_killed_is_resumed_where_it_was(database, handler, poi
     assert [("--resume" in line) for line in starts(found)] == [False] + [True] * len(killed)
 
 
-def test_one_that_always_dies_is_given_up_with_the_reason(database, handler):
-    carry_out(database, handler({"always_die_at": [3]}), JOB)
-    found = last(database)
-    assert found.state is TrainingState.FAILED
-    assert f"run was started {LAUNCHES} times and died each time" in found.why
-    assert "killed by SIGKILL (out of memory?)" in found.why
-    assert found.progress["step"] == 3
+@pytest.mark.parametrize(
+    ("faults", "why", "launches"),
+    [
+        ({"always_die_at": [3]}, f"run was started {LAUNCHES} times and died each time", LAUNCHES),
+        ({"always_die_at": [3]}, "killed by SIGKILL (out of memory?)", LAUNCHES),
+        ({"raise_at": 3}, "at last: exit code 1; it said: ", LAUNCHES),
+        ({"raise_at": 3}, "KeyError: 'loss'", LAUNCHES),
+        ({"fail": "loss is NaN at step 4"}, "loss is NaN at step 4", 1),
+        ({"exit": 2}, "run: exit code 2: the plan cpu-smoke is not there", 1),
+        ({"die_at": [3], "refuse_resume": "another plan"}, "run: exit code 2: another plan", 2),
+        ({"refuse": "no dataset"}, "evaluate: exit code 2: no dataset", 1),
+        ({"silent": True}, "it succeeded but left no result in", 1),
+    ],
+    ids=[
+        *("always dies", "always dies, by a signal", "raises", "raises, with its traceback"),
+        *("diverges", "refuses", "refuses to resume", "refuses to evaluate", "leaves no result"),
+    ],
+)
+def test_a_training_that_fails_tells_why_after_the_launches_it_deserves(
+    database, handler, faults, why, launches
+):
+    carry_out(database, handler(faults), JOB)
+    training = last(database)
+    assert training.state is TrainingState.FAILED
+    assert why in training.why
+    assert training.launches == launches
 
 
-def test_a_mistake_of_ours_is_told_by_the_end_of_its_traceback(database, handler):
-    carry_out(database, handler({"raise_at": 3}), JOB)
-    found = last(database)
-    assert (found.state, found.launches) == (TrainingState.FAILED, LAUNCHES)
-    assert "at last: exit code 1; it said: " in found.why
-    assert found.why.endswith("KeyError: 'loss'")
-
-
-def test_a_run_that_diverges_fails_with_what_the_trainer_said(database, handler):
-    carry_out(database, handler({"fail": "loss is NaN at step 4; lower learning_rate"}), JOB)
-    found = last(database)
-    assert (found.state, found.why) == (
-        TrainingState.FAILED,
-        "loss is NaN at step 4; lower learning_rate",
-    )
-    assert len(starts(found)) == 1
-
-
-def test_a_command_that_refuses_is_told_with_its_last_words(database, handler):
-    carry_out(database, handler({"exit": 2}), JOB)
-    found = last(database)
-    assert found.state is TrainingState.FAILED
-    assert found.why == "run: exit code 2: the plan cpu-smoke is not there"
-
-
-def test_a_run_that_refuses_to_go_on_is_not_tried_again(database, handler):
-    why = "plan.toml is another one than this: policy.kl"
-    carry_out(database, handler({"die_at": [3], "refuse_resume": why}), JOB)
-    found = last(database)
-    assert (found.state, found.launches) == (TrainingState.FAILED, 2)
-    assert found.why == f"run: exit code 2: {why}"
-
-
-def test_an_evaluation_that_refuses_is_not_tried_again(database, handler):
-    carry_out(database, handler({"refuse": "no dataset"}), JOB)
-    assert last(database).why == "evaluate: exit code 2: no dataset"
-    assert last(database).launches == 1
-
-
-def test_an_end_without_a_result_is_no_success(database, handler):
-    carry_out(database, handler({"silent": True}), JOB)
-    assert "it succeeded but left no result in" in last(database).why
-
-
-def test_what_the_gate_refuses_is_kept_as_rejected(database, handler):
+def test_a_model_that_fails_the_gate_is_kept_as_rejected(database, handler):
     carry_out(database, handler({"gate": "failed"}), JOB)
     found = last(database)
     assert (found.state, found.why, found.model) == (
@@ -250,7 +225,7 @@ def test_the_clock_plans_what_is_due(database, monkeypatch):
 
 def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, handler):
     stopping = threading.Event()
-    with trainings.interrupted(database, handler({"slow": 0.3}), stopping) as (claimed, work):
+    with trainings.interrupt(database, handler({"slow": 0.3}), stopping) as (claimed, work):
         stopping.set()
     assert type(work.exception()) is Postponed
     left = last(database)
@@ -264,7 +239,7 @@ def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, 
 def test_a_worker_that_lost_its_job_stops_its_trainer_and_writes_nothing(database, handler):
     lost = threading.Event()
     slow = handler({"slow": 0.3})
-    with trainings.interrupted(database, slow, threading.Event(), lost) as (claimed, work):
+    with trainings.interrupt(database, slow, threading.Event(), lost) as (claimed, work):
         with transaction(database) as connection:
             jobs.supersede(connection, [JOB.key])
         lost.set()

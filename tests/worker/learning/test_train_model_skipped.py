@@ -44,7 +44,7 @@ def test_fewer_issues_than_last_time_may_all_be_new(database, handler, second, f
     "gone", [shutil.rmtree, lambda one: (one / "train.parquet").write_text("")]
 )
 @pytest.mark.parametrize(("issues", "new"), [(100, 40), (40, 0)])
-def test_where_the_last_dataset_is_gone_numbers_are_compared(
+def test_without_the_last_dataset_issue_numbers_are_compared(
     database, handler, second, tmp_path, issues, new, gone
 ):
     carry_out(database, handler(), JOB)
@@ -113,7 +113,7 @@ def test_a_training_that_failed_before_it_had_a_dataset_is_repeated(database, ha
         assert (last(database).id, last(database).state) == (number, TrainingState.FAILED)
 
 
-def test_of_trainings_that_are_skipped_no_dataset_is_left(database, handler, tmp_path):
+def test_skipped_trainings_leave_no_dataset(database, handler, tmp_path):
     clock = handler()
     for _ in range(3):
         carry_out(database, clock, JOB)

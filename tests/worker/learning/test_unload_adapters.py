@@ -29,7 +29,7 @@ FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE = (
 UNLOAD = "/v1/unload_lora_adapter"
 
 
-def registered(database, *names):
+def register(database, *names):
     with transaction(database) as connection:
         for name in names:
             adapter = Adapter(name, "base", Path("/runs") / name, name[-8:] * 8, "r4p")
@@ -37,9 +37,9 @@ def registered(database, *names):
             models.register(connection, new)
 
 
-def lived(database):
+def fill_registry(database):
     """A registry with a model in every state, two that were champions among them."""
-    registered(database, FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE)
+    register(database, FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE)
     with transaction(database) as connection:
         for name in (FIRST, BEFORE, REJECTED, CHAMPION):
             models.promote(connection, name, Alias.CHAMPION, "better")
@@ -54,7 +54,7 @@ def let_time_pass(database, passed=UNUSED_AFTER):
         connection.execute(update(table).values(moments))
 
 
-def planned(database):
+def plan(database):
     with transaction(database) as connection:
         return plan_unloads(connection)
 
@@ -73,55 +73,55 @@ def handler(*urls):
     return partial(unload_adapters, lambda: EngineSettings(engine_urls=urls))
 
 
-def unloaded(server):
+def list_unloaded(server):
     return {body["lora_name"] for body in server.sent_to(UNLOAD)}
 
 
-def test_what_nobody_uses_is_unloaded_however_often_and_the_rest_stays(twice, server):
+def test_unused_adapters_are_unloaded_and_the_rest_stays(twice, server):
     def arrange(database):
-        lived(database)
+        fill_registry(database)
         let_time_pass(database)
         return JOB
 
-    left = twice(handler(server.url), arrange, lambda _: unloaded(server))
+    left = twice(handler(server.url), arrange, lambda _: list_unloaded(server))
     assert left == {FIRST, REJECTED, CANDIDATE}
 
 
 def test_nothing_is_unloaded_as_long_as_a_verdict_may_ask_it(database, server):
-    lived(database)
+    fill_registry(database)
     let_time_pass(database, UNUSED_AFTER - timedelta(minutes=1))
-    assert planned(database) == []
+    assert plan(database) == []
     carry_out(database, handler(server.url), JOB)
-    assert unloaded(server) == set()
+    assert list_unloaded(server) == set()
     let_time_pass(database, timedelta(minutes=1))
-    assert planned(database) == [Planned(JOB)]
+    assert plan(database) == [Planned(JOB)]
 
 
 def test_a_server_that_is_down_keeps_nobody_else_from_it_and_is_asked_again(
     database, server, caplog
 ):
-    lived(database)
+    fill_registry(database)
     let_time_pass(database)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         carry_out(database, handler(dead, server.url), JOB)
     assert f"{dead} may still serve unused adapters: no engine answers" in caplog.text
-    assert unloaded(server) == {FIRST, REJECTED, CANDIDATE}
-    assert planned(database) == [Planned(JOB)]
+    assert list_unloaded(server) == {FIRST, REJECTED, CANDIDATE}
+    assert plan(database) == [Planned(JOB)]
 
 
 def test_a_name_that_stands_for_other_files_there_is_the_operators(database, server):
-    lived(database)
+    fill_registry(database)
     let_time_pass(database)
     server.routes["/v1/models"] = [Reply({"data": [{"id": FIRST, "root": "/elsewhere"}]})]
     carry_out(database, handler(server.url), JOB)
-    assert unloaded(server) == set()
+    assert list_unloaded(server) == set()
 
 
 def test_without_models_or_servers_there_is_nothing_to_do(database):
-    assert planned(database) == []
-    lived(database)
+    assert plan(database) == []
+    fill_registry(database)
     let_time_pass(database)
     nowhere = partial(unload_adapters, EngineSettings)
     carry_out(database, nowhere, JOB)

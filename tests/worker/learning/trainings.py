@@ -34,7 +34,7 @@ MANIFEST = {
 }
 
 
-def registered(_context, training):
+def register(_context, training):
     """As a registrar would: the gate's word decides."""
     gate = json.loads((training.run / "gate.json").read_text())
     passed = gate["outcome"] == "passed"
@@ -56,7 +56,7 @@ def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None,
     return TrainModelHandler(
         settings=settings.model_copy(update=changes),
         launcher=launcher or Local(PROGRAM),
-        register=registrar or registered,
+        register=registrar or register,
         comparison_arguments=registrar.build_comparison_arguments if registrar else _against,
         database_url=database_url,
         task_environment={"R4P_MODEL_DIR": "/models"},
@@ -93,7 +93,7 @@ def starts(training):
 
 
 @contextmanager
-def interrupted(database, handler, stopping, lost=None):
+def interrupt(database, handler, stopping, lost=None):
     """Carries out on a thread until the run has begun; after the block, which stops it, yields its future."""
     with transaction(database) as connection:
         (stored,) = jobs.enqueue(connection, [Planned(JOB)])

@@ -1,6 +1,5 @@
 """A repository of the stand-in with an issue and two rivals, judged in public, as the bot stored it."""
 
-import json
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import insert, select, update
@@ -10,15 +9,16 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.store.queue.effects import comment_key
-from app.db.tables.schema import deliveries, effects
+from app.db.tables.schema import effects
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import outcome_events as event_table
 from app.db.tables.schema import outcomes as outcome_table
 from app.jobs.job import RecordEvent
-from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
+from app.values.identifiers import InstallationId, IssueNumber, PullNumber, RepositoryId
 from tests.builders import stored_outcomes
 from tests.builders.job_attempts import carry_out
-from tests.builders.pull_requests import build_pull
+from tests.builders.worker_scene import build_pull_row, store_delivery
 from worker.outcomes.record_event import RecordEventHandler
 
 ORIGINAL = "def area(w, h):\n    return w\n"
@@ -27,7 +27,7 @@ OTHER_FIX = "def area(w, h):\n    return (w or 0) * h\n"
 RECORD = RecordEventHandler(None, "r4p-bot", "github.com", 60.0, 0.0)
 
 
-class World:
+class JudgedRepository:
     """A repository with an issue and two rival pull requests, which the bot judged in public."""
 
     def __init__(self, standin, database, name, app=None):
@@ -51,16 +51,7 @@ class World:
 
     def _judge(self, connection):
         pulls = (self.first, self.second)
-        rows = [
-            build_pull(
-                PullNumber(pull.number),
-                "open",
-                CommitSha(pull.head_sha),
-                CommitSha(pull.base_sha),
-                pull.base_ref,
-            )
-            for pull in pulls
-        ]
+        rows = [build_pull_row(pull) for pull in pulls]
         groups.upsert_pulls(connection, self.id, rows)
         group = groups.upsert_group(connection, self.id, self.issue, ("Area", ""), "open")
         groups.save_links(connection, group, [(row.number, "closes") for row in rows])
@@ -75,13 +66,9 @@ class World:
             .where(evaluation_table.c.group_id == group)
             .values(state="published", verified_at=long_ago, published_at=long_ago)
         )
+        shown = {"state": "confirmed", "github_id": self.comment}
         connection.execute(
-            insert(effects).values(
-                key=comment_key(group),
-                repository_id=self.id,
-                state="confirmed",
-                github_id=self.comment,
-            )
+            insert(effects).values(key=comment_key(group), repository_id=self.id, **shown)
         )
         return group
 
@@ -91,23 +78,23 @@ class World:
             if sent.id in self.seen or sent.installation_id != self.installation:
                 continue
             self.seen.add(sent.id)
-            with transaction(self.database) as connection:
-                connection.execute(
-                    insert(deliveries).values(
-                        guid=sent.guid,
-                        event=sent.event,
-                        installation_id=self.installation,
-                        body=json.dumps(sent.payload).encode(),
-                    )
-                )
+            store_delivery(self.database, sent)
             carry_out(self.database, RECORD, RecordEvent(self.installation, sent.guid))
 
     def do(self, handler, job):
-        """Twice: a handler that died after its commit runs again."""
+        """Run a job twice, because a handler that died after its commit runs again."""
         carry_out(self.database, handler, job)
         before = self.rows()
         carry_out(self.database, handler, job)
         assert self.rows() == before
+
+    def resolve(self, login):
+        """Return the job that asks GitHub for a person's permission."""
+        return ResolvePermission(self.installation, self.id, login)
+
+    def measure_survival(self, pull, days=7):
+        """Return the job that measures how much of a pull request survives."""
+        return MeasureSurvival(self.installation, self.id, PullNumber(pull), days)
 
     def rows(self):
         with transaction(self.database) as connection:
@@ -116,7 +103,8 @@ class World:
                 for table in (event_table, outcome_table)
             ]
 
-    def told(self):
+    def list_outcomes(self):
+        """Return pull request, kind, reason and permission of each outcome."""
         with transaction(self.database) as connection:
             rows = stored_outcomes.list_rows(connection, self.group)
         return [(row.pull, str(row.kind), row.reason, row.permission) for row in rows]

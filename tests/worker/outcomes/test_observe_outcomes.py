@@ -6,18 +6,17 @@ import pytest
 from sqlalchemy import update
 
 from app.db.session import transaction
-from app.db.store.issues import groups
 from app.db.tables.schema import effects, installations, repositories
 from app.github.api.rest_reader import ReactionFacts
 from app.github.endpoints import build_endpoints
-from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.jobs.outcome_jobs import PollReactions
 from app.jobs.waits import WaitsFor
 from app.outcomes import Details, EventKind, OutcomeEvent
-from app.values.identifiers import IssueNumber, PullNumber
+from app.values.identifiers import IssueNumber
 from tests.builders import stored_outcomes
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.local_github import LocalGitHub, Reply, connected
-from tests.worker.outcomes.judged_repository import FIX, World
+from tests.worker.outcomes.judged_repository import FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
 from worker.outcomes.observe_outcomes import (
@@ -35,7 +34,7 @@ NUMBERS = itertools.count(1)
 
 @pytest.fixture
 def world(standin, database):
-    return World(standin, database, f"rivals-{next(NUMBERS)}")
+    return JudgedRepository(standin, database, f"rivals-{next(NUMBERS)}")
 
 
 @pytest.fixture
@@ -56,19 +55,22 @@ def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, g
     world.repo.merge(first, user="maintainer")
     world.repo.close(second, user="maintainer")
     world.record()
-    assert world.told() == [(first, "merged", None, None), (second, "closed", "superseded", None)]
-    job = ResolvePermission(world.installation, world.id, "maintainer")
+    assert world.list_outcomes() == [
+        (first, "merged", None, None),
+        (second, "closed", "superseded", None),
+    ]
+    job = world.resolve("maintainer")
     assert job in waiting(world.database)
     world.do(partial(resolve_permission, github), job)
-    assert [row[3] for row in world.told()] == ["maintain", "maintain"]
+    assert [row[3] for row in world.list_outcomes()] == ["maintain", "maintain"]
     world.standin.grant(world.repo, "maintainer", "read")
     world.do(partial(resolve_permission, github), job)
-    assert [row[3] for row in world.told()] == ["maintain", "maintain"]
+    assert [row[3] for row in world.list_outcomes()] == ["maintain", "maintain"]
 
 
 def test_a_burst_of_pushes_asks_github_once_about_their_author(world, github):
     first = world.first.number
-    author = ResolvePermission(world.installation, world.id, "contributor")
+    author = world.resolve("contributor")
     mark = world.standin.mark()
     for turn in range(3):
         world.repo.push(first, files={"area.py": f"{FIX}# {turn}\n"})
@@ -77,16 +79,18 @@ def test_a_burst_of_pushes_asks_github_once_about_their_author(world, github):
         world.do(partial(resolve_permission, github), author)
     calls = world.standin.calls(mark).operations
     assert [count for name, count in calls.items() if "permission" in name] == [1]
-    assert [row[1:] for row in world.told()] == [("new_commits_after_verdict", None, "read")] * 3
+    assert [row[1:] for row in world.list_outcomes()] == [
+        ("new_commits_after_verdict", None, "read")
+    ] * 3
 
 
 def test_an_opinion_of_somebody_who_cannot_write_stops_counting(world, github):
     world.repo.comment(world.issue, f"/r4p disagree #{world.first.number} wrong", "passer-by")
     world.record()
-    assert world.told() == [(world.first.number, "disagree", "wrong", None)]
-    job = ResolvePermission(world.installation, world.id, "passer-by")
+    assert world.list_outcomes() == [(world.first.number, "disagree", "wrong", None)]
+    job = world.resolve("passer-by")
     world.do(partial(resolve_permission, github), job)
-    assert world.told() == []
+    assert world.list_outcomes() == []
 
 
 def test_new_commits_reviews_and_ci_are_told(world):
@@ -95,7 +99,7 @@ def test_new_commits_reviews_and_ci_are_told(world):
     world.repo.check_suite(head, "failure")
     world.repo.review(first, "CHANGES_REQUESTED", body="Hm")
     world.record()
-    assert {(kind, reason) for _, kind, reason, _ in world.told()} == {
+    assert {(kind, reason) for _, kind, reason, _ in world.list_outcomes()} == {
         ("new_commits_after_verdict", None),
         ("ci", "failure"),
         ("reviewed", "changes_requested"),
@@ -109,12 +113,12 @@ def test_thumbs_are_counted_when_their_owners_may_write(world, github):
     for user, thumb in (("maintainer", "+1"), ("passer-by", "-1"), ("maintainer", "heart")):
         world.repo.react(world.comment, thumb, user)
     world.do(partial(poll_reactions, github), planned.job)
-    assert world.told() == []
+    assert world.list_outcomes() == []
     for person in ("maintainer", "passer-by"):
-        job = ResolvePermission(world.installation, world.id, person)
+        job = world.resolve(person)
         assert job in waiting(world.database)
         carry_out(world.database, partial(resolve_permission, github), job)
-    assert {row[1:3] for row in world.told()} == {("reaction", "+1")}
+    assert {row[1:3] for row in world.list_outcomes()} == {("reaction", "+1")}
 
 
 def test_a_verdict_nobody_can_see_is_not_polled(world, github):
@@ -132,14 +136,11 @@ def test_thumbs_on_a_comment_that_somebody_deleted_stay_as_they_were(world, gith
     job = PollReactions(world.installation, world.id, world.issue)
     world.repo.react(world.comment, "+1", "maintainer")
     world.do(partial(poll_reactions, github), job)
-    world.do(
-        partial(resolve_permission, github),
-        ResolvePermission(world.installation, world.id, "maintainer"),
-    )
-    told = world.told()
+    world.do(partial(resolve_permission, github), world.resolve("maintainer"))
+    outcomes_before = world.list_outcomes()
     world.repo.delete_comment(world.comment, user="maintainer")
     world.do(partial(poll_reactions, github), job)
-    assert world.told() == told != []
+    assert world.list_outcomes() == outcomes_before != []
 
 
 def test_a_suspended_installation_is_not_asked(world, github, survival):
@@ -149,10 +150,10 @@ def test_a_suspended_installation_is_not_asked(world, github, survival):
         connection.execute(update(installations).values(suspended_at=datetime.now(UTC)))
         assert plan_reaction_polls(connection) == []
     mark = world.standin.mark()
-    about = (world.installation, world.id)
-    world.do(partial(resolve_permission, github), ResolvePermission(*about, "maintainer"))
-    world.do(partial(poll_reactions, github), PollReactions(*about, world.issue))
-    world.do(survival, MeasureSurvival(*about, world.first.number, 7))
+    world.do(partial(resolve_permission, github), world.resolve("maintainer"))
+    polling = PollReactions(world.installation, world.id, world.issue)
+    world.do(partial(poll_reactions, github), polling)
+    world.do(survival, world.measure_survival(world.first.number))
     assert world.standin.history(mark) == []
 
 
@@ -161,7 +162,7 @@ def test_half_of_a_merged_patch_survives(world, survival):
     world.repo.merge(first, user="maintainer")
     world.repo.commit({"area.py": FIX.replace("    return w * h\n", "    return h * w + 0\n")})
     world.record()
-    job = MeasureSurvival(world.installation, world.id, PullNumber(first), 7)
+    job = world.measure_survival(first, 7)
     assert job in waiting(world.database)
     world.do(survival, job)
     with transaction(world.database) as connection:
@@ -182,23 +183,23 @@ def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, to
     world.repo.merge(revert.number, user="maintainer")
     if told:
         world.record()
-        assert ("reverted", f"by #{revert.number}") in {row[1:3] for row in world.told()}
-    world.do(survival, MeasureSurvival(world.installation, world.id, PullNumber(first), 30))
-    kinds = [row[1] for row in world.told()]
+        assert ("reverted", f"by #{revert.number}") in {row[1:3] for row in world.list_outcomes()}
+    world.do(survival, world.measure_survival(first, 30))
+    kinds = [row[1] for row in world.list_outcomes()]
     assert kinds.count("reverted") == 1
     with transaction(world.database) as connection:
         rows = stored_outcomes.list_rows(connection, world.group)
     assert [row.value for row in rows if row.kind == "survival"] == [0.0]
 
 
-def test_what_was_merged_elsewhere_or_is_not_ours_is_not_measured(world, survival):
+def test_a_merge_elsewhere_is_not_measured(world, survival):
     world.repo.merge(world.first.number)
     world.record()
     with transaction(world.database) as connection:
         connection.execute(update(repositories).values(default_branch="develop"))
     mark = world.standin.mark()
     for pull in (world.first.number, world.second.number, 999):
-        world.do(survival, MeasureSurvival(world.installation, world.id, PullNumber(pull), 7))
+        world.do(survival, world.measure_survival(pull, 7))
     assert world.standin.history(mark) == []
 
 
@@ -206,37 +207,35 @@ def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
     world.repo.merge(world.first.number)
     world.record()
     nowhere = Checkouts(tmp_path, build_endpoints("http://127.0.0.1:9"))
-    job = MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
+    job = world.measure_survival(world.first.number, 7)
     with pytest.raises(GitUnreachable, match="fetch") as raised:
         carry_out(world.database, partial(measure_survival, github, nowhere), job)
     first = Attempts(attempt=1, limit=3, first_delay_seconds=5)
     assert decide_ending(raised.value, first, datetime.now(UTC)) == RetryLater(
         OUTAGE_SECONDS, WaitsFor.GIT
     )
-    assert {row[1] for row in world.told()} == {"merged"}
+    assert {row[1] for row in world.list_outcomes()} == {"merged"}
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world, status):
+def test_a_permission_that_github_withholds_stays_unknown(world, status):
     world.repo.merge(world.first.number, user="maintainer")
     world.record()
-    with transaction(world.database) as connection:
-        stored = groups.load_repository(connection, world.id).ref
-    job = ResolvePermission(stored.installation, stored.id, "maintainer")
+    job = world.resolve("maintainer")
     with LocalGitHub().running() as server, connected(server.url) as github:
         server.replies = [Reply(status, {"message": "Resource not accessible by integration"})] * 4
         world.do(partial(resolve_permission, github), job)
-    assert [row[3] for row in world.told()] == [None]
+    assert [row[3] for row in world.list_outcomes()] == [None]
 
 
 SEEN_AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def fact(number, content="+1", *, is_bot=False):
+def build_reaction(number, content="+1", *, is_bot=False):
     return ReactionFacts(number, content, "mia", 1, is_bot, SEEN_AT)
 
 
-def known(number):
+def build_event(number):
     details = Details(state="+1", about=str(number))
     return OutcomeEvent(EventKind.REACTION, f"reaction:{number}", SEEN_AT, details=details)
 
@@ -244,11 +243,11 @@ def known(number):
 @pytest.mark.parametrize(
     ("found", "before", "expected"),
     [
-        ([fact(1)], [], [("reaction:1", False)]),
-        ([fact(1)], [known(1)], []),
-        ([fact(1, "eyes"), fact(2, is_bot=True)], [], []),
-        ([], [known(1)], [("reaction:1:gone", True)]),
-        ([fact(2)], [known(1)], [("reaction:2", False), ("reaction:1:gone", True)]),
+        ([build_reaction(1)], [], [("reaction:1", False)]),
+        ([build_reaction(1)], [build_event(1)], []),
+        ([build_reaction(1, "eyes"), build_reaction(2, is_bot=True)], [], []),
+        ([], [build_event(1)], [("reaction:1:gone", True)]),
+        ([build_reaction(2)], [build_event(1)], [("reaction:2", False), ("reaction:1:gone", True)]),
     ],
 )
 def test_only_thumbs_that_came_or_went_are_events(found, before, expected):

@@ -40,7 +40,7 @@ def group(database):
 
 
 @pytest.fixture
-def gone():
+def removed_github():
     """A GitHub that says the repository was taken out."""
     with LocalGitHub().running() as server, connected(server.url) as github:
         server.token_refusal = Reply(422)
@@ -71,7 +71,7 @@ def merge(database, guid="g1", number=FIRST):
     return pull(database, guid, "closed", number, merged=True, merge_commit_sha="e" * 40)
 
 
-def told(database, group):
+def list_outcomes(database, group):
     with transaction(database) as connection:
         rows = stored_outcomes.list_rows(connection, group)
     return [(row.pull, str(row.kind), row.reason) for row in rows]
@@ -89,7 +89,7 @@ def contents(database):
 
 def test_a_merge_becomes_an_outcome_and_the_jobs_that_follow(database, group):
     carry_out(database, RECORD, merge(database))
-    assert told(database, group) == [(FIRST, "merged_after_changes", "head_moved")]
+    assert list_outcomes(database, group) == [(FIRST, "merged_after_changes", "head_moved")]
     assert waiting(database) == [
         ResolvePermission(INSTALLATION, REPOSITORY, "mona"),
         *(MeasureSurvival(INSTALLATION, REPOSITORY, FIRST, days) for days in (7, 30, 90)),
@@ -118,13 +118,13 @@ def test_recording_a_delivery_twice_gives_the_same_rows(database, group):
 def test_deliveries_in_any_order_give_the_same_outcomes(database, group):
     for job in (pull(database, "g2", "closed", SECOND), merge(database)):
         carry_out(database, RECORD, job)
-    assert told(database, group) == [
+    assert list_outcomes(database, group) == [
         (FIRST, "merged_after_changes", "head_moved"),
         (SECOND, "closed", "superseded"),
     ]
 
 
-def test_what_is_ignored_or_purged_leaves_no_trace(database, group):
+def test_an_ignored_or_purged_delivery_leaves_no_trace(database, group):
     before = contents(database)
     carry_out(database, RECORD, RecordEvent(INSTALLATION, "never stored"))
     assert contents(database) == before
@@ -197,19 +197,19 @@ def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its
     assert waiting(database) == [EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "command")]
 
 
-def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, gone):
+def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, removed_github):
     carry_out(database, RECORD, merge(database))
     for _ in range(2):
-        carry_out(database, partial(purge_data, gone), PurgeData(INSTALLATION, None))
+        carry_out(database, partial(purge_data, removed_github), PurgeData(INSTALLATION, None))
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
             assert left == {"jobs", "forgotten"}
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
-def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group, gone):
+def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group, removed_github):
     job = merge(database)
-    carry_out(database, partial(purge_data, gone), PurgeData(INSTALLATION, None))
+    carry_out(database, partial(purge_data, removed_github), PurgeData(INSTALLATION, None))
     carry_out(database, RECORD, job)
     assert contents(database)["repositories"] == []
 
@@ -219,7 +219,7 @@ def test_a_push_that_reverts_the_merge_is_an_outcome_of_it(database, group):
     commits = [{"id": "c" * 40, "message": f"This reverts commit {'e' * 40}."}]
     push = {"ref": "refs/heads/main", "before": "a" * 40, "after": "c" * 40, "commits": commits}
     carry_out(database, RECORD, store(database, "g9", "push", **push))
-    assert told(database, group)[-1] == (FIRST, "reverted", f"by {'c' * 40}")
+    assert list_outcomes(database, group)[-1] == (FIRST, "reverted", f"by {'c' * 40}")
 
 
 def test_recording_survives_a_crash_at_any_commit(twice):
@@ -239,7 +239,7 @@ def test_recording_survives_a_crash_at_any_commit(twice):
     assert len(follow_ups) == 5
 
 
-def test_purging_survives_a_crash_at_any_commit(twice, gone):
+def test_purging_survives_a_crash_at_any_commit(twice, removed_github):
     def arrange(database):
         with transaction(database) as connection:
             settle(connection)
@@ -248,4 +248,7 @@ def test_purging_survives_a_crash_at_any_commit(twice, gone):
     def observe(database):
         return {name for name, rows in contents(database).items() if rows}
 
-    assert twice(partial(purge_data, gone), arrange, observe) == {"installations", "forgotten"}
+    assert twice(partial(purge_data, removed_github), arrange, observe) == {
+        "installations",
+        "forgotten",
+    }

@@ -19,14 +19,14 @@ def act(kind, **fields):
 
 
 @pytest.mark.parametrize("kind", [EventKind.REVERTED, EventKind.ISSUE_REOPENED])
-def test_who_takes_a_fix_back_is_asked_about(kind):
+def test_the_permission_behind_a_revert_is_asked_for(kind):
     assert plan_permission_jobs(HERE, [act(kind)]) == [Planned(ResolvePermission(5, 7, "mona"))]
 
 
 @pytest.mark.parametrize(
     "kind", [EventKind.HEAD_MOVED, EventKind.ISSUE_CLOSED, EventKind.REVIEW_DISMISSED]
 )
-def test_who_may_answer_a_verdict_is_asked_about_once_there_is_one(kind):
+def test_permissions_are_asked_for_once_there_is_a_verdict(kind):
     assert plan_permission_jobs(HERE, [act(kind)]) == []
     answers = [act(kind, evaluation=9), act(kind, evaluation=9)]
     assert plan_permission_jobs(HERE, answers) == [Planned(ResolvePermission(5, 7, "mona"))]
@@ -37,5 +37,5 @@ def test_who_may_answer_a_verdict_is_asked_about_once_there_is_one(kind):
     [{"permission": "app"}, {"permission": "read"}, {"actor": None}, {"actor": "ghost"}],
     ids=["an App", "known", "nobody", "an account that was deleted"],
 )
-def test_where_there_is_nothing_to_ask_nobody_is_asked_about(fields):
+def test_a_known_or_missing_actor_needs_no_permission_job(fields):
     assert plan_permission_jobs(HERE, [act(EventKind.PULL_MERGED, evaluation=9, **fields)]) == []

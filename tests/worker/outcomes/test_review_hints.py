@@ -4,97 +4,61 @@ import json
 from functools import partial
 
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, hints
-from app.db.store.alternatives.attempts import AttemptRecord, Place
+from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
-from app.db.store.issues.evaluation_alternatives import Alternative
-from app.db.store.issues.evaluations import NewEvaluation, VerificationResult
+from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import deliveries
 from app.jobs.job import EvaluateIssue
 from app.jobs.outcome_jobs import HearReview
-from app.values.identifiers import AlternativeNumber, CommitSha, DeliveryGuid
-from model.domain import (
-    Coverage,
-    EngineInfo,
-    GroupVerdict,
-    Issue,
-    PatchVerdict,
-    Tokens,
-    Verdict,
-    VoteCount,
-)
+from app.values.identifiers import CommitSha
+from model.domain import Issue
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.pull_requests import build_pull
-from worker.judging.verify import build_document
+from tests.builders.worker_scene import build_diff, build_pull_row
+from tests.worker.outcomes.judged_alternatives import save_alternative, save_verdict
 from worker.outcomes.review_hints import hear_review
 
 pytestmark = pytest.mark.services
 
-DIFF = (
-    "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
-    "@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return w - h\n"
-)
+DIFF = build_diff("w - h")
 ISSUE = Issue("Area is wrong", "It adds.")
-ENGINE = EngineInfo("scripted", "m", "")
 NOTES = (("area.py", 2, "Multiply the sides."), ("area.py", 1, " "))
 
 
 @pytest.fixture
-def copied(scene, database):
+def copy_alternative(scene, database):
     """`copied(body)`: A1 was judged incorrect, somebody's copy of it is reviewed; the job that hears that."""
 
-    def made(body=""):
+    def copy(body=""):
         scene.begin("w - h")
         pull = scene.repo.pull(scene.pulls[0])
         with transaction(database) as connection:
-            identity = _judged(connection, scene, CommitSha(pull.base_sha))
-            row = build_pull(pull.number, "open", pull.head_sha, pull.base_sha, "main")
-            groups.upsert_pulls(connection, scene.id, [row])
-            copy = Candidate(pull.number, pull.head_sha, pull.base_sha, DIFF, 1)
-            candidates.save(connection, scene.id, copy)
-            group = evaluations.load(connection, identity).group
+            group = save_verdict_on_alternative(connection, scene, CommitSha(pull.base_sha))
+            groups.upsert_pulls(connection, scene.id, [build_pull_row(pull)])
+            candidate = Candidate(pull.number, pull.head_sha, pull.base_sha, DIFF, 1)
+            candidates.save(connection, scene.id, candidate)
             groups.save_links(connection, group, [(pull.number, "closing")])
         scene.repo.review(pull.number, "CHANGES_REQUESTED", "maintainer", body, comments=NOTES)
-        return HearReview(scene.installation, scene.id, _delivered(scene, database))
+        return HearReview(scene.installation, scene.id, scene.store_last_delivery())
 
-    return made
+    return copy
 
 
-def _judged(connection, scene, base):
-    group = groups.upsert_group(
-        connection, scene.id, scene.issue, (ISSUE.title, ISSUE.body), "open"
-    )
-    place = Place(scene.id, group, base, ISSUE)
-    record = AttemptRecord("mini-se", ENGINE, 0, "submitted", 3, Tokens(), 1.0, DIFF)
-    attempt = attempts.save(connection, place, record, AlternativeNumber(1))
-    ours = (Alternative(attempt, AlternativeNumber(1), "mini-se", "m", 3, base, DIFF),)
+def save_verdict_on_alternative(connection, scene, base):
+    """Store an alternative that was judged incorrect; return the evaluation's group."""
     text = (ISSUE.title, ISSUE.body)
-    new = NewEvaluation(group, "issue", "advisory", 2, *text, (), alternatives=ours)
-    identity = evaluations.create(connection, scene.id, new).id
-    said = PatchVerdict("A1", Verdict.INCORRECT, VoteCount(0, 2), "why", Coverage(1, 1))
-    verdict = GroupVerdict((said,), ENGINE, (), 2, (("A1",),), Tokens(), 1.0, 1.0)
-    evaluation = evaluations.load(connection, identity)
-    verified = VerificationResult(
-        build_document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p"
-    )
-    evaluations.save_verdict(connection, identity, verified)
-    return identity
+    group = groups.upsert_group(connection, scene.id, scene.issue, text, "open")
+    alternative = save_alternative(connection, Place(scene.id, group, base, ISSUE), 1, DIFF)
+    new = NewEvaluation(group, "issue", "advisory", 2, *text, (), alternatives=(alternative,))
+    save_verdict(connection, evaluations.create(connection, scene.id, new).id, ["A1"])
+    return group
 
 
-def _delivered(scene, database):
-    sent = [d for d in scene.standin.deliveries() if d.installation_id == scene.installation][-1]
-    row = {"guid": sent.guid, "event": sent.event, "body": json.dumps(sent.payload).encode()}
-    about = {"installation_id": scene.installation, "repository_id": scene.id}
-    with transaction(database) as connection:
-        connection.execute(insert(deliveries).values(**row, **about))
-    return DeliveryGuid(sent.guid)
-
-
-def heard(scene, database):
+def read_hints(scene, database):
     """The words of the hints, and how often the issue is to be looked at again."""
     with transaction(database) as connection:
         group = groups.find_group(connection, scene.id, scene.issue).id
@@ -110,22 +74,22 @@ def heard(scene, database):
         ("It subtracts.", "It subtracts.\n\narea.py: Multiply the sides."),
     ],
 )
-def test_a_review_is_heard_once_with_its_lines(twice, scene, copied, body, words):
+def test_a_review_is_heard_once_with_its_lines(twice, scene, copy_alternative, body, words):
     left = twice(
         partial(hear_review, scene.github),
-        lambda _database: copied(body),
-        lambda database: heard(scene, database),
+        lambda _database: copy_alternative(body),
+        lambda database: read_hints(scene, database),
     )
     assert left == ([(words, "maintainer")], 1)
 
 
 @pytest.mark.parametrize("gone", ["review", "delivery"])
-def test_a_review_that_is_gone_says_nothing(scene, database, copied, gone):
-    job = copied("It subtracts.")
+def test_a_review_that_is_gone_says_nothing(scene, database, copy_alternative, gone):
+    job = copy_alternative("It subtracts.")
     with transaction(database) as connection:
         told = json.loads(bytes(connection.scalar(select(deliveries.c.body))))
         told["review"]["id"] = 1
         changed = update(deliveries).values(body=json.dumps(told).encode())
         connection.execute(changed if gone == "review" else delete(deliveries))
     carry_out(database, partial(hear_review, scene.github), job)
-    assert heard(scene, database) == ([], 0)
+    assert read_hints(scene, database) == ([], 0)

@@ -16,8 +16,10 @@ from worker.outcomes.second_attempts import MaintainerRemark
 pytestmark = pytest.mark.services
 
 
-def test_the_reasons_of_a_verdict_are_hints_about_what_it_calls_incorrect(connection, judged):
-    evaluation = judged()
+def test_the_reasons_of_a_verdict_are_hints_about_what_it_calls_incorrect(
+    connection, judge_alternatives
+):
+    evaluation = judge_alternatives()
     assert second_attempts.leave_hints_of_verdict(connection, evaluation) == (1,)
     first = evaluation.alternatives[0].attempt
     assert list_due_hints(connection, evaluation) == (
@@ -26,8 +28,8 @@ def test_the_reasons_of_a_verdict_are_hints_about_what_it_calls_incorrect(connec
     assert second_attempts.leave_hints_of_verdict(connection, evaluation) == ()
 
 
-def test_a_maintainers_words_are_about_what_they_name(connection, judged):
-    evaluation = judged("alternatives: off")
+def test_a_maintainers_words_are_about_what_they_name(connection, judge_alternatives):
+    evaluation = judge_alternatives("alternatives: off")
     assert second_attempts.leave_hints_of_verdict(connection, evaluation) == ()
     words = MaintainerRemark(2, "it drops `None`", "mona")
     assert second_attempts.leave_hints_of_maintainer(connection, evaluation, words) == (2,)
@@ -37,8 +39,8 @@ def test_a_maintainers_words_are_about_what_they_name(connection, judged):
     )
 
 
-def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, judged):
-    evaluation = judged()
+def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, judge_alternatives):
+    evaluation = judge_alternatives()
     assert (
         second_attempts.leave_hints_of_maintainer(
             connection, evaluation, MaintainerRemark(None, "no", "mona")
@@ -47,8 +49,8 @@ def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, ju
     )
 
 
-def test_where_the_budget_is_spent_no_hint_is_left(connection, judged):
-    evaluation = judged("alternatives_budget: {tokens: 200}")
+def test_a_spent_budget_leaves_no_hint(connection, judge_alternatives):
+    evaluation = judge_alternatives("alternatives_budget: {tokens: 200}")
     run = attempts.begin_run(connection, stored_verdict.REPOSITORY, Cost(500, 60.0))
     attempts.end_run(connection, run, Cost(200, 2.0))
     words = MaintainerRemark(1, "it drops `None`", "mona")

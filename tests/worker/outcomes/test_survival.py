@@ -5,19 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.github.endpoints import build_endpoints
-from app.values.identifiers import (
-    InstallationId,
-    RepositoryId,
-    RepositoryRef,
-)
-from tests.builders.git_server import GitServer, Upstream
+from tests.builders.local_github import REPOSITORY
 from tests.builders.merged_pulls import build_merged
-from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError
 from worker.outcomes.survival import Survival, find_reverts, measure_survival
 
-REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 OLD = "def old():\n    return 1\n"
 ADDED = [
     "def freshly_added_function():\n",
@@ -28,18 +20,7 @@ ADDED = [
 NEW = OLD + "".join(ADDED)
 
 
-@pytest.fixture
-def upstream(tmp_path):
-    return Upstream(tmp_path / "served" / "octo" / "repo.git")
-
-
-@pytest.fixture
-def checkouts(tmp_path, upstream):
-    with GitServer(tmp_path / "served").running() as server:
-        yield Checkouts(tmp_path / "data", build_endpoints(server.url))
-
-
-def merged(upstream, how):
+def merge_pull(upstream, how):
     """A pull request of two commits that adds four lines, merged that way."""
     base = upstream.commit({"a.py": OLD}, ref="refs/heads/main")
     half = {"a.py": OLD + "".join(ADDED[:2])}
@@ -60,7 +41,7 @@ def merged(upstream, how):
 
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
 def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, checkouts, how):
-    pull = merged(upstream, how)
+    pull = merge_pull(upstream, how)
     assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(4, 4)
     rest = OLD + ADDED[0] + ADDED[3].replace("first", "other")
     upstream.commit({"a.py": rest}, pull.merge, ref="refs/heads/main")
@@ -83,25 +64,27 @@ def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, che
     ],
 )
 def test_lines_are_followed_where_they_went(upstream, checkouts, files, surviving):
-    pull = merged(upstream, "squash")
+    pull = merge_pull(upstream, "squash")
     upstream.commit(files, pull.merge, ref="refs/heads/main")
     assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(4, surviving)
 
 
+def merge_file(upstream, before, after):
+    """Merge a pull request that changes the file `a`."""
+    base = upstream.commit({"a": before}, ref="refs/heads/main")
+    head = upstream.commit({"a": after}, base, ref="refs/pull/5/head")
+    merge = upstream.commit({"a": after}, base, ref="refs/heads/main")
+    return build_merged(head, base, merge)
+
+
 def test_short_lines_are_too_common_to_be_known_again(upstream, checkouts):
-    base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
-    head = upstream.commit({"a": "1\n}\n"}, base, ref="refs/pull/5/head")
-    merge = upstream.commit({"a": "1\n}\n"}, base, ref="refs/heads/main")
-    upstream.commit({"a": "1\n", "b": "}\n"}, merge, ref="refs/heads/main")
-    pull = build_merged(head, base, merge)
+    pull = merge_file(upstream, "1\n", "1\n}\n")
+    upstream.commit({"a": "1\n", "b": "}\n"}, pull.merge, ref="refs/heads/main")
     assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(1, 0)
 
 
 def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
-    base = upstream.commit({"a": "1\n2\n"}, ref="refs/heads/main")
-    head = upstream.commit({"a": "1\n"}, base, ref="refs/pull/5/head")
-    merge = upstream.commit({"a": "1\n"}, base, ref="refs/heads/main")
-    pull = build_merged(head, base, merge)
+    pull = merge_file(upstream, "1\n2\n", "1\n")
     survival = measure_survival(checkouts, REPOSITORY, None, pull)
     assert (survival, survival.share) == (Survival(0, 0), None)
     assert Survival(4, 3).share == 0.75
@@ -110,18 +93,15 @@ def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
 @pytest.mark.parametrize("how", ["merge", "squash"])
 def test_a_base_that_already_holds_the_patch_does_not_make_it_empty(upstream, checkouts, how):
     """After a merge GitHub may name the branch's new commit as the base."""
-    pull = merged(upstream, how)
+    pull = merge_pull(upstream, how)
     late = replace(pull, base=pull.merge)
     assert measure_survival(checkouts, REPOSITORY, None, late) == Survival(4, 4)
 
 
 def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
     nasty = "-- a/a\n++ b/a\n@@ -1 +1 @@\n"
-    base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
-    head = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/pull/5/head")
-    merge = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/heads/main")
-    upstream.commit({"a": "1\n-- a/a\n"}, merge, ref="refs/heads/main")
-    pull = build_merged(head, base, merge)
+    pull = merge_file(upstream, "1\n", "1\n" + nasty)
+    upstream.commit({"a": "1\n-- a/a\n"}, pull.merge, ref="refs/heads/main")
     assert measure_survival(checkouts, REPOSITORY, None, pull) == Survival(3, 1)
 
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from app.comments import format_draft_marker
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, drafts
-from app.db.store.alternatives.attempts import AttemptRecord, Place
+from app.db.store.alternatives.attempts import Place
 from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.issues import groups
 from app.db.store.queue.effects import PostgresEffects
@@ -20,10 +20,11 @@ from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
-from model.domain import EngineInfo, Issue, Tokens
+from model.domain import Issue
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.pull_requests import build_pull
-from tests.builders.worker_scene import CONFIG, FILES, area
+from tests.builders.stored_verdict import build_attempt
+from tests.builders.worker_scene import CONFIG, FILES, area, build_diff
 from worker.publishing.open_draft import OpenDraftHandler
 from worker.publishing.replies import tell_draft
 
@@ -31,10 +32,7 @@ pytestmark = pytest.mark.services
 
 WANTED = CONFIG + "draft_pull_requests: true\n"
 RIGHTS = {"contents": "write", "pull_requests": "write", "metadata": "read"}
-DIFF = (
-    "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
-    "@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return w * h\n"
-)
+DIFF = build_diff("w * h")
 STEERS = DIFF.replace("area.py", ".github/workflows/ci.yml")
 
 
@@ -57,7 +55,7 @@ def opening(scene, writer, database):
 def wish(scene, writer, database):
     """`wish(diff)`: somebody asked for a draft of A1; the job that opens it."""
 
-    def asked(diff=DIFF, *, rights=RIGHTS, config=WANTED):
+    def ask(diff=DIFF, *, rights=RIGHTS, config=WANTED):
         scene.begin("w - h", config=config)
         if rights:
             scene.standin.install(writer, [scene.repo], rights)
@@ -67,32 +65,31 @@ def wish(scene, writer, database):
             groups.save_config(connection, scene.id, text=config, error=None)
             group = groups.find_group(connection, scene.id, scene.issue)
             place = Place(scene.id, group.id, base, Issue("Area is wrong", "It adds."))
-            engine = EngineInfo("scripted", "script", "none")
-            record = AttemptRecord("mini-se", engine, 0, "submitted", 3, Tokens(), 1.0, diff)
+            record = build_attempt(patch=diff)
             attempt = attempts.save(connection, place, record, AlternativeNumber(1))
             comment = scene.repo.comment(scene.issue, "/r4p open A1", "maintainer")
             who = DraftRequest(str(comment), scene.issue, "maintainer")
             draft = drafts.request_draft(connection, scene.id, attempt, who)
         return OpenDraft(scene.installation, scene.id, draft.id)
 
-    return asked
+    return ask
 
 
-def stored(database, job):
+def load_draft(database, job):
     with transaction(database) as connection:
         return drafts.load(connection, job.draft)
 
 
-def ended(scene, opening, database, job):
+def open_in_vain(scene, opening, database, job):
     """Why nothing was opened, after one attempt."""
     carry_out(database, opening, job)
-    found = stored(database, job)
+    found = load_draft(database, job)
     assert found.pull is None
     assert [type(one) for one in waiting(database)] == [TellDraft]
     return found.not_opened
 
 
-def test_one_draft_is_opened_whatever_dies(twice, scene, opening, wish):
+def test_a_draft_is_opened_once_whatever_dies(twice, scene, opening, wish):
     jobs = []
 
     def arrange(_database):
@@ -100,7 +97,7 @@ def test_one_draft_is_opened_whatever_dies(twice, scene, opening, wish):
         return jobs[0]
 
     def observe(database):
-        found = stored(database, jobs[0])
+        found = load_draft(database, jobs[0])
         pull = scene.repo.pull(found.pull)
         known = pull.draft, pull.head_ref == f"r4p/issue-{scene.issue}-A1", pull.base_ref
         return known, found.not_opened, [job.kind for job in waiting(database)]
@@ -109,14 +106,14 @@ def test_one_draft_is_opened_whatever_dies(twice, scene, opening, wish):
     assert left == ((True, True, "main"), None, ["tell_draft"])
 
 
-def test_what_came_of_it_is_told_once(twice, scene, database, opening, wish):
+def test_the_result_of_a_draft_is_told_once(twice, scene, database, opening, wish):
     told = []
 
     def arrange(database):
         job = wish()
         with transaction(database) as connection:
             drafts.save(connection, job.draft, PullNumber(12))
-        told[:] = [format_draft_marker(job.draft, stored(database, job).asked.where)]
+        told[:] = [format_draft_marker(job.draft, load_draft(database, job).asked.where)]
         return TellDraft(scene.installation, scene.id, job.draft)
 
     def observe(_database):
@@ -133,7 +130,7 @@ def test_the_branch_is_that_of_the_rivals(scene, opening, database, wish):
         row = build_pull(scene.pulls[0], "open", "a" * 40, "b" * 40, "release")
         groups.upsert_pulls(connection, scene.id, [row])
     carry_out(database, opening, job)
-    assert scene.repo.pull(stored(database, job).pull).base_ref == "release"
+    assert scene.repo.pull(load_draft(database, job).pull).base_ref == "release"
 
 
 def test_without_a_rival_it_is_the_default_branch(scene, opening, database, wish):
@@ -141,21 +138,21 @@ def test_without_a_rival_it_is_the_default_branch(scene, opening, database, wish
     with transaction(database) as connection:
         connection.exec_driver_sql("delete from candidates")
     carry_out(database, opening, job)
-    assert scene.repo.pull(stored(database, job).pull).base_ref == "main"
+    assert scene.repo.pull(load_draft(database, job).pull).base_ref == "main"
 
 
 def test_code_that_has_moved_on_is_said(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(area("w + h + 1"))
-    assert ended(scene, opening, database, job) is DraftRefusal.MOVED
+    assert open_in_vain(scene, opening, database, job) is DraftRefusal.MOVED
 
 
 def test_a_stored_diff_is_not_believed(scene, opening, database, wish):
-    assert ended(scene, opening, database, wish(STEERS)) is DraftRefusal.BAD_DIFF
+    assert open_in_vain(scene, opening, database, wish(STEERS)) is DraftRefusal.BAD_DIFF
 
 
 def test_a_setting_that_was_taken_back_holds(scene, opening, database, wish):
-    assert ended(scene, opening, database, wish(config=CONFIG)) is DraftRefusal.NOT_WANTED
+    assert open_in_vain(scene, opening, database, wish(config=CONFIG)) is DraftRefusal.NOT_WANTED
 
 
 @pytest.mark.parametrize(
@@ -167,13 +164,13 @@ def test_a_setting_that_was_taken_back_holds(scene, opening, database, wish):
     ],
 )
 def test_a_right_that_is_missing_is_said(scene, opening, database, wish, rights, why):
-    assert ended(scene, opening, database, wish(rights=rights)) is why
+    assert open_in_vain(scene, opening, database, wish(rights=rights)) is why
 
 
 def test_a_branch_of_somebody_elses_is_said(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(area("w"), branch=f"r4p/issue-{scene.issue}-A1")
-    assert ended(scene, opening, database, job) is DraftRefusal.BRANCH_TAKEN
+    assert open_in_vain(scene, opening, database, job) is DraftRefusal.BRANCH_TAKEN
 
 
 def test_a_branch_that_is_gone_is_said(scene, opening, database, wish):
@@ -181,14 +178,14 @@ def test_a_branch_that_is_gone_is_said(scene, opening, database, wish):
     with transaction(database) as connection:
         row = build_pull(scene.pulls[0], "open", "a" * 40, "b" * 40, "gone")
         groups.upsert_pulls(connection, scene.id, [row])
-    assert ended(scene, opening, database, job) is DraftRefusal.NO_CODE
+    assert open_in_vain(scene, opening, database, job) is DraftRefusal.NO_CODE
 
 
-def test_whoever_asks_again_is_told_unless_it_is_open(scene, opening, database, wish):
+def test_a_repeated_request_is_answered_unless_the_draft_is_open(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(area("w + h + 1"))
-    assert ended(scene, opening, database, job) is DraftRefusal.MOVED
-    attempt = stored(database, job).attempt
+    assert open_in_vain(scene, opening, database, job) is DraftRefusal.MOVED
+    attempt = load_draft(database, job).attempt
     with transaction(database) as connection:
         again = drafts.request_draft(connection, scene.id, attempt, DraftRequest("901", 3, "octo"))
         assert (again.not_opened, again.asked.where) == (None, "901")

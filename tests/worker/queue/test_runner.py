@@ -6,7 +6,6 @@ import threading
 import pytest
 
 from app.db.store.queue import jobs
-from app.dispatch import Doorbell
 from app.github.errors import GitHubDown, Unauthorized
 from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings
@@ -19,13 +18,6 @@ from worker.queue.runner import Runner
 pytestmark = pytest.mark.services
 
 PACE = QueueSettings(lease_seconds=5, heartbeat_seconds=0.02, retry_seconds=5, max_attempts=3)
-
-
-@pytest.fixture
-def doorbell(services, broker):
-    bell = Doorbell(services.redis_url)
-    yield bell
-    bell.close()
 
 
 @pytest.fixture
@@ -54,7 +46,7 @@ def test_a_handler_that_returns_has_done_its_job(database, run):
     assert (seen, rows(database)) == ([an_issue(4)], ["done"])
 
 
-def test_one_ring_is_enough_for_all_that_is_due(database, run):
+def test_a_single_ring_runs_all_due_jobs(database, run):
     put(database, *(a_pull(number) for number in range(5)))
     put(database, an_issue(), delay=60)
     assert run(lambda _context, _job: None) == 5
@@ -78,9 +70,7 @@ def test_a_ring_for_a_job_that_is_gone_serves_the_others(database, run):
     ],
     ids=["failed", "postponed", "given up", "superseded"],
 )
-def test_what_a_handler_raises_decides_what_becomes_of_the_job(
-    database, run, error, state, attempt
-):
+def test_the_error_of_a_handler_decides_the_state_of_the_job(database, run, error, state, attempt):
     put(database, a_pull())
     run(raising(error))
     ((now, counted, why),) = rows(database, "state, attempt, error")

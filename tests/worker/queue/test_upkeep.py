@@ -17,10 +17,8 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def upkeep(database, services, broker):
-    doorbell = Doorbell(services.redis_url)
-    yield Upkeep(database, doorbell, QueueSettings(), {"again": lambda _: [Planned(a_pull(5))]})
-    doorbell.close()
+def upkeep(database, doorbell):
+    return Upkeep(database, doorbell, QueueSettings(), {"again": lambda _: [Planned(a_pull(5))]})
 
 
 def test_a_sweep_rings_for_what_is_due_in_every_queue(database, upkeep, broker):

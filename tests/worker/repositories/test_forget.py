@@ -35,7 +35,7 @@ def server():
 
 
 @pytest.fixture
-def purged(database, server):
+def purge_known(database, server):
     """Purges an installation, or one repository of it, of which something was known."""
     with transaction(database) as connection:
         settle(connection)
@@ -44,56 +44,56 @@ def purged(database, server):
         yield lambda number: carry_out(database, handler, PurgeData(INSTALLATION, number))
 
 
-def stored(database):
+def list_stored(database):
     with transaction(database) as connection:
         tables = (installations.c.id, repositories.c.id, deliveries.c.guid)
         return [list(connection.scalars(select(column))) for column in tables]
 
 
-def added(database):
+def store_addition(database):
     both = {"repositories_added": LISTED, "repositories_removed": []}
     about = {"action": "added", "installation": ACCOUNT} | both
     return store(database, "added", "installation_repositories", **about)
 
 
 @pytest.mark.parametrize("event", ["pull_request", "created", "suspend"])
-def test_nothing_that_comes_late_brings_an_installation_back(database, purged, event):
-    purged(None)
+def test_nothing_that_comes_late_brings_an_installation_back(database, purge_known, event):
+    purge_known(None)
     if event == "pull_request":
         late = merge(database)
     else:
         about = {"action": event, "installation": ACCOUNT, "repositories": LISTED}
         late = store(database, "late", "installation", **about)
     carry_out(database, RECORD, late)
-    assert stored(database) == [[], [], []]
+    assert list_stored(database) == [[], [], []]
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
-def test_nothing_that_comes_late_brings_a_repository_back(database, purged):
-    purged(REPOSITORY)
+def test_nothing_that_comes_late_brings_a_repository_back(database, purge_known):
+    purge_known(REPOSITORY)
     carry_out(database, RECORD, merge(database))
-    assert stored(database) == [[INSTALLATION], [], []]
+    assert list_stored(database) == [[INSTALLATION], [], []]
     about = {"action": "created", "installation": ACCOUNT, "repositories": LISTED}
     carry_out(database, RECORD, store(database, "late", "installation", **about))
-    assert stored(database)[1] == []
+    assert list_stored(database)[1] == []
 
 
-def test_a_repository_that_is_added_again_is_known_again(database, purged):
-    purged(REPOSITORY)
-    carry_out(database, RECORD, added(database))
+def test_a_repository_that_is_added_again_is_known_again(database, purge_known):
+    purge_known(REPOSITORY)
+    carry_out(database, RECORD, store_addition(database))
     carry_out(database, RECORD, merge(database))
-    assert stored(database)[1] == [REPOSITORY]
+    assert list_stored(database)[1] == [REPOSITORY]
     assert RefreshConfig(INSTALLATION, REPOSITORY) in waiting(database)
 
 
 def test_a_removal_that_is_told_after_the_repository_was_added_again_forgets_nothing(
-    database, purged, server
+    database, purge_known, server
 ):
     server.token_refusal = None
-    before = stored(database)
-    purged(REPOSITORY)
+    before = list_stored(database)
+    purge_known(REPOSITORY)
     carry_out(database, RECORD, merge(database))
-    assert stored(database)[:2] == before[:2] == [[INSTALLATION], [REPOSITORY]]
+    assert list_stored(database)[:2] == before[:2] == [[INSTALLATION], [REPOSITORY]]
 
 
 @pytest.mark.parametrize(
@@ -101,28 +101,28 @@ def test_a_removal_that_is_told_after_the_repository_was_added_again_forgets_not
     [(Reply(403), Postponed), (Reply(502), GitHubDown), (Reply(401), Unauthorized)],
 )
 def test_while_github_does_not_say_whether_a_repository_was_taken_out_nothing_is_forgotten(
-    database, purged, server, answer, error
+    database, purge_known, server, answer, error
 ):
     server.token_refusal = answer
-    before = stored(database)
+    before = list_stored(database)
     with pytest.raises(error):
-        purged(REPOSITORY)
-    assert stored(database) == before
+        purge_known(REPOSITORY)
+    assert list_stored(database) == before
 
 
 def test_a_purge_that_waits_is_taken_back_when_the_repository_is_added_again(database):
     with transaction(database) as connection:
         settle(connection)
         queue.enqueue(connection, [Planned(PurgeData(INSTALLATION, REPOSITORY))])
-    carry_out(database, RECORD, added(database))
+    carry_out(database, RECORD, store_addition(database))
     assert waiting(database) == [RefreshConfig(INSTALLATION, REPOSITORY)]
 
 
-def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(database, purged):
+def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(database, purge_known):
     late = merge(database)
     with transaction(database) as recording:
         assert webhook_state.load_delivery(recording, late.delivery) is not None
-        purging = threading.Thread(target=purged, args=[None])
+        purging = threading.Thread(target=purge_known, args=[None])
         purging.start()
         purging.join(0.3)
         assert purging.is_alive()
@@ -131,4 +131,4 @@ def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(data
     with transaction(database) as connection:
         assert connection.scalars(select(forgotten.c.repository_id)).all() == [0]
     carry_out(database, RECORD, late)
-    assert stored(database) == [[], [], []]
+    assert list_stored(database) == [[], [], []]

@@ -27,7 +27,7 @@ from worker.repositories.redeliver import (
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
 
-def tried(guid, status, minutes_ago, *, again=False, switches=None):
+def build_attempt(guid, status, minutes_ago, *, again=False, switches=None):
     """One attempt; the later, the higher its id."""
     made = NOW - timedelta(minutes=minutes_ago)
     return DeliveryAttempt(100_000 - minutes_ago, guid, made, status, again, switches)
@@ -36,67 +36,93 @@ def tried(guid, status, minutes_ago, *, again=False, switches=None):
 @pytest.mark.parametrize(
     ("attempts", "known", "guids"),
     [
-        pytest.param([tried("a", 502, 9)], (), ["a"], id="failed"),
-        pytest.param([tried("a", 0, 9)], (), ["a"], id="no answer"),
-        pytest.param([tried("a", 504, 9)], {"a"}, [], id="we have it all the same"),
-        pytest.param([tried("a", 202, 9)], (), [], id="arrived"),
-        pytest.param([tried("a", 413, 9)], (), [], id="would be refused again"),
-        pytest.param([tried("a", 202, 1, again=True), tried("a", 502, 9)], (), [], id="came later"),
-        pytest.param([tried("a", 502, 9, again=True)], (), [], id="began before what is settled"),
+        pytest.param([build_attempt("a", 502, 9)], (), ["a"], id="failed"),
+        pytest.param([build_attempt("a", 0, 9)], (), ["a"], id="no answer"),
+        pytest.param([build_attempt("a", 504, 9)], {"a"}, [], id="we have it all the same"),
+        pytest.param([build_attempt("a", 202, 9)], (), [], id="arrived"),
+        pytest.param([build_attempt("a", 413, 9)], (), [], id="would be refused again"),
         pytest.param(
-            [tried("a", 502, 1, again=True), tried("a", 502, 2_200)], (), [], id="hopeless"
+            [build_attempt("a", 202, 1, again=True), build_attempt("a", 502, 9)],
+            (),
+            [],
+            id="came later",
         ),
-        pytest.param([tried("a", 502, 3), tried("b", 502, 9)], (), ["b", "a"], id="oldest first"),
         pytest.param(
-            [tried("b", 202, 3, switches=7), tried("a", 502, 9, switches=7)],
+            [build_attempt("a", 502, 9, again=True)], (), [], id="began before what is settled"
+        ),
+        pytest.param(
+            [build_attempt("a", 502, 1, again=True), build_attempt("a", 502, 2_200)],
+            (),
+            [],
+            id="hopeless",
+        ),
+        pytest.param(
+            [build_attempt("a", 502, 3), build_attempt("b", 502, 9)],
+            (),
+            ["b", "a"],
+            id="oldest first",
+        ),
+        pytest.param(
+            [build_attempt("b", 202, 3, switches=7), build_attempt("a", 502, 9, switches=7)],
             (),
             [],
             id="suspended, but awake again since",
         ),
         pytest.param(
-            [tried("b", 502, 3, switches=7), tried("a", 502, 9, switches=7)],
+            [build_attempt("b", 502, 3, switches=7), build_attempt("a", 502, 9, switches=7)],
             (),
             ["b"],
             id="the last word counts",
         ),
         pytest.param(
             [
-                tried("a", 502, 1, again=True, switches=7),
-                tried("b", 202, 3, switches=7),
-                tried("a", 502, 9, switches=7),
+                build_attempt("a", 502, 1, again=True, switches=7),
+                build_attempt("b", 202, 3, switches=7),
+                build_attempt("a", 502, 9, switches=7),
             ],
             (),
             [],
             id="asked for again, and awake since it was first sent",
         ),
         pytest.param(
-            [tried("b", 502, 1, again=True, switches=7), tried("a", 502, 9, switches=7)],
+            [
+                build_attempt("b", 502, 1, again=True, switches=7),
+                build_attempt("a", 502, 9, switches=7),
+            ],
             (),
             ["a"],
             id="sent again, but first before",
         ),
         pytest.param(
-            [tried("b", 202, 3, switches=8), tried("a", 502, 9, switches=7)],
+            [build_attempt("b", 202, 3, switches=8), build_attempt("a", 502, 9, switches=7)],
             (),
             ["a"],
             id="another is awake",
         ),
     ],
 )
-def test_what_is_missing(attempts, known, guids):
+def test_a_delivery_is_missing_until_an_attempt_arrives(attempts, known, guids):
     assert [mine[0].guid for mine in find_missed(attempts, known)] == guids
 
 
 @pytest.mark.parametrize(
     ("attempts", "asked"),
     [
-        pytest.param([tried("a", 502, 9)], True, id="never asked"),
-        pytest.param([tried("a", 502, 0)], True, id="only just failed"),
+        pytest.param([build_attempt("a", 502, 9)], True, id="never asked"),
+        pytest.param([build_attempt("a", 502, 0)], True, id="only just failed"),
         pytest.param(
-            [tried("a", 502, 0, again=True), tried("a", 502, 0)], False, id="twice just now"
+            [build_attempt("a", 502, 0, again=True), build_attempt("a", 502, 0)],
+            False,
+            id="twice just now",
         ),
-        pytest.param([tried("a", 502, 5, again=True), tried("a", 502, 11)], False, id="rests"),
-        pytest.param([tried("a", 502, 6, again=True), tried("a", 502, 11)], True, id="has rested"),
+        pytest.param(
+            [build_attempt("a", 502, 5, again=True), build_attempt("a", 502, 11)], False, id="rests"
+        ),
+        pytest.param(
+            [build_attempt("a", 502, 6, again=True), build_attempt("a", 502, 11)],
+            True,
+            id="has rested",
+        ),
     ],
 )
 def test_each_rests_as_long_as_it_was_tried(attempts, asked):
@@ -106,7 +132,7 @@ def test_each_rests_as_long_as_it_was_tried(attempts, asked):
 
 
 def test_a_shut_door_is_tried_with_one_and_an_open_one_with_so_many_at_a_time():
-    missing = find_missed([tried(f"{n:03}", 502, 9 + n) for n in range(MOST_ASKED + 5)], ())
+    missing = find_missed([build_attempt(f"{n:03}", 502, 9 + n) for n in range(MOST_ASKED + 5)], ())
     assert [one.guid for one in choose_redeliveries(missing, NOW, door_open=False)] == ["104"]
     assert len(choose_redeliveries(missing, NOW, door_open=True)) == MOST_ASKED
 
@@ -163,7 +189,7 @@ def look(database, scene):
     return jobs.finish(database, claimed)
 
 
-def asked(standin, mark):
+def count_asked(standin, mark):
     name = "POST /app/hook/deliveries/{delivery_id}/attempts"
     return standin.calls(mark).operations.get(name, 0)
 
@@ -183,7 +209,7 @@ def test_when_the_door_is_open_again_what_it_missed_is_asked_for_once_and_arrive
         standin.drain()
         assert look(database, scene)
         assert look(database, scene)
-        assert asked(standin, mark) == len(missing) > 2
+        assert count_asked(standin, mark) == len(missing) > 2
     assert missing < {sent.guid for sent in standin.deliveries() if sent.status_code == 202}
 
 
@@ -196,7 +222,7 @@ def test_while_the_door_is_shut_one_is_sent_to_see_and_then_rests(standin, datab
     for number in range(missing + 2):
         assert not look(database, scene)
         standin.drain()
-        assert asked(standin, mark) == min(number + 1, missing)
+        assert count_asked(standin, mark) == min(number + 1, missing)
 
 
 @pytest.mark.services

@@ -1,6 +1,5 @@
-"""One draft pull request whatever breaks, and by the second App alone."""
+"""One draft pull request whatever breaks, and by the writer App alone."""
 
-import base64
 import json
 from dataclasses import dataclass, replace
 
@@ -29,8 +28,8 @@ LOST = ["502_after_effect", "reset_after_effect", "garbled"]
 
 
 @dataclass
-class Desk:
-    """The second App at work in a scene's repository."""
+class WriterScene:
+    """The writer App at work in a scene's repository."""
 
     scene: object
     drafts: DraftPublisher
@@ -40,143 +39,124 @@ class Desk:
     def key(self):
         return EffectKey(self.scene.repository, "draft:1")
 
-    def new(self, **changes):
+    def build_draft(self):
         url = build_endpoints(self.scene.standin.url).git(self.scene.repo.full_name)
-        ours = self.drafts.find_installation(self.scene.repository)
+        installed = self.drafts.find_installation(self.scene.repository)
         commit = build_alternative_commit(
-            Remote(url, self.drafts.token(ours)), "main", DIFF, "A1\n"
+            Remote(url, self.drafts.token(installed)), "main", DIFF, "A1\n"
         )
-        draft = NewDraft(BRANCH, "main", commit, "Alternative A1", "Untested. For #1.")
-        return replace(draft, **changes)
+        return NewDraft(BRANCH, "main", commit, "Alternative A1", "Untested. For #1.")
 
-    def open(self, new=None):
-        ours = self.drafts.find_installation(self.scene.repository)
-        return self.drafts.open(ours, self.key, new or self.new())
+    def open(self, draft=None):
+        installed = self.drafts.find_installation(self.scene.repository)
+        return self.drafts.open(installed, self.key, draft or self.build_draft())
 
-    def breaks(self, path, kind):
+    def break_request(self, path, kind):
         match = f"POST /repos/{self.scene.repo.full_name}/{path}"
         self.scene.standin.fault(match, kind)
 
-    def pulls(self):
+    def list_pulls(self):
         path = f"/repos/{self.scene.repo.full_name}/pulls"
-        found = json.loads(self.scene.github.get(self.scene.repository, path).body)
-        return [one["number"] for one in found if one["head"]["ref"] == BRANCH]
+        pulls = json.loads(self.scene.github.get(self.scene.repository, path).body)
+        return [pull["number"] for pull in pulls if pull["head"]["ref"] == BRANCH]
 
 
 @pytest.fixture
-def writer(standin):
-    return standin.register_app(slug="r4p-writer", permissions=RIGHTS)
-
-
-@pytest.fixture
-def at(scene, writer):
-    """`at(permissions)`: the second App, installed with these."""
-    with connected(scene.standin.url, app_id=writer.app_id, key=writer.private_key) as github:
+def install_writer(scene):
+    """`install_writer(permissions)`: the writer App, installed with these."""
+    app = scene.standin.register_app(slug="r4p-writer", permissions=RIGHTS)
+    with connected(scene.standin.url, app_id=app.app_id, key=app.private_key) as github:
         effects = MemoryEffects()
 
-        def desk(permissions=RIGHTS):
+        def install(permissions=RIGHTS):
             if permissions:
-                scene.standin.install(writer, [scene.repo], permissions)
-            return Desk(scene, DraftPublisher(github, effects), effects)
+                scene.standin.install(app, [scene.repo], permissions)
+            return WriterScene(scene, DraftPublisher(github, effects), effects)
 
-        yield desk
-
-
-def shown(scene, number):
-    path = f"/repos/{scene.repo.full_name}/pulls/{number}"
-    pull = json.loads(scene.github.get(scene.repository, path).body)
-    return pull["draft"], pull["head"]["ref"], pull["base"]["ref"], pull["user"]["login"]
+        yield install
 
 
-def file(scene, path):
-    """A file's bytes on the draft's branch."""
-    path = f"/repos/{scene.repo.full_name}/contents/{path}"
-    answer = scene.github.get(scene.repository, path, {"ref": BRANCH})
-    return base64.b64decode(json.loads(answer.body)["content"])
+@pytest.fixture
+def writer(install_writer):
+    return install_writer()
 
 
-def test_a_draft_is_a_branch_with_one_commit_and_a_draft_pull_request(scene, at):
+def test_a_draft_is_a_branch_with_one_commit_and_a_draft_pull_request(scene, writer):
     mark = scene.standin.mark()
-    desk = at()
-    number = desk.open()
-    assert shown(scene, number) == (True, BRANCH, "main", "r4p-writer[bot]")
-    assert file(scene, "a.py") == b"one\nthree\n"
+    number = writer.open()
+    pull = scene.repo.pull(number)
+    assert (pull.draft, pull.head_ref, pull.base_ref) == (True, BRANCH, "main")
+    assert scene.repo.issue(number).author == "r4p-writer[bot]"
+    assert scene.repo.read_file("a.py", BRANCH) == b"one\nthree\n"
     calls = scene.standin.calls(mark).operations
-    made = {name for name in calls if name.startswith("POST /repos")}
     base = "POST /repos/{owner}/{repo}"
-    assert made == {f"{base}/git/{one}" for one in ("trees", "commits", "refs")} | {f"{base}/pulls"}
-    assert desk.effects.history == [EffectState.PLANNED, EffectState.PLANNED, EffectState.CONFIRMED]
-    assert desk.drafts.find_opened(desk.key) == number
+    assert {name for name in calls if name.startswith("POST /repos")} == {
+        *(f"{base}/git/{kind}" for kind in ("trees", "commits", "refs")),
+        f"{base}/pulls",
+    }
+    history = [EffectState.PLANNED, EffectState.PLANNED, EffectState.CONFIRMED]
+    assert writer.effects.history == history
+    assert writer.drafts.find_opened(writer.key) == number
 
 
-def test_what_is_no_text_goes_as_a_blob(scene, at):
-    desk = at()
-    new = desk.new()
-    odd = NewCommit(
-        new.commit.parent,
-        "0" * 40,
-        (FileChange("a.py", "100644", None), FileChange("logo", "100755", b"\xff\0")),
-        "A1\n",
-    )
+def test_a_binary_file_is_sent_as_a_blob_and_a_file_can_be_deleted(scene, writer):
+    draft = writer.build_draft()
+    changes = (FileChange("a.py", "100644", None), FileChange("logo", "100755", b"\xff\0"))
+    odd = NewCommit(draft.commit.parent, "0" * 40, changes, "A1\n")
     with pytest.raises(Unprocessable, match="GitHub made tree") as caught:
-        desk.open(replace(new, commit=odd))
+        writer.open(replace(draft, commit=odd))
     tree = str(caught.value).split("made tree ")[1][:40]
-    desk.open(replace(new, commit=replace(odd, tree=tree)))
-    assert file(scene, "logo") == b"\xff\0"
-    with pytest.raises(NotFound):
-        file(scene, "a.py")
+    writer.open(replace(draft, commit=replace(odd, tree=tree)))
+    assert scene.repo.read_file("logo", BRANCH) == b"\xff\0"
+    assert scene.repo.read_file("a.py", BRANCH) is None
 
 
 @pytest.mark.parametrize("kind", LOST)
 @pytest.mark.parametrize("path", ["git/refs", "pulls"])
-def test_what_was_made_and_not_answered_is_adopted(scene, at, path, kind):
-    desk = at()
-    new = desk.new()
-    desk.breaks(path, kind)
+def test_a_write_whose_answer_was_lost_is_adopted(writer, path, kind):
+    draft = writer.build_draft()
+    writer.break_request(path, kind)
     with pytest.raises(Ambiguous):
-        desk.open(new)
-    assert desk.effects.load(desk.key).state is EffectState.AMBIGUOUS
-    number = desk.open(new)
-    assert desk.pulls() == [number]
+        writer.open(draft)
+    assert writer.effects.load(writer.key).state is EffectState.AMBIGUOUS
+    number = writer.open(draft)
+    assert writer.list_pulls() == [number]
 
 
 @pytest.mark.parametrize("path", ["git/trees", "git/commits", "git/refs", "pulls"])
-def test_what_never_arrived_is_sent_again(scene, at, path):
-    desk = at()
-    desk.breaks(path, "502")
+def test_a_write_that_never_arrived_is_sent_again(writer, path):
+    writer.break_request(path, "502")
     with pytest.raises(Ambiguous):
-        desk.open()
-    number = desk.open()
-    assert desk.pulls() == [number]
+        writer.open()
+    number = writer.open()
+    assert writer.list_pulls() == [number]
 
 
-def test_a_forgotten_plan_makes_no_second_one(scene, at):
-    desk = at()
-    new = desk.new()
-    number = desk.open(new)
-    desk.effects.kept.clear()
-    assert desk.open(new) == number
-    assert len(desk.pulls()) == 1
+def test_a_forgotten_plan_opens_no_second_draft(writer):
+    draft = writer.build_draft()
+    number = writer.open(draft)
+    writer.effects.kept.clear()
+    assert writer.open(draft) == number
+    assert len(writer.list_pulls()) == 1
 
 
-def test_a_branch_of_somebody_elses_is_left_alone(scene, at):
+def test_a_branch_of_another_author_is_left_alone(scene, writer):
     scene.repo.commit({"a.py": "theirs\n"}, branch=BRANCH)
-    desk = at()
     for _ in range(2):
         with pytest.raises(BranchTaken, match=BRANCH):
-            desk.open()
-    assert desk.pulls() == []
+            writer.open()
+    assert writer.list_pulls() == []
 
 
-def test_where_the_second_app_is_not_there_is_no_token(scene, at):
+def test_a_repository_without_the_writer_app_has_no_installation(scene, install_writer):
     with pytest.raises(NotFound):
-        at(None).drafts.find_installation(scene.repository)
+        install_writer(None).drafts.find_installation(scene.repository)
 
 
-def test_a_right_that_was_not_given_is_refused(scene, at):
-    desk = at({"contents": "read", "metadata": "read"})
+def test_a_permission_that_was_not_granted_is_refused(install_writer):
+    writer = install_writer({"contents": "read", "metadata": "read"})
     with pytest.raises(Unprocessable, match="permissions requested are not granted"):
-        desk.drafts.token(desk.drafts.find_installation(scene.repository))
+        writer.drafts.token(writer.drafts.find_installation(writer.scene.repository))
 
 
 def test_the_first_app_can_not_write_code(scene):

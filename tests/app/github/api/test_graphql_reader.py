@@ -106,7 +106,7 @@ def test_more_links_than_a_page_are_all_read(scene):
     assert facts.is_complete
 
 
-def test_what_is_no_issue_is_not_found(scene):
+def test_a_pull_request_read_as_an_issue_is_not_found(scene):
     (pull,) = scene.rivals(scene.repo.open_issue("Broken"), 1)
     for number in (pull.number, 999):
         with pytest.raises(NotFound):

@@ -54,7 +54,7 @@ def repository(**issue):
     return Reply(200, {"data": {"repository": node}})
 
 
-def test_what_a_database_would_refuse_does_not_come_in(server, github):
+def test_characters_that_a_database_refuses_are_removed(server, github):
     nasty = b'"a\\u0000b\\ud800c\\ud83d\\ude00"'
     server.replies = [repository()]
     server.replies[0].body = server.replies[0].encoded().replace(b'"T"', nasty)

@@ -41,7 +41,7 @@ def test_a_verdict_on_four_rivals_costs_seven_calls_and_two_tokens(scene):
     assert [c.conclusion for n in numbers for c in scene.repo.check_runs(n)] == ["success"] * 4
 
 
-def test_what_already_stands_is_not_sent_again(scene):
+def test_an_unchanged_comment_is_not_sent_again(scene):
     issue = scene.repo.open_issue("Broken")
     first = scene.comment(issue)
     mark = scene.standin.mark()
@@ -86,24 +86,13 @@ def test_a_comment_that_never_arrived_is_sent_again(scene, kind):
     assert len(scene.repo.comments(issue)) == 1
 
 
-@pytest.mark.parametrize("kind", LOST)
-def test_a_check_run_whose_answer_was_lost_is_adopted(scene, kind):
-    issue = scene.repo.open_issue("Broken")
-    (pull,) = scene.rivals(issue, 1)
-    scene.standin.fault(f"POST /repos/{scene.repo.full_name}/check-runs", kind, seconds=3)
-    with pytest.raises(Ambiguous):
-        scene.check(pull.head_sha)
-    adopted = scene.check(pull.head_sha)
-    assert [c.id for c in scene.repo.check_runs(pull.number)] == [adopted]
-
-
-@pytest.mark.parametrize("kind", NEVER_ARRIVED)
-def test_a_check_run_that_never_arrived_is_sent_again_beside_others(scene, kind):
+@pytest.mark.parametrize("kind", LOST + NEVER_ARRIVED)
+def test_a_lost_check_run_is_adopted_or_sent_again_beside_others(scene, kind):
     (pull,) = scene.rivals(scene.repo.open_issue("Broken"), 1)
-    other = EffectKey(scene.repository, "check:of another run")
+    key = EffectKey(scene.repository, "check:of another run")
     draft = CheckDraft("r4p/verdict", CommitSha(pull.head_sha), "neutral", "Unsure", "Why.")
-    first = scene.publisher.check_run(other, draft)
-    scene.standin.fault(f"POST /repos/{scene.repo.full_name}/check-runs", kind)
+    first = scene.publisher.check_run(key, draft)
+    scene.standin.fault(f"POST /repos/{scene.repo.full_name}/check-runs", kind, seconds=3)
     with pytest.raises(Ambiguous):
         scene.check(pull.head_sha)
     second = scene.check(pull.head_sha)
@@ -136,10 +125,8 @@ def test_somebody_who_pastes_our_marker_is_not_us(scene):
     scene.effects.plan(scene.key, None)
     ours = scene.comment(issue)
     assert ours != pasted
-    assert [c.body for c in scene.repo.comments(issue)] == [
-        f"{MARKER}\nmine now",
-        f"{MARKER}\nverdict",
-    ]
+    bodies = [comment.body for comment in scene.repo.comments(issue)]
+    assert bodies == [f"{MARKER}\nmine now", f"{MARKER}\nverdict"]
 
 
 def test_the_lost_one_is_found_behind_the_first_page(scene):
@@ -194,11 +181,7 @@ def test_a_limit_stops_everything_at_once_and_nothing_is_doubled(scene, kind):
     scene.github.limiter._store.limits.clear()
     scene.comment(issue)
     assert len(scene.repo.comments(issue)) == 1
-    (meter,) = [
-        m
-        for k, m in scene.standin.meters().items()
-        if k.endswith(f":{scene.repository.installation}")
-    ]
+    meter = scene.standin.meters()[f"installation:{scene.repository.installation}"]
     assert meter.requests_while_blocked == 0
 
 
@@ -222,13 +205,13 @@ def test_buttons_and_details_stand_on_the_check_run(scene):
         actions=(CheckButton("Re-verify", "Judge again", "reverify"),),
     )
     scene.publisher.check_run(scene.key, draft)
-    (shown,) = scene.repo.check_runs(pull.number)
-    assert (shown.conclusion, shown.title, shown.details_url, shown.external_id) == (
+    (run,) = scene.repo.check_runs(pull.number)
+    assert (run.conclusion, run.title, run.buttons) == (
         "neutral",
         "Unsure",
-        "https://bot.example/groups/1",
-        "comment:group:1",
+        {"reverify": "Re-verify"},
     )
+    assert (run.details_url, run.external_id) == (draft.details_url, "comment:group:1")
 
 
 @pytest.mark.parametrize(

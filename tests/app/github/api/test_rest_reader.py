@@ -30,7 +30,7 @@ def test_a_stranger_to_github_may_nothing(scene):
     )
 
 
-def test_where_the_repository_is_not_found_nobodys_right_is_known(server, github):
+def test_a_permission_in_an_unknown_repository_is_not_found(server, github):
     server.replies = [Reply(404)] * 2
     with pytest.raises(NotFound):
         rest_reader.read_permission(github, REPOSITORY, "alice")

@@ -170,13 +170,13 @@ def test_graphql_goes_beside_rest_and_is_never_repeated(server, github):
         ("X", Unprocessable),
     ],
 )
-def test_what_graphql_calls_an_error_gets_its_type(server, github, kind, error):
+def test_a_graphql_error_becomes_a_typed_error(server, github, kind, error):
     server.replies = [Reply(200, {"data": None, "errors": [{"type": kind, "message": "no"}]})]
     with pytest.raises(error):
         github.graphql(READ, Question("query { x }", {}, RepositoryAnswer))
 
 
-def test_what_may_be_missing_is_null_and_no_error(server, github):
+def test_a_missing_optional_object_is_null_and_no_error(server, github):
     said = {"data": {"repository": None}, "errors": [{"type": "NOT_FOUND", "message": "no"}]}
     server.replies = [Reply(200, said)]
     question = Question("query { x }", {}, RepositoryAnswer)

@@ -57,7 +57,7 @@ def test_an_hour_holds_four_hundred():
     assert find_write_time(limits, NOW + 3_601) == NOW + 3_601
 
 
-def test_what_is_older_than_an_hour_is_forgotten():
+def test_writes_older_than_an_hour_are_forgotten():
     limits, _ = reserve_write(WriteLimits(writes=(NOW - 3_601, NOW - 3_599)), NOW, 3.0)
     assert limits.writes == (NOW - 3_599, NOW)
 

@@ -42,7 +42,7 @@ def jobs(folder: Path) -> list[Path]:
     return sorted(folder.glob("job-*.json"), key=lambda path: int(path.stem.split("-", 1)[1]))
 
 
-def named(folder: Path, name: str) -> list[Path]:
+def list_jobs_named(folder: Path, name: str) -> list[Path]:
     """Jobs of one name."""
     return [path for path in jobs(folder) if json.loads(path.read_text())["name"] == name]
 
@@ -101,7 +101,7 @@ def state(path: Path) -> str:
 
 def squeue(folder: Path, arguments: list[str]) -> int:
     """With --format="%T %i"."""
-    for path in named(folder, option(arguments, "--name")):
+    for path in list_jobs_named(folder, option(arguments, "--name")):
         if state(path) == "RUNNING" or not (folder / "forgets").exists():
             sys.stdout.write(f"{state(path)} {path.stem.split('-')[1]}\n")
     return 0
@@ -109,14 +109,14 @@ def squeue(folder: Path, arguments: list[str]) -> int:
 
 def sacct(folder: Path, arguments: list[str]) -> int:
     """With --format=State."""
-    for path in named(folder, option(arguments, "--name")):
+    for path in list_jobs_named(folder, option(arguments, "--name")):
         sys.stdout.write(state(path) + "\n")
     return 0
 
 
 def scancel(folder: Path, arguments: list[str]) -> int:
     """By name."""
-    for path in named(folder, option(arguments, "--name")):
+    for path in list_jobs_named(folder, option(arguments, "--name")):
         end(folder, path)
     return 0
 
@@ -126,7 +126,7 @@ def kubectl(folder: Path, arguments: list[str]) -> int:
     if arguments[0] == "create":
         return create(folder, json.load(sys.stdin))
     name = arguments[2]
-    found = named(folder, name)
+    found = list_jobs_named(folder, name)
     if arguments[0] == "delete":
         for path in found:
             end(folder, path)
@@ -145,7 +145,7 @@ def kubectl(folder: Path, arguments: list[str]) -> int:
 def create(folder: Path, manifest: dict) -> int:
     """A Job; its pod knows nothing but what the manifest tells it, and PATH."""
     name = manifest["metadata"]["name"]
-    if named(folder, name):
+    if list_jobs_named(folder, name):
         return refuse(f'Error from server (AlreadyExists): jobs.batch "{name}" already exists')
     (container,) = manifest["spec"]["template"]["spec"]["containers"]
     path = f"{folder.parent / 'bin'}:{os.defpath}"
@@ -161,7 +161,7 @@ def ray(folder: Path, arguments: list[str]) -> int:
     if verb == "submit":
         return submit(folder, rest)
     name = rest[-1]
-    found = named(folder, name)
+    found = list_jobs_named(folder, name)
     if not found:
         return refuse(
             f"RuntimeError: Request failed with status code 404: Job {name} does not exist."
@@ -182,7 +182,7 @@ def ray(folder: Path, arguments: list[str]) -> int:
 def submit(folder: Path, arguments: list[str]) -> int:
     """The entrypoint is joined as Ray does, and given to a shell."""
     name = option(arguments, "--submission-id")
-    if named(folder, name):
+    if list_jobs_named(folder, name):
         return refuse(f"RuntimeError: Job with submission_id {name} already exists.")
     told = json.loads(option(arguments, "--runtime-env-json"))["env_vars"]
     entrypoint = subprocess.list2cmdline(arguments[arguments.index("--") + 1 :])

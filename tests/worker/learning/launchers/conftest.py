@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.learning.launchers import cluster
-from tests.worker.learning.launchers.launchers import SCHEDULERS, executable, of
+from tests.worker.learning.launchers.launchers import SCHEDULERS, build_launcher, executable
 from tests.worker.learning.trainings import PROGRAM
 from worker.learning.launchers.task import LaunchTask
 
@@ -34,7 +34,7 @@ def state(tmp_path, monkeypatch):
 
 @pytest.fixture(params=SCHEDULERS)
 def launcher(request, state, tmp_path):
-    return of(request.param, tmp_path)
+    return build_launcher(request.param, tmp_path)
 
 
 @pytest.fixture

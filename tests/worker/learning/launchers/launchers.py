@@ -10,7 +10,7 @@ from worker.learning.launchers.task import Phase
 SCHEDULERS = ("slurm", "kubernetes", "ray")
 
 
-def of(name, tmp_path):
+def build_launcher(name, tmp_path):
     """One that is asked for 8 GPUs."""
     return {
         "slurm": Slurm(8, "--partition=gpu --time=1-0", PROGRAM),
@@ -25,7 +25,7 @@ def executable(path, command):
     path.chmod(0o755)
 
 
-def ended(launcher, task):
+def wait_for_end(launcher, task):
     """How it ended, once it did."""
     wait_for(lambda: launcher.look(task).phase is Phase.ENDED)
     return launcher.look(task)

@@ -11,7 +11,7 @@ from app.learning.training_plan import TrainingState
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainings
-from tests.worker.learning.launchers.launchers import of
+from tests.worker.learning.launchers.launchers import build_launcher
 from tests.worker.learning.trainings import JOB, PROGRAM, last, starts
 from worker.learning.launchers.slurm import Slurm
 from worker.queue.errors import Postponed
@@ -30,7 +30,7 @@ def test_a_cluster_trains_what_is_killed_once(database, database_url, tmp_path, 
 def test_a_task_that_outlives_its_worker_is_found_again(database, database_url, tmp_path, launcher):
     handler = partial(trainings.handler, tmp_path / "trainings", database_url, launcher=launcher)
     stopping = threading.Event()
-    with trainings.interrupted(database, handler({"slow": 0.4}), stopping) as (claimed, _):
+    with trainings.interrupt(database, handler({"slow": 0.4}), stopping) as (claimed, _):
         stopping.set()
     left = last(database)
     assert (left.state, left.launches) == (TrainingState.RUNNING, 1)
@@ -45,7 +45,7 @@ def test_a_scheduler_without_its_command_fails_the_training_with_the_fix(
 ):
     monkeypatch.setenv("PATH", "/nowhere")
     handler = trainings.handler(
-        tmp_path / "trainings", database_url, launcher=of("slurm", tmp_path)
+        tmp_path / "trainings", database_url, launcher=build_launcher("slurm", tmp_path)
     )
     carry_out(database, handler, JOB)
     found = last(database)
@@ -66,7 +66,7 @@ def test_a_cluster_that_takes_nothing_now_is_asked_later(
     said = "echo Socket timed out on send/recv operation >&2; exit 1"
     (tmp_path / "bin" / submits).write_text(f"#!/bin/sh\n{first}{said}\n")
     handler = trainings.handler(
-        tmp_path / "trainings", database_url, {"slow": 0.2}, launcher=of(name, tmp_path)
+        tmp_path / "trainings", database_url, {"slow": 0.2}, launcher=build_launcher(name, tmp_path)
     )
     with pytest.raises(Postponed, match="ended with 1: Socket timed out on send/recv operation"):
         carry_out(database, handler, JOB)

@@ -10,7 +10,12 @@ from app.learning.training_plan import LauncherKind as Name
 from app.settings import TrainSettings
 from tests.services import wait_for
 from tests.worker.learning.launchers import cluster
-from tests.worker.learning.launchers.launchers import SCHEDULERS, ended, executable, of
+from tests.worker.learning.launchers.launchers import (
+    SCHEDULERS,
+    build_launcher,
+    executable,
+    wait_for_end,
+)
 from tests.worker.learning.trainings import PROGRAM
 from worker import wiring
 from worker.learning.launchers import kubernetes, ray, scheduler_call, slurm
@@ -35,7 +40,7 @@ def test_a_task_is_handed_over_once_and_can_be_stopped(launcher, task, state):
     assert len(cluster.jobs(state)) == 1
     wait_for(lambda: list(state.glob("*.pid")))
     launcher.stop(task)
-    assert ended(launcher, task).why
+    assert wait_for_end(launcher, task).why
 
 
 def test_a_cluster_that_refuses_is_told_with_its_words(launcher, task, state):
@@ -73,10 +78,10 @@ def test_neither_a_scheduler_nor_its_task_is_told_a_secret(
     monkeypatch.setenv("R4P_ENGINE_API_KEY", "secret")
     spying = ("/bin/sh", "-c", f"env >{tmp_path}/told.new; mv {tmp_path}/told.new {tmp_path}/told")
     executable(tmp_path / "bin" / "r4p", shlex.join(spying))
-    launcher = of(name, tmp_path)
+    launcher = build_launcher(name, tmp_path)
     launcher = replace(launcher, program=spying) if name == "slurm" else launcher
     launcher.start(task)
-    ended(launcher, task)
+    wait_for_end(launcher, task)
     told = {line.partition("=")[0] for line in (tmp_path / "told").read_text().splitlines()}
     assert {one for one in told if one.startswith("R4P_")} == {"R4P_MODEL_DIR"}
     assert "R4P_" not in (state / "known").read_text()
@@ -98,10 +103,10 @@ def test_an_exit_code_says_more_than_a_scheduler(code, known):
 
 
 def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, state, tmp_path):
-    launcher = of("slurm", tmp_path)
+    launcher = build_launcher("slurm", tmp_path)
     (tmp_path / "trainings" / "faults.json").write_text('{"exit": 4}')
     launcher.start(task)
-    assert ended(launcher, task) == TaskState(Phase.ENDED, "SLURM says FAILED")
+    assert wait_for_end(launcher, task) == TaskState(Phase.ENDED, "SLURM says FAILED")
     (state / "forgets").touch()
     assert launcher.look(task) == TaskState(Phase.ENDED, "SLURM says FAILED")
     assert "the plan cpu-smoke is not there" in task.read_log_tail()
@@ -111,16 +116,16 @@ def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, stat
 def test_a_job_is_not_gone_because_slurms_controller_is(task, state, tmp_path, down):
     (state / down).write_text("Unable to contact slurm controller")
     with pytest.raises(LaunchFailed, match="Unable to contact slurm controller"):
-        of("slurm", tmp_path).look(task)
+        build_launcher("slurm", tmp_path).look(task)
 
 
 def test_slurm_without_accounting_knows_its_jobs_by_the_controller_alone(task, state, tmp_path):
     (state / "sacct.down").write_text("Slurm accounting storage is disabled")
-    assert of("slurm", tmp_path).look(task).phase is Phase.UNKNOWN
+    assert build_launcher("slurm", tmp_path).look(task).phase is Phase.UNKNOWN
 
 
 def test_slurms_accounting_answers_for_a_controller_that_does_not(task, state, tmp_path):
-    launcher = of("slurm", tmp_path)
+    launcher = build_launcher("slurm", tmp_path)
     launcher.start(task)
     (state / "squeue.down").write_text("Unable to contact slurm controller")
     assert launcher.look(task).phase is Phase.RUNNING
@@ -141,7 +146,7 @@ def test_slurms_options_are_refused_by_slurm(task, state):
 
 
 def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
-    spec = of("kubernetes", tmp_path).manifest(task)["spec"]
+    spec = build_launcher("kubernetes", tmp_path).manifest(task)["spec"]
     pod = spec["template"]["spec"]
     (container,) = pod["containers"]
     assert spec["backoffLimit"] == 0
@@ -149,7 +154,7 @@ def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
     assert container["resources"] == {"limits": {"nvidia.com/gpu": 8}}
     assert container["volumeMounts"][0]["mountPath"] == str(tmp_path / "trainings")
     assert container["env"] == [{"name": "R4P_MODEL_DIR", "value": "/a model's folder"}]
-    plain = replace(of("kubernetes", tmp_path), gpus=0).manifest(task)
+    plain = replace(build_launcher("kubernetes", tmp_path), gpus=0).manifest(task)
     assert "resources" not in plain["spec"]["template"]["spec"]["containers"][0]
 
 
@@ -187,14 +192,14 @@ def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
         (ray.read_state("nothing that we know"), Phase.UNKNOWN, ""),
     ],
 )
-def test_what_schedulers_say_of_a_task(seen, phase, why):
+def test_the_state_of_a_task_is_read_from_the_schedulers_words(seen, phase, why):
     assert seen == TaskState(phase, why)
 
 
 def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state):
     executable(tmp_path / "bin" / "ray", "echo it is well #")
     with pytest.raises(LaunchFailed, match=r"unexpected output of .*: it is well"):
-        of("ray", tmp_path).look(task)
+        build_launcher("ray", tmp_path).look(task)
 
 
 def test_the_settings_name_the_launcher(tmp_path):

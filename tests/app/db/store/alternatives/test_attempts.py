@@ -7,27 +7,19 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
-from app.db.session import transaction
 from app.db.store.alternatives import attempts
-from app.db.store.alternatives.attempts import AttemptRecord, Place
+from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import evaluation_alternatives
 from app.db.tables.schema import agent_runs
 from app.policy.alternative_policy import Cost, RefusalReason
 from app.values.identifiers import AlternativeNumber, CommitSha
 from model.agents.trajectories.trajectory import StopReason
-from model.domain import EngineInfo, Issue, Tokens
-from tests.builders.stored_verdict import BASE, REPOSITORY, settle
+from model.domain import Issue, Tokens
+from tests.builders.stored_verdict import BASE, REPOSITORY, build_attempt, settle
 
 pytestmark = pytest.mark.services
 
 ISSUE = Issue("Crash", "On empty")
-ENGINE = EngineInfo("scripted", "script", "0" * 12)
-
-
-@pytest.fixture
-def connection(database):
-    with transaction(database) as connection:
-        yield connection
 
 
 @pytest.fixture
@@ -36,24 +28,22 @@ def place(connection):
 
 
 def record(stop=StopReason.SUBMITTED, patch="diff --git a/a b/a\n", **more):
-    tokens = Tokens(100, 40, 10)
-    return AttemptRecord("mini-se", ENGINE, 0, stop, 3, tokens, 2.5, patch, **more)
+    return build_attempt(stop=stop, patch=patch, tokens=Tokens(100, 40, 10), **more)
 
 
-def there(connection, place, **other):
+def list_alternatives(connection, place, **other):
     where = {"bases": [place.base], "issue_sha256": place.issue_sha256} | other
-    return [
-        one.id for one in evaluation_alternatives.list_of_group(connection, place.group, **where)
-    ]
+    listed = evaluation_alternatives.list_of_group(connection, place.group, **where)
+    return [alternative.id for alternative in listed]
 
 
-def test_what_was_written_belongs_to_one_text_and_one_commit(connection, place):
+def test_an_alternative_belongs_to_an_issue_text_and_a_commit(connection, place):
     attempts.save(connection, place, record(), AlternativeNumber(1))
     attempts.save(connection, place, record())
-    assert there(connection, place) == ["A1"]
-    assert there(connection, place, bases=[CommitSha("c" * 40)]) == []
+    assert list_alternatives(connection, place) == ["A1"]
+    assert list_alternatives(connection, place, bases=[CommitSha("c" * 40)]) == []
     edited = attempts.hash_issue(Issue("Crash", "On empty lists"))
-    assert there(connection, place, issue_sha256=edited) == []
+    assert list_alternatives(connection, place, issue_sha256=edited) == []
 
 
 def test_numbers_and_seeds_are_used_once(connection, place):

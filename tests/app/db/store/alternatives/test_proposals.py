@@ -4,27 +4,18 @@ import pytest
 from sqlalchemy import text
 
 from app.db.store.alternatives import attempts, proposals
-from app.db.store.alternatives.attempts import AttemptRecord, Place
+from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import evaluation_alternatives, evaluations
-from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from model.domain import EngineInfo, Issue, Tokens
+from model.domain import Issue
 from tests.builders import stored_verdict
 
 pytestmark = pytest.mark.services
 
 
 def keep(connection, group, base, words, **more):
-    record = AttemptRecord(
-        agent="mini-se",
-        engine=EngineInfo("scripted", "m", ""),
-        seed=attempts.next_seed(connection, group),
-        stop=attempts.TAKEN_BACK,
-        steps=1,
-        tokens=Tokens(),
-        seconds=1.0,
-        **more,
-    )
+    seed = attempts.next_seed(connection, group)
+    record = stored_verdict.build_attempt(seed=seed, stop=attempts.TAKEN_BACK, **more)
     place = Place(stored_verdict.REPOSITORY, group, base, Issue("Crash", words))
     number = attempts.next_number(connection, group) if record.patch else None
     return attempts.save(connection, place, record, number)
@@ -44,15 +35,13 @@ def test_every_attempt_of_the_day_counts_whatever_it_was_made_for(connection, gr
 @pytest.mark.parametrize(
     ("pulls", "ours"), [([], [1, 2, 3, 4]), ([stored_verdict.LATE], [2, 3, 4])]
 )
-def test_who_was_replaced_leaves_where_seats_are_short(connection, group, pulls, ours):
+def test_a_replaced_alternative_leaves_where_seats_are_short(connection, group, pulls, ours):
     first = keep(connection, group, stored_verdict.BASE, "On empty", patch="diff 1")
     for number in (2, 3):
         keep(connection, group, stored_verdict.BASE, "On empty", patch=f"diff {number}")
     issue = attempts.hash_issue(Issue("Crash", "On empty"))
     there = evaluation_alternatives.list_of_group(connection, group, [stored_verdict.BASE], issue)
-    theirs = tuple(
-        Candidate(n, stored_verdict.head_of(n), stored_verdict.BASE, "diff", 1) for n in pulls
-    )
+    theirs = tuple(stored_verdict.build_candidate(pull) for pull in pulls)
     new = NewEvaluation(
         group, "issue", "advisory", 2, "Crash", "On empty", theirs, alternatives=there
     )

@@ -43,7 +43,7 @@ def connection(database):
         yield connection
 
 
-def left(connection):
+def list_filled_tables(connection):
     """Tables with rows, less the numbers of what was forgotten."""
     tables = set(metadata.sorted_tables) - {forgotten}
     return {table.name for table in tables if count(connection, table)}
@@ -52,14 +52,14 @@ def left(connection):
 def test_nothing_of_an_installation_is_left_but_the_job_that_purges_it(connection):
     for _ in range(2):
         purge.purge(connection, INSTALLATION, None)
-        assert left(connection) == {"jobs"}
+        assert list_filled_tables(connection) == {"jobs"}
         assert connection.execute(select(jobs.c.kind)).scalars().all() == ["purge_data"]
 
 
 def test_a_repository_goes_and_its_installation_stays(connection):
     for _ in range(2):
         purge.purge(connection, INSTALLATION, REPOSITORY)
-        assert left(connection) == {"installations", "jobs", "etags", "write_limits"}
+        assert list_filled_tables(connection) == {"installations", "jobs", "etags", "write_limits"}
         assert connection.execute(select(etags.c.path)).scalar_one() == "/repos/octo/cats/pulls"
 
 
@@ -101,7 +101,7 @@ def test_an_agent_at_work_on_it_loses_its_job(connection, number):
         fence(connection, claimed)
 
 
-def test_what_belongs_to_others_stays(connection):
+def test_a_purge_leaves_the_data_of_others(connection):
     before = {table: count(connection, table) for table in metadata.sorted_tables}
     before[forgotten] = 2
     purge.purge(connection, 8, None)
@@ -143,16 +143,16 @@ def test_a_forgotten_installation_stays_forgotten_with_all_its_repositories(conn
     assert purge.is_forgotten(connection, INSTALLATION, None)
 
 
-def test_what_a_job_wrote_after_its_installation_was_forgotten_is_dropped(connection):
+def test_rows_written_after_a_purge_are_pruned(connection):
     purge.purge(connection, INSTALLATION, None)
     connection.execute(insert(write_limits).values(installation_id=INSTALLATION, state={}))
     late = {"path": "/repos/octo/cat/pulls", "etag": "e", "body": b""}
     connection.execute(insert(etags).values(installation_id=INSTALLATION, **late))
     purge.prune(connection)
-    assert left(connection) == {"jobs"}
+    assert list_filled_tables(connection) == {"jobs"}
 
 
-def test_what_is_known_loses_nothing_when_leftovers_are_dropped(connection):
-    before = left(connection)
+def test_pruning_leaves_known_installations_alone(connection):
+    before = list_filled_tables(connection)
     purge.prune(connection)
-    assert left(connection) == before
+    assert list_filled_tables(connection) == before

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from app.db.session import transaction
 from app.db.store.outcomes import history
 from app.db.tables.schema import evaluations
 from app.outcomes import OutcomeKind
@@ -18,22 +17,16 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def connection(database):
-    with transaction(database) as connection:
-        yield connection
-
-
-@pytest.fixture
 def group(connection):
     return issue_history.live(connection)
 
 
-def found(connection, group=None):
+def load_records(connection, group=None):
     return {record.pull: record for record in history.load_records(connection, group)}
 
 
 def test_each_pull_request_has_its_submissions_verdicts_and_fates(connection, group):
-    records = found(connection)
+    records = load_records(connection)
     assert list(records) == [MERGED, SUPERSEDED, REJECTED, OPEN]
     merged = records[MERGED]
     assert (merged.group, merged.issue.number) == (group, issue_history.ISSUE)
@@ -50,7 +43,7 @@ def test_each_pull_request_has_its_submissions_verdicts_and_fates(connection, gr
 
 
 def test_a_fate_says_who_and_whether_it_was_the_author(connection, group):
-    fates = {one.kind: one for one in found(connection)[MERGED].outcomes}
+    fates = {one.kind: one for one in load_records(connection)[MERGED].outcomes}
     pushed, merge = fates[OutcomeKind.NEW_COMMITS], fates[OutcomeKind.MERGED]
     assert (pushed.actor, pushed.by_author) == ("cleo", True)
     assert (merge.actor, merge.permission, merge.by_author) == ("mia", "maintain", False)
@@ -62,19 +55,19 @@ def test_a_head_that_somebody_else_pushed_is_marked(connection):
     life.judge(group, {(MERGED, 1): Verdict.CORRECT}, day=0)
     life.happen(issue_history.EventKind.HEAD_MOVED, MERGED, 1, nth=2, **issue_history.MAINTAINER)
     life.judge(group, {(MERGED, 2): Verdict.CORRECT}, day=2)
-    assert [one.by_author for one in found(connection)[MERGED].submissions] == [True, False]
+    assert [one.by_author for one in load_records(connection)[MERGED].submissions] == [True, False]
 
 
-def test_what_was_submitted_and_not_judged_is_a_submission(connection, group):
+def test_an_unjudged_candidate_is_a_submission(connection, group):
     connection.execute(update(evaluations).values(verifier=None, verified_at=None))
-    records = found(connection)
+    records = load_records(connection)
     assert records[MERGED].judgements == ()
     assert len(records[MERGED].submissions) == 2
 
 
-def test_one_issue_alone_and_by_its_name(connection, group):
-    assert found(connection, group).keys() == found(connection).keys()
-    assert found(connection, group + 1) == {}
+def test_history_can_be_read_for_a_single_issue(connection, group):
+    assert load_records(connection, group).keys() == load_records(connection).keys()
+    assert load_records(connection, group + 1) == {}
     (named,) = history.find_issues(connection, issue_history.ISSUE, "Octo/CAT").items()
     assert named[0] == group
     assert named[1].repository.id == issue_history.REPOSITORY

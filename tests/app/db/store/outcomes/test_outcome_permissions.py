@@ -28,7 +28,7 @@ def test_a_permission_is_filled_in_once(connection, group):
     assert outcome_permissions.fill_in(connection, *MIA, PermissionAnswer("admin", now)) == []
 
 
-def test_what_github_says_today_is_no_answer_for_the_day_before_yesterday(connection, group):
+def test_an_old_event_keeps_an_unknown_permission(connection, group):
     record(connection, happened(EventKind.HEAD_MOVED, FIRST, 1, head=OTHER, actor="mia"))
     record(connection, closed(FIRST, hours=40, actor="mia"))
     asked_at = AFTER + timedelta(hours=41)

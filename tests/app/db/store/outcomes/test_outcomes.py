@@ -75,7 +75,7 @@ def test_the_same_source_is_stored_once(connection, group):
     assert told(connection, group) == [(FIRST, "merged", None)]
 
 
-def test_what_is_right_already_is_not_written_again(connection, group):
+def test_unchanged_outcomes_are_not_written_again(connection, group):
     record(connection, merged(FIRST))
     before = connection.execute(select(outcome_table)).all()
     outcomes.rederive(connection, REPOSITORY, [FIRST])

@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.db.store.queue import jobs, upkeep
+from app.db.store.queue import jobs
 from app.jobs.job import Planned, Queue
 from app.jobs.waits import Waits, WaitsFor
-from tests.builders.queue_rows import LEASE, a_pull, an_issue, execute, let_leases_end, put, rows
+from tests.builders.queue_rows import LEASE, a_pull, an_issue, execute, expire_leases, put, rows
 
 pytestmark = pytest.mark.services
 
@@ -78,7 +78,7 @@ def test_each_event_pushes_the_job_back_but_not_for_ever(database):
     assert rows(database, waits) == [65]
 
 
-def test_what_is_wanted_at_once_does_not_wait_for_a_burst_to_end(database):
+def test_a_job_without_delay_does_not_wait_for_a_burst_to_end(database):
     put(database, an_issue(trigger="pull_request"), delay=10)
     (stored,) = put(database, an_issue(trigger="reconcile"))
     assert stored.is_due
@@ -87,7 +87,7 @@ def test_what_is_wanted_at_once_does_not_wait_for_a_burst_to_end(database):
 
 
 @pytest.mark.parametrize("delay", [0, 10])
-def test_what_somebody_asked_for_outlives_a_later_event(database, delay):
+def test_a_command_outlives_a_later_event(database, delay):
     put(database, an_issue(trigger="command"))
     put(database, an_issue(trigger="reconcile"), delay=delay)
     assert rows(database, "payload->>'trigger', run_after <= now()")[0] == ("command", True)
@@ -106,9 +106,7 @@ def test_a_command_whose_worker_died_does_not_give_way_to_an_event(database):
     (asked,) = put(database, an_issue(trigger="command"))
     jobs.claim(database, asked.id, LEASE)
     put(database, an_issue(trigger="moved_head"), delay=300)
-    let_leases_end(database)
-    with database.begin() as connection:
-        upkeep.release_expired(connection, max_attempts=3)
+    expire_leases(database)
     assert jobs.claim(database, asked.id, LEASE).job == an_issue(trigger="command")
 
 
@@ -141,7 +139,7 @@ def test_waits_for_somebody_are_counted_from_the_first_and_end_with_another_endi
     assert jobs.claim(database, stored.id, LEASE).waited is None
 
 
-def test_one_call_with_the_same_work_twice_stores_it_once(database):
+def test_a_call_with_the_same_work_twice_stores_it_once(database):
     put(database, an_issue(trigger="first"), an_issue(trigger="second"), a_pull())
     assert rows(database, "payload->>'trigger'") == ["second", None]
 

@@ -7,12 +7,21 @@ import pytest
 
 from app.db.store.queue import jobs, upkeep
 from app.jobs.job import Queue
-from tests.builders.queue_rows import LEASE, a_pull, an_issue, execute, let_leases_end, put, rows
+from tests.builders.queue_rows import (
+    LEASE,
+    a_pull,
+    an_issue,
+    execute,
+    expire_leases,
+    let_leases_end,
+    put,
+    rows,
+)
 
 pytestmark = pytest.mark.services
 
 
-def test_one_key_is_never_worked_on_twice_at_once(database):
+def test_two_jobs_of_a_key_never_run_at_once(database):
     (first,) = put(database, an_issue())
     claimed = jobs.claim(database, first.id, LEASE)
     (second,) = put(database, an_issue())
@@ -25,9 +34,7 @@ def test_one_key_is_never_worked_on_twice_at_once(database):
 def test_a_heartbeat_renews_the_lease_of_the_holder_only(database):
     (stored,) = put(database, a_pull())
     zombie = jobs.claim(database, stored.id, LEASE)
-    let_leases_end(database)
-    with database.begin() as connection:
-        assert upkeep.release_expired(connection, max_attempts=3) == ()
+    assert expire_leases(database) == ()
     assert not jobs.renew_lease(database, zombie, LEASE)
     holder = jobs.claim(database, stored.id, LEASE)
     assert jobs.renew_lease(database, holder, LEASE)
@@ -38,9 +45,7 @@ def test_a_heartbeat_renews_the_lease_of_the_holder_only(database):
 def test_a_zombie_can_neither_write_nor_finish_nor_fail(database):
     (stored,) = put(database, a_pull())
     zombie = jobs.claim(database, stored.id, LEASE)
-    let_leases_end(database)
-    with database.begin() as connection:
-        upkeep.release_expired(connection, max_attempts=3)
+    expire_leases(database)
     holder = jobs.claim(database, stored.id, LEASE)
     with pytest.raises(jobs.Fenced), database.begin() as connection:
         jobs.fence(connection, zombie)
@@ -52,7 +57,7 @@ def test_a_zombie_can_neither_write_nor_finish_nor_fail(database):
     assert rows(database, "state, token") == [("running", holder.token)]
 
 
-def test_nobody_takes_a_job_back_while_its_holder_writes(database):
+def test_a_job_is_not_taken_back_while_its_holder_writes(database):
     (stored,) = put(database, a_pull())
     holder = jobs.claim(database, stored.id, LEASE)
     let_leases_end(database)
@@ -86,9 +91,7 @@ def test_a_job_whose_workers_all_die_is_dead_after_its_last_attempt(database):
     (stored,) = put(database, a_pull())
     for _ in range(3):
         assert jobs.claim(database, stored.id, LEASE)
-        let_leases_end(database)
-        with database.begin() as connection:
-            dead = upkeep.release_expired(connection, max_attempts=3)
+        dead = expire_leases(database)
     assert dead == (stored.id,)
     assert rows(database, "state, attempt") == [("dead", 3)]
     assert jobs.claim(database, stored.id, LEASE) is None
@@ -113,21 +116,15 @@ def test_a_postponed_attempt_is_not_counted(database):
     assert jobs.claim(database, stored.id, LEASE).attempt == 1
 
 
-def test_a_failed_attempt_leaves_the_work_to_a_newer_job_of_its_key(database):
+@pytest.mark.parametrize("end", ["failed", "abandoned"])
+def test_an_ended_attempt_leaves_the_work_to_a_newer_job_of_its_key(database, end):
     (older,) = put(database, an_issue())
     claimed = jobs.claim(database, older.id, LEASE)
     put(database, an_issue())
-    assert jobs.retry(database, claimed, "boom", after_seconds=0)
-    assert rows(database) == ["superseded", "ready"]
-
-
-def test_an_abandoned_attempt_leaves_the_work_to_a_newer_job_of_its_key(database):
-    (older,) = put(database, an_issue())
-    jobs.claim(database, older.id, LEASE)
-    put(database, an_issue())
-    let_leases_end(database)
-    with database.begin() as connection:
-        upkeep.release_expired(connection, max_attempts=3)
+    if end == "failed":
+        assert jobs.retry(database, claimed, "boom", after_seconds=0)
+    else:
+        expire_leases(database)
     assert rows(database) == ["superseded", "ready"]
 
 

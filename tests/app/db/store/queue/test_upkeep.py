@@ -60,7 +60,7 @@ def test_jobs_are_counted_by_queue_and_state_with_the_longest_wait(database):
     assert (running.state, running.jobs, running.lag_seconds) == ("running", 1, 0)
 
 
-def test_what_waits_for_a_removed_repository_is_forgotten_but_not_the_purge(database):
+def test_jobs_of_a_removed_repository_are_superseded_except_its_purge(database):
     purge = PurgeData(InstallationId(5), RepositoryId(7))
     put(database, an_issue(), purge)
     with database.begin() as connection:
@@ -106,7 +106,7 @@ def test_jobs_that_ended_long_ago_are_dropped_but_not_those_that_gave_up(databas
     ],
     ids=["dropping old ones", "the last one done", "counting"],
 )
-def test_what_is_asked_again_and_again_never_reads_the_whole_table(database, query, way):
+def test_frequent_queries_use_an_index(database, query, way):
     with database.begin() as connection:
         connection.exec_driver_sql("set local enable_seqscan = off")
         asked = connection.exec_driver_sql(f"explain {query}", {"days": 30, "kind": "redeliver"})
@@ -152,7 +152,7 @@ def test_a_dead_job_of_the_clocks_goes_once_a_later_one_is_done(database):
     ]
 
 
-def test_what_waits_for_others_is_counted_by_whom_and_told_by_key(database):
+def test_postponed_jobs_are_counted_by_reason_and_read_by_key(database):
     for number, who in enumerate([WaitsFor.GIT, WaitsFor.GIT, WaitsFor.KEY, None]):
         (stored,) = put(database, an_issue(number))
         jobs.postpone(database, jobs.claim(database, stored.id, LEASE), "not ready", 60, who)
