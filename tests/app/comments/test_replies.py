@@ -56,10 +56,8 @@ Write a command at the beginning of a line of a new comment or review, for examp
 
 
 def test_a_reply_in_words_can_replace_a_reaction():
-    assert (
-        write_understood_reply("review-800", [Verb.VERIFY, Verb.AGREE])
-        == "<!-- r4p:reply=review-800 -->\n\nUnderstood: `/r4p verify` and `/r4p agree`.\n"
-    )
+    reply = write_understood_reply("review-800", [Verb.VERIFY, Verb.AGREE])
+    assert reply == "<!-- r4p:reply=review-800 -->\n\nUnderstood: `/r4p verify` and `/r4p agree`.\n"
 
 
 def test_several_answers_are_one():
