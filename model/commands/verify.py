@@ -35,9 +35,9 @@ class VerifyOptions(JudgeOptions):
     patch: Annotated[
         list[Path] | None, Option(metavar="FILE", help="A candidate as a unified diff.")
     ] = None
-    more: Annotated[list[Path] | None, Argument(metavar="FILE", help="The same; - is stdin.")] = (
-        None
-    )
+    more: Annotated[
+        list[Path] | None, Argument(metavar="FILE", help="Candidates, like --patch; - is stdin.")
+    ] = None
     verifier: Annotated[
         str, Option(metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}.")
     ] = "r4p"
