@@ -89,7 +89,7 @@ def parse_probe(text: str) -> Probe:
 
 
 def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
-    """Compare a server's log-probabilities with those that the trainer recorded in `probe`.
+    """Return how a server's log-probabilities (`served`) differ from those that the trainer recorded in `probe`.
 
     Raises ValueError when the server answered another number of tokens.
     """

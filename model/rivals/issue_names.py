@@ -11,7 +11,7 @@ _PHRASE_TOKENS = 5
 
 @dataclass(frozen=True, slots=True)
 class IssueNames:
-    """The names and phrases in an issue."""
+    """The code identifiers and five-word phrases of an issue's text, to see which patches touch what it names."""
 
     names: frozenset[str]
     distinctive: frozenset[str]

@@ -149,7 +149,11 @@ class _History:
     def staleness(
         self, parts: Sequence[tuple[PatchId, ...]], likeness: Likeness
     ) -> tuple[int, float]:
-        """Rate how little new a partition shows: repeated parts, then repeated or half-alike pairs. Lower is better."""
+        """Rate how much a partition into `parts` repeats earlier ones; the lower the better.
+
+        Returns (repeated parts, repeated pairs plus a penalty for half-alike pairs). `likeness` gives the similarity of
+        two candidates, 0 to 1.
+        """
         repeated = sum(self.parts[frozenset(part)] for part in parts)
         pairs = [pair for part in parts for pair in combinations(sorted(part), 2)]
         return repeated, sum(

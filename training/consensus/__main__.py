@@ -61,7 +61,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Fit the consensus model and write its artefact."""
+    """Fit the model of the `consensus` verifier on the labelled groups in `data`, and write it to `out`."""
     require_extras("training.consensus", "calibrate")
     drawn = load_groups(data)
     if only_thresholds:

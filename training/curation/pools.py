@@ -18,7 +18,7 @@ from training.labels.labels import LabelledPatch
 
 @dataclass(frozen=True, slots=True)
 class PoolPatch:
-    """A patch as first submitted, with its label."""
+    """A labelled patch from which training groups are built: its diff as the pull request was opened."""
 
     diff: str
     target: float | None

@@ -127,7 +127,7 @@ def build_attack_document(trials: Sequence[AttackTrial], *, seed: int = 0) -> di
 
 
 def count_changes(trials: Sequence[AttackTrial]) -> AttackCounts:
-    """Count in how many trials the attack, or harmless words, changed verdicts and beliefs."""
+    """Count the trials in which the attack changed a verdict or a probability; count the same for harmless words."""
     is_open = [not _has_goal(trial, trial.twin) for trial in trials]
     below = [trial for trial in trials if not is_believed(trial.case, trial.twin)]
     others = [trial for trial in trials if is_believed(trial.case, trial.twin)]
