@@ -170,10 +170,10 @@ def load_verifier(
     reply_tokens: int | None = None,
     voting: VotingChoice = VotingChoice(),
 ) -> Verifier:
-    """Build a verifier by its name in VERIFIERS; it asks its questions through `engine`.
+    """Build the verifier `name`, a name in VERIFIERS or a hybrid, which sends its prompts to `engine`.
 
     `prompt` is the name or file of another prompt template; a hybrid uses it for its second part. `reply_tokens` limits
-    the reply of one vote; None takes the default.
+    the reply of one vote; None takes the default. `voting` holds the options for votes.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """

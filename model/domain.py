@@ -9,7 +9,7 @@ PatchId = NewType("PatchId", str)
 
 
 class Label(StrEnum):
-    """The known truth about a patch."""
+    """The known truth about a patch: it is correct or incorrect."""
 
     CORRECT = "correct"
     INCORRECT = "incorrect"
@@ -76,7 +76,10 @@ class VoteCount:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One reply of the engine about one seating. The whole reply is kept for explanations and training."""
+    """One reply of the engine about patches in numbered seats of a prompt.
+
+    The whole reply is kept for explanations and training.
+    """
 
     seed: int
     seats: tuple[PatchId | None, ...]
@@ -101,7 +104,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class PatchVerdict:
-    """The verdict about one patch, with its votes and its reason."""
+    """The verdict about one patch, with its score, votes and reason."""
 
     id: PatchId
     verdict: Verdict
@@ -154,5 +157,5 @@ class GroupVerdict:
 
     @property
     def forced_votes(self) -> int:
-        """The number of forced votes that could be read."""
+        """The number of readable votes whose reply was continued, because it had ended without a box."""
         return sum(vote.forced and vote.correct is not None for vote in self.votes)

@@ -29,7 +29,7 @@ class EngineTimeout(EngineError):
 
 
 class UnreadableAnswer(ModelError):
-    """A reply of the engine names no readable set of patches."""
+    """A reply of the engine does not say readably which patches it holds correct."""
 
 
 class MalformedEdit(ModelError):
@@ -69,7 +69,7 @@ class BadAdapter(ModelError):
 
 
 class BadArtefact(ModelError):
-    """A file of trained parameters has a format that this version does not read.
+    """A file of trained parameters, such as the consensus model, has a format that this version does not read.
 
     The message says how to write the file again.
     """
@@ -88,7 +88,7 @@ class WorkspaceError(ModelError):
 
 
 class PathRefused(WorkspaceError):
-    """A path leaves the tree, names git's own files, or leads through or to something that is not a plain file."""
+    """A path leaves the workspace, names git's own files, or leads through or to something that is not a plain file."""
 
 
 class NoSuchFile(WorkspaceError):
@@ -96,7 +96,7 @@ class NoSuchFile(WorkspaceError):
 
 
 class TooBig(WorkspaceError):
-    """A file, the tree or the changes pass a size limit. The operation changed nothing."""
+    """A file, the tree or the changes of a workspace pass a size limit. The operation changed nothing."""
 
 
 class GitFailed(ModelError):
@@ -108,15 +108,18 @@ class NoCodeGraph(ModelError):
 
 
 class NoTree(NoCodeGraph):
-    """The directory or the commit to index does not exist."""
+    """The directory or the commit to build a code graph of does not exist."""
 
 
 class NoIndex(NoCodeGraph):
-    """The index file cannot be opened, read or written."""
+    """The file of a code graph cannot be opened, read or written."""
 
 
 class NoReader(NoCodeGraph):
-    """The reader process cannot start. Run the command in the message by hand to see why."""
+    """The process that reads source files for a code graph cannot start.
+
+    Run the command in the message by hand to see why.
+    """
 
 
 class WeightsUnavailable(ModelError):

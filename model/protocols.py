@@ -10,7 +10,7 @@ from model.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that a model may call, as the `tools` of the chat API describe it."""
+    """A tool that a language model may call, as the `tools` of the chat API describe it."""
 
     name: str
     description: str
@@ -110,7 +110,7 @@ class Engine(Protocol):
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text: exactly with a tokenizer, otherwise as an upper estimate."""
+        """Return the number of tokens in `text`: exact with a tokenizer, otherwise an upper estimate."""
         ...
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
