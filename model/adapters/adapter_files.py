@@ -80,7 +80,7 @@ def read_probe(path: Path) -> Probe:
 
 
 def find_objections(directory: Path) -> tuple[str, ...]:
-    """Return the reasons why vLLM cannot serve the adapter in `directory` faithfully; empty if it can.
+    """Return the reasons why vLLM cannot serve the adapter in `directory` as it was trained; empty if it can.
 
     Raises BadAdapter if the adapter's files cannot be read.
     """

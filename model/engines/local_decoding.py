@@ -18,7 +18,7 @@ TOP_P = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CachedPrefix:
-    """The token ids of a prompt prefix, with their attention keys and values in `cache`. Nobody writes into it."""
+    """The token ids of a prompt prefix, with their attention keys and values in `cache`. `cache` is never changed."""
 
     tokens: list[int]
     cache: Any

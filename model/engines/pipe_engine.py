@@ -87,7 +87,10 @@ class PipeEngine:
         self._ids = count()
 
     def count_tokens(self, text: str) -> int:
-        """Ask the engine at the other end of the pipe for the number of tokens in `text`. Raises its errors."""
+        """Ask the engine at the other end of the pipe for the number of tokens in `text`.
+
+        Raises the EngineError that this engine raises.
+        """
         answer = self._ask(TokenCountQuestion(next(self._ids), text))
         if answer.down:
             raise _decode_failure(answer.down)

