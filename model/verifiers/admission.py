@@ -41,7 +41,7 @@ class AdmittedPatch:
     """The number of lines around the diff that the prompt does not show."""
 
     def add_note(self, reason: str) -> str:
-        """Return `reason`, with a remark in front if lines of text around the diff were left out of the prompt."""
+        """Return `reason`, the reason of a verdict, after a remark if the prompt left out text around the diff."""
         if not self.left_out:
             return reason
         lines = "1 line" if self.left_out == 1 else f"{self.left_out:,} lines"

@@ -71,7 +71,7 @@ class ConsensusVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The consensus model's fit as `model`, and the fingerprint of the model's file as `prompt_fingerprint`."""
+        """The name of the consensus model's fit as `model`, and its file's fingerprint as `prompt_fingerprint`."""
         return EngineInfo("consensus", self._fit.name, self._artefact.fingerprint)
 
     def verify(
@@ -135,7 +135,10 @@ class ConsensusVerifier:
 
 
 def build_shipped(rules: AdmissionRules = DEFAULT_RULES) -> ConsensusVerifier:
-    """Build the consensus verifier for everyday use, with the fit on every labelled issue."""
+    """Build the consensus verifier for everyday use, with the fit on every labelled issue.
+
+    `rules` limit the patches that are judged.
+    """
     artefact = consensus_model.load_shipped()
     return ConsensusVerifier(artefact, artefact.fits[consensus_model.EVERYTHING], rules=rules)
 
@@ -150,8 +153,9 @@ def build_holdout(
 ) -> ConsensusVerifier:
     """Build the consensus verifier for measurements, with a fit that never saw the issue or its block of issues.
 
-    `instance_id` ends in the issue's number. With `strict`, the fit never saw the repository. With `independent`,
-    copies count as agreement of independent authors; the rivals of labelled groups are independent, except in attacks.
+    `repository` and `instance_id`, which ends in a number, name the issue. With `strict`, the fit never saw the
+    repository. With `independent`, copies count as agreement of independent authors; the rivals of labelled groups
+    are independent, except in attacks.
     """
     artefact = consensus_model.load_shipped()
     fit = artefact.select_fit(repository, instance_id, strict=strict)

@@ -47,9 +47,9 @@ class CandidateGroup:
 
     @classmethod
     def from_cases(cls, issue: str, cases: tuple[AdmissionResult, ...], *salt: str) -> Self:
-        """Build a group from an issue's escaped text and its admitted and refused patches.
+        """Build a group from `issue`, an issue's escaped text, and `cases`, its admitted and refused patches.
 
-        `salt` names a way to judge, which gets its own seeds.
+        The group's seed depends on `salt`, the names of a way to judge.
         """
         admitted = [case for case in cases if isinstance(case, AdmittedPatch)]
         shared = share_seats([case.candidate for case in admitted])
@@ -121,7 +121,7 @@ class PromptBuilder:
 def select_own_votes(
     votes: Sequence[Vote], plan: set[tuple[int, tuple[PatchId | None, ...]]]
 ) -> list[Vote]:
-    """Select the votes that are part of `plan`, the (seed, seats) pairs that this run would ask for."""
+    """Return the votes whose (seed, seats) pair is in `plan`: the votes that a run of the verifier would ask for."""
     return [vote for vote in votes if (vote.seed, vote.seats) in plan]
 
 
@@ -135,7 +135,7 @@ def add_note(case: AdmissionResult, verdict: PatchVerdict) -> PatchVerdict:
 
 
 def index_by_id(verdict: GroupVerdict) -> dict[PatchId, PatchVerdict]:
-    """Return the verdicts on the patches of a group by patch id."""
+    """Return the verdict on each patch of a judged group, by patch id."""
     return {patch.id: patch for patch in verdict.patches}
 
 

@@ -45,7 +45,7 @@ class MostLikelyVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engine and model, with a fingerprint of the prompt and of this way to show all candidates at once."""
+        """The engine and model, with a fingerprint of the prompt and of showing all candidates at once."""
         fingerprint = combine_fingerprints(self._template.fingerprint, "line-up")
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 

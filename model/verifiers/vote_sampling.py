@@ -51,7 +51,7 @@ class VoteSampler:
     def cast(self, pending: Sequence[VoteRequest]) -> list[Vote]:
         """Send the `pending` vote requests to the engine, and return one vote per request, in order.
 
-        A reply without a box is continued once from an opened box.
+        A reply without a boxed answer is continued once from an opened box.
         """
         first = self.complete([wanted.request for wanted in pending])
         boxless = {

@@ -93,7 +93,10 @@ class VotingVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engine and model, with a fingerprint of prompt and scheme. Votes under equal values may be added up."""
+        """The engine and model, with a fingerprint of the prompt and of the way to show patches.
+
+        Votes may be added up if all these values are equal.
+        """
         fingerprint = combine_fingerprints(self._template.fingerprint, *self._salt)
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
@@ -234,9 +237,9 @@ def build_refused_verdict(case: RefusedPatch) -> PatchVerdict:
 
 
 def add_twin_note(patch: PatchId, seat: PatchId, reason: str) -> str:
-    """Return the reason of a verdict on `patch`, with a note in front if the patch `seat` sat in the prompt for it.
+    """Return `reason`, the reason of a verdict on `patch`, after a note if the prompt showed `seat` in its place.
 
-    The two patches make the same edit.
+    `seat` is the id of a patch that makes the same edit, or `patch` itself.
     """
     return reason if seat == patch else f"The same edit as {seat}. {reason}"
 

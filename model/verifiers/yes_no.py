@@ -77,7 +77,7 @@ class YesNoVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engine and model, with a fingerprint of prompt and options."""
+        """The engine and model, with a fingerprint of the prompt and of this verifier's options."""
         fingerprint = combine_fingerprints(self._template.fingerprint, *self._salt)
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
