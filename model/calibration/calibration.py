@@ -88,7 +88,7 @@ class History:
 
     @property
     def is_enough(self) -> bool:
-        """Whether the history is large enough for a probability."""
+        """Whether the calibrator has seen enough issues and labels to give a probability."""
         return self.issues >= MIN_ISSUES and min(self.correct, self.incorrect) >= MIN_PER_LABEL
 
 

@@ -39,7 +39,7 @@ class CalibratorFile:
         )
 
     def check_engine(self, engine: EngineInfo) -> None:
-        """Refuse an engine, model or prompt that the calibrator was not fitted for. Raises IncompatibleOptions."""
+        """Raise IncompatibleOptions if `engine` differs from the engine, model and prompt of the calibrator's fit."""
         fitted, present = asdict(self.engine), asdict(engine)
         for what, expected in fitted.items():
             if present[what] != expected:

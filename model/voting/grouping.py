@@ -48,7 +48,10 @@ class Scheme:
 
 
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
-    """Return the representative of each candidate, by id: the smallest id among candidates with equal fingerprints."""
+    """Return for each candidate's id the id of the candidate that takes the seat for it.
+
+    That is the smallest id among candidates with equal fingerprints.
+    """
     first: dict[str, PatchId] = {}
     for candidate in candidates:
         first[candidate.fingerprint] = min(

@@ -12,7 +12,7 @@ MIN_VOTES = 2
 def find_decisive_rivals(votes: Iterable[Vote], patch: PatchId) -> tuple[PatchId, ...]:
     """Return the ids of the rivals without which most votes about `patch` say the opposite, sorted.
 
-    A rival is left out if too few votes with it, or without it, can be read.
+    The result omits a rival if too few votes that showed it, or too few that did not, can be read.
     """
     about = [vote for vote in votes if patch in vote.seats]
     rivals = {seat for vote in about for seat in vote.seats if seat} - {patch}
@@ -20,9 +20,10 @@ def find_decisive_rivals(votes: Iterable[Vote], patch: PatchId) -> tuple[PatchId
 
 
 def count_needed_votes(candidates: int) -> int:
-    """Return the number of votes that leave each of `candidates` patches out MIN_VOTES times.
+    """Return how many votes leave out each patch of a group MIN_VOTES times, if each vote leaves out one patch.
 
-    It is 0 for up to two patches: without one of them, no rival is left to compare with.
+    `candidates` is the number of patches. The result is 0 for up to two: without one of them, no rival is left to
+    compare with.
     """
     return MIN_VOTES * candidates if candidates > 2 else 0
 

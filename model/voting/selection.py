@@ -40,7 +40,10 @@ def select_shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
 
 
 def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
-    """Return the ids of the patches that pass the paper's first round: all correct, or else unsure, or else judged."""
+    """Return the ids of the patches that pass the paper's first round.
+
+    These are the patches with the verdict correct; without any, the unsure ones; without these, the incorrect ones.
+    """
     rounds = ({Verdict.CORRECT}, {Verdict.UNSURE}, {Verdict.INCORRECT})
     passing = (
         frozenset(patch.id for patch in patches if patch.verdict in verdicts) for verdicts in rounds
@@ -120,7 +123,7 @@ def score_by_majority(edits: Sequence[str | None]) -> list[float | None]:
 
 
 def fingerprint_edit(diff: str) -> str | None:
-    """Return the fingerprint of a diff as 64 hex digits, or None for an empty or unreadable diff."""
+    """Return 64 hex digits that are equal for diffs with equal edits; None for an empty or unreadable diff."""
     try:
         return fingerprint(diff) if diff.strip() else None
     except BadDiff:

@@ -67,9 +67,9 @@ def count_votes_to_settle(count: VoteCount, left: int, thresholds: Thresholds = 
 def find_open_ballots(
     waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
 ) -> list[bool]:
-    """Return for each waiting seating, in order, whether its vote could still change a verdict.
+    """Return for each vote not yet asked for, in order, whether it could still change a verdict.
 
-    `counts` holds the votes so far about each patch in these seatings.
+    `waiting` holds the patches on the seats of these votes, `counts` the votes so far about each patch.
     """
     left = Counter(seat for seats in waiting for seat in seats if seat)
     undecided = {
@@ -81,10 +81,10 @@ def find_open_ballots(
 def compute_wave_size(
     waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
 ) -> int:
-    """Return how many waiting seatings to send to the engine in one batch.
+    """Return how many of the `waiting` votes to ask the engine for in one batch.
 
-    It is the smallest number of votes after which every verdict could be settled. `counts` holds the votes so far about
-    each patch.
+    It is the smallest number after which every verdict could be settled. `waiting` holds the patches on the seats of
+    each vote, `counts` the votes so far about each patch.
     """
     left = Counter(seat for seats in waiting for seat in seats if seat)
     missing = {seat: count_votes_to_settle(counts[seat], n, thresholds) for seat, n in left.items()}
