@@ -155,7 +155,7 @@ class ConsensusModel:
     """The first 12 hex digits of the file's SHA-256."""
 
     def select_fit(self, repository: str, instance_id: str, *, strict: bool = False) -> FittedModel:
-        """Return a fit that never saw the issue; the fit EVERYTHING for an issue outside all blocks.
+        """Return a fit that never saw an issue; for an issue outside all blocks, the fit on every labelled issue.
 
         `instance_id` ends in the issue's number. With `strict`, the fit never saw the repository.
         """
@@ -167,7 +167,7 @@ class ConsensusModel:
 
 
 def build_matrix(features: Sequence[Features]) -> Floats:
-    """Build a feature matrix with one row per patch and one column per feature."""
+    """Convert the features of each patch to a matrix with one row per patch and one column per feature."""
     return np.array([list(row.values()) for row in features], dtype=np.float64)
 
 
@@ -177,7 +177,10 @@ def has_copies(features: Sequence[Features]) -> bool:
 
 
 def select_expert(features: Sequence[Features]) -> str:
-    """Return the name in EXPERTS of the classifier for a group, given the features of its patches."""
+    """Return the name of the classifier for a group: `copies`, `few` or `distinct`.
+
+    `features` are those of the group's patches.
+    """
     if has_copies(features):
         return "copies"
     return "few" if len(features) < FEW_RIVALS else "distinct"

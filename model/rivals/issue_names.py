@@ -21,7 +21,7 @@ class IssueNames:
 
 
 def read_issue_names(text: str) -> IssueNames:
-    """Read the names and phrases in an issue's text."""
+    """Collect the code identifiers and five-word phrases of `text`, an issue's text."""
     every = find_names(text)
     telling = {
         name
@@ -37,6 +37,6 @@ def _split_phrases(text: str) -> Iterable[tuple[str, ...]]:
 
 
 def measure_quotes(edit: PatchEdit, issue: IssueNames) -> float:
-    """Return the share of phrases in an edit's added lines that the issue contains too, from 0 to 1."""
+    """Return the share, 0 to 1, of five-word phrases in an edit's added lines that the issue contains too."""
     phrases = list(_split_phrases("\n".join(edit.added)))
     return sum(phrase in issue.phrases for phrase in phrases) / (len(phrases) + 1)

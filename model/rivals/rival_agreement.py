@@ -21,7 +21,10 @@ Panel = tuple[int, ...]
 
 
 def build_opinion_key(edit: PatchEdit) -> Hashable:
-    """Return a key that two edits share if they change the same files and differ only in names, comments and places."""
+    """Return a key that is equal for two edits of the same files with the same code.
+
+    Names, comments and places in the files may differ.
+    """
     nameless = WORD.sub(
         lambda word: word[0] if word[0] in _GRAMMAR else "N", _ENDS.sub("", edit.code)
     )
@@ -29,10 +32,10 @@ def build_opinion_key(edit: PatchEdit) -> Hashable:
 
 
 def build_panels(edits: Sequence[PatchEdit]) -> list[tuple[int, Panel]]:
-    """Return for each edit its representative and its panel, the edits to compare it with, as indices of `edits`.
+    """Return a (representative, panel) pair for each edit, in order, as indices of `edits`.
 
-    The representative is the first edit with exactly the same code. The panel holds the representative and the first
-    edit of each other opinion.
+    The representative is the first edit with exactly the same code. The panel holds the edits to compare:
+    the representative and the first edit of each other opinion.
     """
     keys = [build_opinion_key(edit) for edit in edits]
     speakers: dict[Hashable, int] = {}
