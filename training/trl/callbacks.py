@@ -27,7 +27,10 @@ _TRL_NAMES = {
 
 
 class MetricsCallback(TrainerCallback):
-    """Writes metrics.jsonl, and stops a run with a non-finite gradient before the next checkpoint."""
+    """Callback that writes each step to metrics.jsonl.
+
+    It stops a run with a non-finite gradient before the next checkpoint.
+    """
 
     def __init__(self, folder: Path, on_step: OnStep) -> None:
         self._folder = folder
@@ -43,7 +46,7 @@ class MetricsCallback(TrainerCallback):
         control: TrainerControl,
         **_: Any,
     ) -> None:
-        """Start the clock of the first step, and count tokens from the resumed checkpoint on."""
+        """Start the clock of the first step, and its token count where the resumed checkpoint ended."""
         del args, control
         self._last = time.monotonic()
         # A resumed run continues its token count, so the first step must not count them all.

@@ -90,9 +90,9 @@ def find_newest(folder: Path) -> tuple[Path, int] | None:
 
 
 def list_differences(folder: Path, processes: int) -> list[str]:
-    """Return, as text, what a resumed run would change since its last checkpoint: the number of processes.
+    """Return a list with a text if a resumed run would use another number of processes than before, else [].
 
-    Another number of processes would sample other replies. Empty if `processes` is the number that wrote it.
+    `processes` is the number now; the last checkpoint stores the number before. Another number samples other replies.
     """
     newest = find_newest(folder)
     # Checkpoints from before the count was stored have an empty marker.

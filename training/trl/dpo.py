@@ -25,7 +25,7 @@ _COLUMNS = ["prompt_ids", "chosen_ids", "rejected_ids", "chosen_own", "rejected_
 
 
 class MaskedDPOTrainer(CheckpointingTrainer, DPOTrainer):
-    """TRL's DPO trainer for conversations that are token ids already."""
+    """TRL's DPO trainer, changed to take conversations as token ids."""
 
     left_out: dict[str, int]
     """Unused guided attempts by reason."""
@@ -62,8 +62,9 @@ class CompletionMaskCollator(DataCollatorForPreference):
 def build_trainer(
     plan: TrainPlan, attempts: Sequence[JudgedAttempt], held_out: set[str], folder: Path
 ) -> MaskedDPOTrainer:
-    """Build the DPO trainer on guided pairs, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn.
+    """Build the DPO trainer on guided pairs, with checkpoints in `folder`.
 
+    A pair is an attempt with a hint and the worse attempt before it. Raises BadPlan if nothing is left to learn.
     Attempts at the issues in `held_out` are not used.
     """
     guided = pairs.pair_guided_attempts(attempts, held_out)

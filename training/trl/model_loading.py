@@ -67,9 +67,10 @@ def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
 
 
 def build_lora_config(lora: LoraSettings | None, *, for_scoring: bool = False) -> LoraConfig | None:
-    """Return PEFT's configuration for a plan's LoRA settings, or None for None: all weights are trained.
+    """Return PEFT's configuration for a plan's LoRA settings.
 
-    With `for_scoring` PEFT also trains the new head of a reward model.
+    `lora` None returns None, so that all weights are trained. With `for_scoring` PEFT also trains the new head of a
+    reward model.
     """
     if lora is None:
         return None

@@ -41,9 +41,9 @@ def save_weights(trainer: Any, directory: Path) -> None:
 def write_probe(
     plan: TrainPlan, folder: Path, groups: Sequence[TrainingGroup], trainer: Any, sha256: str
 ) -> None:
-    """Write the probe of a trained adapter to the run's folder, so that a server can be checked against it.
+    """Write a trained adapter's probe to the run's folder: log-probabilities to check a server with.
 
-    The probe uses the shortest prompts of `groups`. `sha256` is the hash of the adapter's files.
+    They belong to continuations of the shortest prompts of `groups`. `sha256` is the hash of the adapter's files.
     """
     template = prompt_template.load(plan.prompt.template)
     tokenizer = model_loading.load_tokenizer(plan)

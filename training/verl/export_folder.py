@@ -149,7 +149,10 @@ Row = dict[str, Any]
 
 
 def build_rows(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
-    """Return a row of verl's data for each group, in order: its prompt, targets and names, and the name `split`."""
+    """Return a row of verl's data for each group, in order: its prompt, targets, key and issue, and `split`.
+
+    `split` is the name of the dataset's split.
+    """
     return [_build_prompt_row(template, group, split, index) for index, group in enumerate(groups)]
 
 
