@@ -72,9 +72,9 @@ def decide_gate(
 ) -> GateDecision:
     """Decide whether a trained model may replace the champion.
 
-    `provenance` says what the run recorded and what is true now. `objections` lists reasons why vLLM would refuse the
-    adapter. `compared` holds one comparison for each set of groups; a set with too few issues decides nothing. The
-    findings say when only benchmarks decided.
+    `provenance` holds facts that the run recorded, and their values now. `objections` lists reasons why vLLM would
+    refuse the adapter. `compared` holds one comparison for each set of groups; a set with too few issues decides
+    nothing. The decision says so when only benchmarks decided.
     """
     sound = (*_check_integrity(provenance, rules), _check_loadable(objections))
     enough = [comparison for comparison in compared if comparison.issues >= rules.least_issues]
@@ -221,7 +221,9 @@ def _report_no_groups() -> GateFinding:
 
 
 def check_steps(steps: Sequence[StepHealth], rules: Rules, *, samples: bool) -> list[GateFinding]:
-    """Return findings whether a run's step metrics are finite, and its entropy and clipping healthy at the end.
+    """Check a run's step metrics, and return one finding for each check.
+
+    All metrics must be finite. Entropy and clipping of the last AT_THE_END steps must keep to `rules`.
 
     `samples` says that the run trained on its own replies, so every step must have entropy and clipping.
     """

@@ -43,8 +43,8 @@ def write_decision(
 ) -> None:
     """Write a gate decision to gate.json in the folder `run`, and the numbers of `compared` to evaluation.json.
 
-    `measured` says what was measured. gate.json keeps earlier decisions on the same adapter, so that repeated attempts
-    are visible.
+    `measured` names the models, dataset and settings. gate.json keeps earlier decisions on the same adapter, so that
+    repeated attempts are visible.
     """
     about = asdict(measured) | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     earlier = _read_earlier(run / run_folder.GATE, measured.adapter)

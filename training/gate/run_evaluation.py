@@ -46,7 +46,7 @@ class EvaluationServer:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """Which run's model to compare with the champion, on which dataset, and how."""
+    """A request to compare a run's model with the champion: the run, the dataset and the settings."""
 
     run: Path
     data: Path

@@ -72,7 +72,7 @@ def list_objections(plan: TrainPlan) -> Iterator[str]:
 
 
 def list_sequence_limits(plan: TrainPlan) -> dict[str, int]:
-    """Return the plan settings whose sum limits the length of a training sequence: tokens by key."""
+    """Return the plan settings, by key, whose sum limits a training sequence. The values are tokens."""
     match plan.trainer:
         case TrainingMethod.GRPO:
             return {

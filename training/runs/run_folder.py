@@ -103,7 +103,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def flush(path: Path) -> None:
-    """Flush a file, or the names in a folder, to disk."""
+    """Flush a file, or a folder's list of names, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
