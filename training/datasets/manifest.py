@@ -56,7 +56,7 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the manifest, different for different datasets."""
+        """SHA-256 of the text of `manifest.json`, which identifies the dataset."""
         return hashlib.sha256(self.json.encode()).hexdigest()
 
     @property

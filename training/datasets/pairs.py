@@ -41,7 +41,7 @@ class JudgedAttempt:
 
     @property
     def identity(self) -> str:
-        """The name of this attempt, by which the hint of a later attempt refers to it."""
+        """The hash of this attempt's trajectory, by which the hint of a later attempt refers to it."""
         return trajectory_json.compute_identity(self.trajectory)
 
 
@@ -66,7 +66,7 @@ class GuidedPairs:
 def pair_guided_attempts(
     attempts: Sequence[JudgedAttempt], held_out: Collection[str] = (), *, min_belief: float = 0.5
 ) -> GuidedPairs:
-    """Pair every guided attempt with the attempt that its hint is about, if the guided attempt is better.
+    """Pair every attempt that had a hint with the attempt that the hint is about, if the later attempt is better.
 
     Attempts at the issues in `held_out` are left out. `min_belief` is the lowest belief, 0 to 1, of a chosen attempt.
     The result also counts the guided attempts without a pair, by reason.

@@ -14,7 +14,7 @@ from training.plans.plan import TrainPlan
 
 @dataclass(frozen=True, slots=True)
 class RoundSchedule:
-    """The training groups of a run in the order of its rounds."""
+    """The training groups of a run in the order of its sampling rounds."""
 
     groups: tuple[TrainingGroup, ...]
     """Groups of all rounds: `rounds` times the prompts of a round."""
@@ -31,7 +31,10 @@ def count_steps_per_round(plan: TrainPlan) -> int:
 
 
 def schedule_rounds(groups: Sequence[TrainingGroup], plan: TrainPlan) -> RoundSchedule:
-    """Arrange a run's training groups in rounds. Raises ValueError if none has a label and a positive weight."""
+    """Repeat and order `groups` for all sampling rounds of a plan.
+
+    Raises ValueError if no group has a label and a positive weight.
+    """
     usable = [
         group for group in groups if group.weight > 0 and any(t is not None for t in group.targets)
     ]
