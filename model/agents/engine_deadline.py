@@ -15,7 +15,7 @@ _Answers = list[Completion | EngineError]
 
 
 def complete_within(engine: Engine, requests: Sequence[Request], seconds: float) -> _Answers:
-    """Send requests to an engine and return its answers in order, within `seconds` and a short grace time.
+    """Send requests to an engine and return one completion or error each, within `seconds` and a short grace time.
 
     If the engine is late, every request gets an EngineTimeout. The late call keeps a daemon thread busy until it
     returns. Raises EngineDown.

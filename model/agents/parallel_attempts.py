@@ -43,9 +43,9 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AttemptCallbacks:
-    """Functions that receive the progress of parallel attempts, from several threads.
+    """Functions that parallel attempts call with each finished step and each finished attempt, from several threads.
 
-    An exception from such a function ends all attempts.
+    An exception from one of them ends all attempts.
     """
 
     on_step: Callable[[int, Step], None] = lambda _at, _step: None

@@ -11,7 +11,7 @@ _ENDS_ALONE = re.compile(rf"^[ \t]*{_ENDS}[ \t]*\r?$", re.MULTILINE)
 
 
 def strip_thought(reply: str) -> str | None:
-    """Return the text after the thought, or the whole reply without one; None when the thought never ends."""
+    """Return a reply's text after the model's thought, or all of it without a thought; None for an endless thought."""
     if reply.lstrip().startswith(_OPENS):
         _, ended, rest = reply.partition(_ENDS)
         return rest if ended else None

@@ -49,7 +49,7 @@ _SPARE_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class SamplingPlan:
-    """How many localisations and repairs Agentless Mini samples in one attempt."""
+    """Numbers of replies that Agentless Mini samples in one attempt, per stage and per engine call."""
 
     localisations: int = 4
     repairs: int = 16

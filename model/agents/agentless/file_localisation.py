@@ -48,7 +48,7 @@ class TreeOutline:
 
 @dataclass(frozen=True, slots=True)
 class LocatedPaths:
-    """The suspicious files that one reply of the model names."""
+    """The suspicious files that one reply of the model names, and its names that are not used."""
 
     paths: Paths
     unknown: tuple[str, ...] = ()

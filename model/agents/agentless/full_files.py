@@ -15,7 +15,7 @@ _LONGEST_TOKEN = 40
 
 @dataclass(frozen=True, slots=True)
 class FullFiles:
-    """The files that a prompt shows as a whole, and the files that did not fit."""
+    """Texts of the files that a prompt shows whole, and reasons why other files are missing, both by path."""
 
     texts: Mapping[str, str]
     """Texts by path, with lone surrogates for bytes that are not UTF-8. Prompts escape a text by `escape_file`."""
@@ -26,7 +26,7 @@ class FullFiles:
 def load_fitting_files(
     workspace: Workspace, paths: Iterable[str], free_tokens: int, count_tokens: Callable[[str], int]
 ) -> FullFiles:
-    """Load the files `paths` for a prompt, in order, within `free_tokens` tokens.
+    """Load the files `paths` from an agent's workspace for a prompt, in order, within `free_tokens` tokens.
 
     A file is left out, with the reason, when it cannot be read, is not text or does not fit into the tokens still free.
     """

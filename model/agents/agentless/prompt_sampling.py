@@ -21,7 +21,7 @@ _MOST_SAMPLES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sample(Generic[T]):
-    """A reply to sample from the model: its stage in the pipeline (`locate` or `repair`), its prompt and its reader."""
+    """One request for a reply: the pipeline stage (`locate` or `repair`), the prompt and the reader of the reply."""
 
     stage: str
     prompt: tuple[Message, ...]
@@ -31,7 +31,7 @@ class Sample(Generic[T]):
 
 @dataclass(slots=True)
 class Sampler:
-    """Sampler of the replies of one attempt, within the attempt's time limit.
+    """Sampler of all replies that one attempt asks its engine for, within the attempt's time limit.
 
     It sends `batch` prompts per engine call, records each reply as a step, and passes the step to `on_step`.
     """
@@ -56,12 +56,12 @@ class Sampler:
         return round(self.clock() - self._began, 3)
 
     def count_tokens(self, text: str) -> int:
-        """Return the engine's token count of a text, and record the count for a replay."""
+        """Return the engine's token count of a text, and append the count to `token_counts` for a replay."""
         self.token_counts.append(self.engine.count_tokens(text))
         return self.token_counts[-1]
 
     def collect_values(self, samples: Sequence[Sample[T]]) -> list[T]:
-        """Sample one reply for each sample, and return the values that the samples' `read` functions got.
+        """Ask the engine for one reply per sample, and return what the samples' `read` functions got from the replies.
 
         A reply that cannot be read gives no value. When time runs out, the method returns the values so far. Without
         any value it raises AttemptEnded. Its stop reason is ENGINE if every request failed, TIMEOUT if time ran out,
@@ -144,7 +144,7 @@ class Sampler:
 
 
 def describe_drop(kind: str, why: str) -> dict[str, str]:
-    """Return the outcome to record for a reply that is not used.
+    """Return the JSON object that a step records as its outcome when the reply is not used.
 
     `kind` is the problem as a short name such as `no_file`, and `why` says it in words.
     """

@@ -32,7 +32,7 @@ _LIKE_MARKER = re.compile(rf"^(?=(?:{_SEARCH}|{_DIVIDER}|{_REPLACE})$).|\r", re.
 
 
 class EditError(StrEnum):
-    """Why the SEARCH/REPLACE edits of a reply give no patch."""
+    """Reasons why the SEARCH/REPLACE edits of a reply cannot become a patch."""
 
     NO_EDIT = "no_edit"
     NO_PATH = "no_path"
@@ -55,7 +55,7 @@ class EditError(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchReplaceEdit:
-    """Whole lines of one file, without line ends, and their replacement. An empty replacement deletes them."""
+    """An edit: whole lines of one file, without line ends, and their replacement. An empty one deletes the lines."""
 
     path: str
     search: tuple[str, ...]

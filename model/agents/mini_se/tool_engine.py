@@ -30,7 +30,7 @@ class ToolEngine:
 
     @property
     def context_tokens(self) -> int:
-        """The wrapped engine's context length."""
+        """The wrapped engine's context length in tokens."""
         return self._engine.context_tokens
 
     def count_tokens(self, text: str) -> int:

@@ -41,7 +41,7 @@ The tools:
 
 
 def rewrite_request(request: Request) -> Request:
-    """Return a request for an engine without tools.
+    """Return a chat request without its tools, for an engine that does not support tool calls.
 
     Its system message describes the tools in words, and earlier tool calls and results become plain messages.
     """
@@ -58,9 +58,9 @@ def describe_tools(tools: Sequence[Tool]) -> str:
 
 
 def parse_calls(text: str, first: int = 0) -> tuple[ToolCall, ...]:
-    """Parse the tool calls in a reply's text, in order. Calls inside a thought are ignored.
+    """Parse the tool calls in a reply's text, in order; empty without a call. Calls inside a thought are ignored.
 
-    The ids are `call-N`, where N counts on from `first`.
+    The calls get the ids `call-N`, where N counts up from `first`.
     """
     answer = think_tags.strip_thought(text) or ""
     return tuple(

@@ -71,7 +71,7 @@ class ParentPipe:
             self._outgoing.flush()
 
     def receive_task(self) -> AgentTask:
-        """Read the agent's task, which is the parent's first message, and return it. Raises BadMessage.
+        """Wait for the agent's task, which is the parent's first message, and return it. Raises BadMessage.
 
         Then a thread starts to receive the parent's answers to questions. Another first message raises TypeError.
         """

@@ -26,7 +26,7 @@ _MOST_SHOWN: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Whole lines of a file, counted from 1; `last` is included."""
+    """Lines `first` to `last` of a file, counted from 1, both included, and their text."""
 
     first: int
     last: int
@@ -58,7 +58,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def cut_excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
-    """Cut lines `first` to `last` (from 1, both included) of a file, at most 40 lines and 4,000 characters."""
+    """Return lines `first` to `last` (from 1, both included) of a file, cut to 40 lines and 4,000 characters."""
     first = max(first, 1)
     last = max(first, min(last, len(lines), first + _MOST_LINES - 1))
     shown = "\n".join(lines[first - 1 : last])

@@ -50,7 +50,7 @@ class _Impossible(Exception):
 
 
 def edit(context: ToolContext, path: str, old_str: str, new_str: str) -> Observation:
-    """Replace the only occurrence of `old_str` in a file for an agent, and return the edited lines.
+    """Replace the only occurrence of `old_str` in a file of the workspace, and return the edited lines to the agent.
 
     When the edit is impossible, the observation says why and what would work, and nothing changes. With an empty
     `old_str`, a missing file is created. Lone surrogates stand for bytes that are not UTF-8.

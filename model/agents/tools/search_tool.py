@@ -61,9 +61,9 @@ class PageSection:
 
 
 def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> Observation:
-    """Return the source of all definitions of a simple name for an agent, or suggest similar names.
+    """Return the source of all definitions called `entity` to an agent, or names that are similar.
 
-    `construct` is a value of EntityKind, and `entity` is the name. `page` selects a page of a long answer, from 1.
+    `construct` is their kind, a value of EntityKind. `page` selects a page of a long answer, counted from 1.
     """
     kind = EntityKind(construct)
     entities = _find_named(context, kind, entity)

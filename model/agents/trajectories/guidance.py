@@ -132,7 +132,7 @@ def get_hint_text(guidance: Guidance) -> str:
 
 
 def remove_hint(text: str) -> str:
-    """Return a prompt's text without the hint for a second attempt."""
+    """Return a prompt's text without the hint for a second attempt; unchanged when it has none."""
     return _BLOCK.sub("", text)
 
 

@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\\[nrtbf]")
 
 
 def find_word_runs(guidance: Guidance) -> frozenset[str]:
-    """Return every run of five adjacent words of a hint. A shorter line, of two words or more, is one run.
+    """Return every run of five adjacent words of a hint. A line of two to four words is one run.
 
     A text that contains such a run quotes the hint. `drop_public_runs` searches texts for the runs.
     """
@@ -29,9 +29,9 @@ def find_word_runs(guidance: Guidance) -> frozenset[str]:
 
 
 def drop_public_runs(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
-    """Return the hint's word runs that occur in none of `texts`.
+    """Return those of a hint's word runs that occur in none of `texts`.
 
-    Words that the model was shown elsewhere prove no quotation of the hint.
+    `texts` are what else the model was shown: words from there prove no quotation of the hint.
     """
     for spaced in map(_normalise, texts):
         runs = frozenset(run for run in runs if run not in spaced)

@@ -33,7 +33,7 @@ class StopReason(StrEnum):
 
 
 class AttemptEnded(Exception):
-    """Raised to end an attempt; it carries the stop reason and perhaps a patch or a failure."""
+    """Raised to end an attempt. It carries the stop reason and, where there is one, the patch or the error message."""
 
     def __init__(
         self, stop: StopReason, *, patch: str | None = None, failure: str | None = None
@@ -44,7 +44,7 @@ class AttemptEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimits:
-    """The limits of one attempt (rounds, tokens and temperature from R4P, appendix B.2)."""
+    """The limits of one attempt, and its sampling temperature (three defaults are from R4P, appendix B.2)."""
 
     rounds: int = 50
     tokens: int = 28_000
@@ -142,7 +142,7 @@ class Trajectory:
         """Return the record with the same replies and patch but without the hint; None when `quotes_hint` is true.
 
         Training pairs the result with an attempt that had no hint. A quoting attempt would teach the model to cite a
-        text that it never saw. Evaluation uses only the patch of a guided attempt, and not even that when
+        text that it never saw. Evaluation uses only the patch of a guided attempt, and no patch with
         `patch_quotes_hint`.
         """
         return None if self.quotes_hint else self._strip_hint()
