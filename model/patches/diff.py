@@ -60,7 +60,7 @@ class FilePatch:
 
 @dataclass(frozen=True, slots=True)
 class BareDiff:
-    """A diff without the text around it."""
+    """A diff reduced to its file headers and hunks, and the number of lines that were left out."""
 
     text: str
     """File headers and hunks, line for line."""
@@ -78,7 +78,7 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
 
 def list_touched_files(text: str) -> frozenset[str]:
-    """Return every path of a unified diff, before and after the change. Raises BadDiff."""
+    """Return the paths of all files in a unified diff; of a renamed file, both the old and the new. Raises BadDiff."""
     files = parse(text)
     return frozenset(file.path for file in files) | {
         file.old_path for file in files if file.old_path
@@ -91,10 +91,11 @@ def count_edited_lines(text: str) -> int:
 
 
 def normalise(text: str) -> str:
-    """Return a diff without all that depends on the edit's position.
+    """Return the text of a diff without all that depends on the edit's position.
 
-    Line numbers, section titles, index lines and the order of files go. Two diffs with the same edit between the same
-    context lines give the same text. Whitespace counts, because it has meaning in Python. Raises BadDiff like `parse`.
+    It leaves out line numbers, section titles and index lines, and sorts the files. Two diffs with the same edit
+    between the same context lines give the same text. Whitespace counts, because it has meaning in Python. Raises
+    BadDiff like `parse`.
     """
     return "".join(sorted("".join(_normalise_file(file)) for file in _parse(text, contents=True)))
 

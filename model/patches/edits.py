@@ -48,7 +48,7 @@ class _Lines:
 
 @dataclass(frozen=True)
 class PatchEdit:
-    """The changed code of one patch, as rivals are compared by it.
+    """The changed code of one patch: its lines, tokens, names and places, by which rival patches are compared.
 
     Text outside the hunks of a unified diff is ignored.
     """
@@ -73,12 +73,12 @@ class PatchEdit:
 
     @cached_property
     def file_set(self) -> frozenset[str]:
-        """The changed files as a set."""
+        """Paths of the changed files, without order."""
         return frozenset(self.files)
 
     @cached_property
     def areas(self) -> frozenset[Place]:
-        """The edit's places as (file, number of the block of four lines)."""
+        """(file, block number) of each edited place, where a block is four lines of the old file."""
         return frozenset((file, line // 4) for file, line in self.places)
 
     @cached_property
@@ -93,7 +93,7 @@ class PatchEdit:
 
     @cached_property
     def code(self) -> str:
-        """All changed lines as one text, each with its sign and without indentation."""
+        """All added, then all removed lines of code as one text, each with its sign and without indentation."""
         signed = [("+", self.added), ("-", self.removed)]
         return "\n".join(sign + line.strip() for sign, lines in signed for line in lines)
 
@@ -119,7 +119,7 @@ class PatchEdit:
 
     @cached_property
     def changes(self) -> frozenset[str]:
-        """The new tokens, and the gone tokens with a minus in front, without counts."""
+        """Tokens that the edit adds, and tokens that it removes with a minus in front, both without counts."""
         return frozenset(self.new_tokens) | {f"-{token}" for token in self.gone_tokens}
 
     @cached_property
@@ -134,12 +134,12 @@ class PatchEdit:
 
     @cached_property
     def unseen_names(self) -> frozenset[str]:
-        """Identifiers that only the added lines hold, and neither the removed nor the unchanged lines."""
+        """Identifiers in the added lines that neither the removed nor the unchanged lines contain."""
         return self.names - select_names(self.removed_tokens) - self.context_names
 
 
 def read_edit(diff: str) -> PatchEdit:
-    """Return the changed code of a unified diff, to compare rivals. Unreadable text is ignored. Never raises."""
+    """Return the changed code of a unified diff, to compare rival patches. It ignores unreadable text, never raises."""
     lines = _collect_lines(diff, without=_PROSE)
     if not lines.files:
         lines = _collect_lines(diff, without=())
@@ -253,7 +253,7 @@ def count_changed_words(diff: str) -> Counter[str]:
 
 
 def measure_overlap(left: Counter[str], right: Counter[str]) -> float:
-    """Return the share of words that two counters have in common, from 0 to 1 (Jaccard with repeats).
+    """Return the share of words that two word counts have in common, from 0 to 1 (Jaccard with repeats).
 
     Two empty counters give 1.
     """

@@ -76,7 +76,7 @@ def run(repository: Path, *arguments: str, seconds: float, data: bytes = b"") ->
 def read_beginning(repository: Path, *arguments: str, max_bytes: int, seconds: float) -> bytes:
     """Run a git command on the git directory `repository` and return the first `max_bytes` of its output.
 
-    Raises GitFailed when git fails, or gives no output for `seconds`.
+    `arguments` are the command and its options. Raises GitFailed when git fails, or gives no output for `seconds`.
     """
     process = GitProcess(repository, *arguments, seconds=seconds)
     try:
@@ -93,7 +93,7 @@ def read_beginning(repository: Path, *arguments: str, max_bytes: int, seconds: f
 class GitProcess:
     """A running git command on the git directory `repository`.
 
-    Reading and writing raise TimeoutError after `seconds`.
+    Read its output from `answers`. Reading and writing raise TimeoutError after `seconds`.
     """
 
     def __init__(self, repository: Path, *arguments: str, seconds: float) -> None:

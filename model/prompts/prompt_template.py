@@ -21,7 +21,7 @@ _BLOCKS = ("system", "user")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt with a `system` and a `user` block. `version` comes from a line of the file, or is `unversioned`."""
+    """A prompt template with a `system` and a `user` block. `version` is from a line of its file, or `unversioned`."""
 
     name: str
     version: str
@@ -47,7 +47,7 @@ class Template:
 def load(name: str | Path) -> Template:
     """Load a prompt template by its name in this folder (`r4p_group`) or by the path of a file.
 
-    Raises TemplateError that names the file, and the line where it is known.
+    Raises TemplateError, whose message names the file and, for a syntax error, the line.
     """
     path = _FOLDER / f"{name}.j2" if re.fullmatch(r"[a-z0-9_]+", str(name)) else Path(name)
     try:

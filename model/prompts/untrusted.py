@@ -148,8 +148,8 @@ def escape_invisible(text: str) -> str:
 def cut_middle(text: str, head: int, tail: int, *, ends: str = "\n") -> str:
     """Return the first `head` and the last `tail` characters of a text, with a remark on how many were cut between.
 
-    A text that is not longer is returned unchanged. `ends` stands on both sides of the remark; a space keeps a one-line
-    text on one line.
+    A text of at most `head` + `tail` characters is returned unchanged. `ends` stands on both sides of the
+    remark; a space keeps a one-line text on one line.
     """
     more = len(text) - head - tail
     if more <= 0:

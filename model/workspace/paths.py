@@ -69,7 +69,7 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 def check_path(path: str) -> str:
     """Check that a path may name a file of a tree, and return it without a leading `./`.
 
-    Raises PathRefused with the reason and the fix.
+    Raises PathRefused, whose message has the reason and the fix.
     """
     plain = path.removeprefix("./")
     if reason := explain_refusal(plain):

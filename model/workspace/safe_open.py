@@ -82,7 +82,7 @@ def _check_regular(handle: int, path: str) -> os.stat_result:
 
 
 def describe_kind(mode: int) -> str:
-    """Return words for a file that is not regular, such as "a folder". `mode` is its `st_mode`."""
+    """Return the kind of a file that is not regular in words, such as "a folder". `mode` is its `st_mode`."""
     kinds = (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISLNK, "a symbolic link"),

@@ -27,7 +27,7 @@ _WAYS_OUT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """Limits for reading and changing a tree."""
+    """Limits of a workspace: sizes and number of the files that it reads or changes, and the time of a diff."""
 
     file_bytes: int = 5_000_000
     """Size of one file, read or written."""
