@@ -66,7 +66,7 @@ class IndexedBlob(NamedTuple):
 class Database:
     """An open SQLite file that stores the definitions of source files by the hash of their content.
 
-    Threads may share it. Every method raises NoIndex.
+    Threads may share it. Every method raises NoIndex when SQLite fails.
     """
 
     def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
@@ -79,9 +79,10 @@ class Database:
         self._connection.close()
 
     def find_blobs(self, keys: Iterable[BlobKey]) -> dict[BlobKey, IndexedBlob]:
-        """Return the stored blobs with the hashes of `keys`, by key, and mark them as used today.
+        """Return what is stored about the blobs `keys`, by key, and mark them as used today.
 
-        The result may hold other editions of the same hashes.
+        A key is (git hash, edition of the language). A key that is not stored is missing. The result may hold more
+        keys: other editions of the same hashes.
         """
         hashes = json.dumps(list({blob for blob, _ in keys}))
         today = _get_today()

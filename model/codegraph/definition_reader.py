@@ -77,7 +77,7 @@ _CLASS, _METHOD, _FUNCTION = (
 
 
 def explain_unreadable(content: bytes) -> str | None:
-    """Return why a source file is not parsed; None when it can be parsed."""
+    """Return the reason why a source file's content is not parsed, such as its size; None when it can be parsed."""
     if len(content) > FILE_BYTES:
         return describe_size(len(content))
     if b"\0" in content:
@@ -86,7 +86,7 @@ def explain_unreadable(content: bytes) -> str | None:
 
 
 def describe_size(size: int) -> str:
-    """Return words for a message that a source file of `size` bytes is too large."""
+    """Return the reason why a source file of `size` bytes is too large, such as "N bytes, more than LIMIT"."""
     return f"{size:,} bytes, more than {FILE_BYTES:,}"
 
 
@@ -113,7 +113,7 @@ def is_broken(language: str, root: Node, content: bytes) -> bool:
 def is_valid_python(content: bytes) -> bool:
     """Return whether Python's own parser accepts a file's content. A file that is nested too deeply counts as invalid.
 
-    Limit the size by `FILE_BYTES`: a syntax tree takes many times the file's size.
+    The caller must limit the size by `FILE_BYTES`: a syntax tree takes many times the file's size.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)

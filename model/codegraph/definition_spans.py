@@ -21,7 +21,7 @@ _KINDS: Final = {
 class DefinitionSpan(NamedTuple):
     """The span of one definition, as the search in a parsed file finds it.
 
-    The tuple sorts by place, then outer before inner, then the more specific match.
+    Spans sort by start; at the same start, the longer span comes first, then the more specific match.
     """
 
     start: int

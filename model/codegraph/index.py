@@ -53,7 +53,7 @@ class Index:
         *,
         seconds: float = MAX_SECONDS,
     ) -> tuple[Snapshot, IndexReport]:
-        """Index a source tree and return its snapshot and a report.
+        """Index a source tree, and return a snapshot to search its definitions and a report.
 
         `blobs` maps each path to its git blob hash. `read` returns the content of a path, and only new blobs are read.
         If it raises OSError or `reader_pool.UnreadableFile`, the file is left out with the reason. Files that are not

@@ -14,7 +14,10 @@ _LIKENESS: Final = 60
 
 
 class Snapshot:
-    """One source tree in an open index, valid for `database.KEPT_DAYS` days. Threads may share it."""
+    """One source tree in an open index, to find its definitions by name. Threads may share it.
+
+    It is valid for `database.KEPT_DAYS` days.
+    """
 
     def __init__(
         self, database: Database, blobs: Mapping[int, Sequence[str]], paths: tuple[str, ...]

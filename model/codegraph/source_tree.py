@@ -31,7 +31,7 @@ _UNREADABLE_NAME: Final = "its name is not UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
-    """The regular files of a directory or of a commit, with their git blob hashes."""
+    """The regular files of a directory or of a commit: their git blob hashes, and a function that reads them."""
 
     blobs: dict[str, str]
     """Path to git blob hash; the hash is empty for files that no parser reads."""
@@ -44,8 +44,8 @@ class SourceTree:
 def survey(directory: Path, *, may_be_bare: bool = True) -> SourceTree:
     """List the committed files of a git repository, or all files of another directory, with their hashes.
 
-    Set `may_be_bare` to False for a stranger's tree: anybody can commit files that look like a bare repository. Raises
-    NoTree.
+    `may_be_bare` says that `directory` itself may be a bare repository. Set it to False for a stranger's tree: anybody
+    can commit files that look like one. Raises NoTree.
     """
     try:
         if not directory.is_dir():

@@ -12,7 +12,7 @@ _SHOWN = 60
 
 
 def check_syntax(path: str, before: bytes, after: bytes) -> str | None:
-    """Return the parser's message when an edit adds a syntax error; None otherwise or when no parser can tell.
+    """Return the parser's message when an edit adds a syntax error; None when it adds none or no parser can tell.
 
     `before` and `after` are the content of the file `path`. No parser can tell without a grammar, and for files that
     are too large or binary. Old errors may stay or move.
