@@ -66,13 +66,13 @@ class EvaluateOptions(JudgeOptions):
 
     @property
     def voting(self) -> VotingChoice:
-        """How the votes are taken."""
+        """The voting settings that these options choose."""
         return VotingChoice(edited_lines=self.min_lines, leave_one_out=self.leave_one_out)
 
 
 @accept_options(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
-    """Measure a verifier on labelled groups of patches.
+    """Measure a verifier on labelled groups of patches, and print the result.
 
     Exit codes: 0 measured, 2 usage, 5 no engine.
     """

@@ -35,7 +35,7 @@ STDERR = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 class Exit(IntEnum):
-    """Exit codes of `r4p verify`. The other commands use OK, USAGE and BACKEND_DOWN."""
+    """Exit codes of `r4p verify`. Of these, most other commands use only OK, USAGE and BACKEND_DOWN."""
 
     OK = 0
     """At least one candidate is judged correct."""
@@ -48,22 +48,22 @@ class Exit(IntEnum):
 
 
 def format_count(number: int, noun: str) -> str:
-    """Format a number with its noun, such as `1 step` and `2 steps`."""
+    """Return a number with its noun, such as `1 step` and `2 steps`. `noun` is singular; its plural adds an s."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def print_json(document: object) -> None:
-    """Print a document as indented JSON on stdout."""
+    """Print a JSON-serialisable document on stdout, indented."""
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
 
 def warn(command: str, message: str) -> None:
-    """Print one line on stderr and continue."""
+    """Print `message` as one line on stderr, after `r4p` and the name of the command."""
     STDERR.print(escape_invisible(f"r4p {command}: {' '.join(message.split())}"))
 
 
 def stop(command: str, code: int, message: str) -> NoReturn:
-    """Print one line on stderr and exit with the code."""
+    """Print `message` as one line on stderr, and exit the command with the exit code `code`."""
     warn(command, message)
     raise typer.Exit(code)
 
@@ -72,10 +72,10 @@ def stop(command: str, code: int, message: str) -> NoReturn:
 def exit_on_error(
     command: str, *usage: type[Exception], hint: Callable[[], str] = str
 ) -> Iterator[None]:
-    """End the command with one line on stderr instead of a traceback.
+    """End a command with one line on stderr, instead of a traceback, when the `with` block raises a known error.
 
-    The exit code is USAGE for errors that the user can fix, which include `usage`, and BACKEND_DOWN for every other
-    ModelError. `hint` ends the line of the latter.
+    The exit code is USAGE for errors that the user can fix, which include the types `usage`, and BACKEND_DOWN for
+    every other ModelError. The text that `hint` returns is added to the line of such a ModelError.
     """
     try:
         yield

@@ -60,7 +60,7 @@ PASSED_ON: Final[dict[str, Any]] = {
 
 
 def require_extras(command: str, *extras: str) -> None:
-    """Stop the command unless these extras are installed."""
+    """Exit the command `command` with a message and code 2 unless the modules of the named extras are installed."""
     lacking = {extra: modules for extra in extras if (modules := _find_missing(extra))}
     if lacking:
         names = [name for modules in lacking.values() for name in modules]
@@ -68,17 +68,17 @@ def require_extras(command: str, *extras: str) -> None:
 
 
 def describe_installation(modules: list[str], *extras: str) -> str:
-    """Describe how to install missing modules."""
+    """Return a message that names missing modules and the `pip install` command for the extras that hold them."""
     return f"this needs {', '.join(modules)}: pip install 'r4p-bot[{','.join(extras)}]'"
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands that reports a missing extra in one line."""
+    """A group of commands that reports a missing extra (optional dependencies) in one line, without a traceback."""
 
     extras: ClassVar[tuple[str, ...]] = _ELSEWHERE
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. A missing extra ends it with one line."""
+        """Run the chosen command and return its result. A missing extra ends it with one line on stderr and code 2."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
@@ -88,13 +88,13 @@ class CommandGroup(TyperGroup):
 
 
 class TrainingCommandGroup(CommandGroup):
-    """A group of training commands that reports a missing extra in one line."""
+    """A group of training commands: for a missing module it names an extra such as `train`, not `local`."""
 
     extras = _TRAINING
 
 
 def stop_for_missing_extra(error: ModuleNotFoundError, command: str, extras: Sequence[str]) -> None:
-    """Stop the command when the missing module belongs to one of these extras."""
+    """Exit `command` with a message and code 2 if the missing module belongs to one of `extras`; else return."""
     module = (error.name or "").partition(".")[0]
     for extra in extras:
         if module in EXTRAS[extra]:

@@ -51,7 +51,7 @@ def index(
 
 
 def locate_index(directory: Path) -> Path:
-    """Return where `r4p index` keeps the code graph of a directory by default."""
+    """Return the default path of the SQLite file in which `r4p index` keeps the code graph of a directory."""
     name = hashlib.sha256(bytes(directory.resolve())).hexdigest()[:16]
     return Path.home() / ".cache" / "r4p" / "index" / f"{name}.sqlite"
 

@@ -20,7 +20,7 @@ class BadInput(Exception):
 
 
 def read_issue(path: Path) -> Issue:
-    """Read an issue: the title on the first line, the body below. Raises BadInput."""
+    """Read an issue from a text file: the title on its first line, the body below. Raises BadInput."""
     lines = _read_text(path, "issue").strip().splitlines()
     if not lines:
         raise BadInput(f"issue {path} is empty; write the title on its first line")
@@ -28,10 +28,10 @@ def read_issue(path: Path) -> Issue:
 
 
 def read_patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
-    """Read the candidates, and return them with a note for each unreadable one.
+    """Read the files of the candidate patches, and return (all candidates, a message for each that cannot be judged).
 
     A candidate is named by its file name, or by its path when two file names are equal. Raises BadInput, also when
-    no patch contains a line of text.
+    no candidate can be judged.
     """
     if not paths:
         raise BadInput("there is no patch to judge; give FILE, or - for stdin")
@@ -65,7 +65,11 @@ def _explain_unreadable(patch: Patch) -> str | None:
 def attach_trajectories(
     candidates: Sequence[Patch], paths: Sequence[Path], verifier: str, *, reads_trajectories: bool
 ) -> list[Patch]:
-    """Attach a trajectory to each candidate when the verifier reads them. Raises BadInput."""
+    """Return the candidates, each with the text of its trajectory file when the verifier reads trajectories.
+
+    `paths` are the trajectory files in the order of the candidates, and `verifier` is the name for messages. Raises
+    BadInput, also for files that the verifier would not read.
+    """
     if not reads_trajectories:
         if paths:
             raise BadInput(f"verifier {verifier} looks at no trajectory; use yes-no-trajectory")

@@ -35,8 +35,9 @@ Options = TypeVar("Options")
 def accept_options(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Make a command of a function of a dataclass: typer reads an argument or an option from each field.
+    """Return a decorator that makes a typer command of a function with one parameter, the dataclass `options`.
 
+    Typer reads an argument or an option for each field of the dataclass.
     `--help` lists the fields of the class itself before the inherited ones.
     """
 
@@ -56,7 +57,7 @@ def accept_options(
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
-    """Options that choose the engine."""
+    """Command-line options that choose the engine, which runs the language model."""
 
     engine: Annotated[
         str | None,
@@ -83,8 +84,9 @@ class EngineOptions:
     ] = None
 
     def choose_engine(self) -> EngineChoice:
-        """Choose the engine: the named one, otherwise a script, a server with a URL, or the embedded model.
+        """Return the engine of these options: the named one, else a script, a server with a URL, or the embedded model.
 
+        The engine is not loaded yet.
         Raises BadEngine for an unknown name, a server without a URL, and an unreadable key.
         """
         served = "openai_compatible" if self.engine_url else "local_transformers"
@@ -138,9 +140,10 @@ class JudgeOptions(EngineOptions):
     def choose_judge(
         self, verifier: str, voting: VotingChoice
     ) -> tuple[EngineChoice, CalibratorFile | None]:
-        """Choose the engine and read the calibrator, before anything slow happens.
+        """Return the engine to load, and the calibrator that was read; None without `--calibrator`.
 
-        Raises a usage error for a choice that cannot work and for an option that does nothing.
+        `verifier` is a verifier's name. Raises a usage error for a choice that cannot work and for an option that does
+        nothing.
         """
         catalog.check_choice(verifier, voting)
         choice = self.choose_engine()
@@ -159,7 +162,10 @@ def _list_given_options(context: Context) -> list[str]:
 
 
 def refuse_unused_options(options: Collection[str], verifier: str, engine: str) -> None:
-    """Raise IncompatibleOptions for an option that changes nothing; UnknownVerifier for an unknown verifier."""
+    """Raise IncompatibleOptions if the verifier or the engine ignores one of `options`, such as `--votes`.
+
+    `verifier` and `engine` are names. Raises UnknownVerifier for an unknown verifier.
+    """
     idle = _list_ignored_by_engine(engine) | _list_ignored_by_verifier(verifier)
     if vain := [option for option in options if option in idle]:
         raise IncompatibleOptions(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")

@@ -37,9 +37,9 @@ _COLOURS = {
 def show_progress(
     total: int | None = None,
 ) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
-    """Show the current step on a terminal, and with a total the finished part; show nothing when stderr is a file.
+    """Show a command's progress on a terminal: the current step and, with `total`, a bar. In a file, show nothing.
 
-    Yields a function that shows a step, and a function that shows how many are finished.
+    Yields a function that shows a step's text, and a function that shows how many of `total` items are finished.
     """
     step, elapsed = TextColumn("{task.description}"), TimeElapsedColumn()
     counted = (step, BarColumn(), MofNCompleteColumn(), elapsed, TimeRemainingColumn())
@@ -54,12 +54,12 @@ def show_progress(
 
 
 def report_loading(choice: EngineChoice, say: Callable[[str], None]) -> EngineChoice:
-    """Return the choice of an engine that shows its steps while it loads."""
+    """Return a copy of an engine choice that passes each step of the engine's loading to `say`, as text."""
     return replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
 
 
 def print_verdict(verdict: GroupVerdict) -> None:
-    """Print a table of the verdicts, the reason of each verdict, and the cost."""
+    """Print a group's verdicts on stdout: a table, the reason of each verdict, and the cost of the votes."""
     out = Console(highlight=False, markup=False)
     names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
     weighed = any(patch.probability is not None for patch in verdict.patches)
@@ -95,7 +95,7 @@ def _describe_cost(verdict: GroupVerdict) -> str:
 
 
 def print_evaluation(document: dict[str, Any]) -> None:
-    """Print a table of the metrics with the constant baselines, and the speed."""
+    """Print an `r4p.evaluate/1` document on stdout: a table of metrics beside constant baselines, and the speed."""
     out = Console(highlight=False, markup=False)
     baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
     names = (name.replace("_", " ") for name in baselines)

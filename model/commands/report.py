@@ -21,7 +21,7 @@ def report(
         Argument(metavar="DIR", help="Run files of r4p evaluate; the report is written there."),
     ],
 ) -> None:
-    """Write DIR/report.html and a PNG for each figure.
+    """Write DIR/report.html, with figures and tables of the run files in DIR, and a PNG for each figure.
 
     Exit codes: 0 written, 2 usage.
     """
@@ -39,7 +39,11 @@ def report(
 
 
 def write_page(command: str, page: "Report", folder: Path, material: str) -> None:
-    """Write a page with its figures, and print where it is. The command ends when the folder cannot be written."""
+    """Write a report's page and figures into `folder`, and print the page's path.
+
+    `material` says in the printed line what the page is about, such as `3 run files`. The command `command` exits with
+    code 2 when the folder cannot be written.
+    """
     from model.evaluation.report.html_page import PAGE, write_report
 
     try:

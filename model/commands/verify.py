@@ -56,11 +56,11 @@ class VerifyOptions(JudgeOptions):
 
     @property
     def voting(self) -> VotingChoice:
-        """How the votes are taken."""
+        """The voting settings that these options choose."""
         return VotingChoice(self.stop_early, self.min_lines, self.leave_one_out)
 
     def read_patches(self) -> list[Patch]:
-        """Read the candidates with their trajectories, and warn of unreadable ones. Raises BadInput."""
+        """Return the candidates with their trajectories, read from files. Warns of unreadable ones. Raises BadInput."""
         patches, notes = inputs.read_patches([*(self.patch or []), *(self.more or [])])
         parts = catalog.parse_verifier_name(self.verifier)
         patches = inputs.attach_trajectories(
@@ -112,7 +112,7 @@ def _build_subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
 
 
 def choose_exit_code(verdict: GroupVerdict) -> Exit:
-    """Choose the exit code for a group's verdicts."""
+    """Return the exit code: OK with a correct patch, NONE_CORRECT if all are incorrect, else UNSURE."""
     verdicts = {patch.verdict for patch in verdict.patches}
     if Verdict.CORRECT in verdicts:
         return Exit.OK
@@ -120,7 +120,7 @@ def choose_exit_code(verdict: GroupVerdict) -> Exit:
 
 
 def describe_caution(engine: EngineInfo) -> str | None:
-    """Return a warning about the embedded models; None for an engine of the user's own."""
+    """Return a warning that an embedded model judges no better than chance; None for a user's own engine or model."""
     if not engine.name.startswith("local_") or Path(engine.model).is_dir():
         return None
     return (

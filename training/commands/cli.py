@@ -41,7 +41,7 @@ def _run_function(function: Callable[..., None], context: typer.Context, name: s
 
 @main.command(context_settings=PASSED_ON)
 def dataset(context: typer.Context) -> None:
-    """Build datasets from outcomes and labelled groups, and show one."""
+    """Build a training dataset from outcomes and labelled groups, or show one."""
     from training.commands.datasets import app
 
     app(context.args, prog_name="r4p train dataset")
@@ -56,7 +56,7 @@ def report(
         ),
     ],
 ) -> None:
-    """Write RUN/report.html and one PNG per figure, also for an unfinished run.
+    """Write RUN/report.html about a training run, also an unfinished one, and one PNG per figure.
 
     Exit codes: 0 written, 2 usage.
     """
@@ -74,7 +74,7 @@ def report(
 
 @main.command(context_settings=PASSED_ON)
 def labels(context: typer.Context) -> None:
-    """Explain labels, count them by rule, and estimate their precision."""
+    """Explain the labels of judged patches, count them by rule, and estimate their precision."""
     from training.commands.labels import app
 
     app(context.args, prog_name=context.obj or "r4p train labels")
@@ -82,7 +82,7 @@ def labels(context: typer.Context) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def outcomes(context: typer.Context) -> None:
-    """Compare a trained model's verdicts with outcomes: `r4p models outcomes`."""
+    """Compare a trained model's verdicts with what happened to the patches: `r4p models outcomes`."""
     from training.commands.outcomes import outcomes as tell
 
     _run_function(tell, context, context.obj or "r4p train outcomes")
@@ -90,7 +90,7 @@ def outcomes(context: typer.Context) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def attempts(context: typer.Context) -> None:
-    """Write agents' attempts to a file, for plans that learn from pairs of attempts."""
+    """Write agents' attempts and labels to a file, for training plans that learn from pairs of attempts."""
     from training.commands.export import attempts as write
 
     _run_function(write, context, "r4p train attempts")
@@ -98,7 +98,7 @@ def attempts(context: typer.Context) -> None:
 
 @main.command(name="export-verl", context_settings=PASSED_ON)
 def export_verl(context: typer.Context) -> None:
-    """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
+    """Write a training plan and a dataset as a folder that verl trains from, on one node or several."""
     from training.commands.export import app
 
     app(context.args, prog_name="r4p train export-verl")
@@ -106,7 +106,7 @@ def export_verl(context: typer.Context) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def run(context: typer.Context) -> None:
-    """Train a model by a plan on a dataset."""
+    """Train a model by a plan on a dataset, and write the run's folder."""
     from training.commands.run import app
 
     app(context.args, prog_name="r4p train run")
@@ -114,7 +114,7 @@ def run(context: typer.Context) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def evaluate(context: typer.Context) -> None:
-    """Measure a trained model beside the champion, and decide whether it may judge."""
+    """Measure a trained model and the champion on a dataset, and decide whether the model may judge."""
     from training.commands.evaluate import evaluate as decide
 
     _run_function(decide, context, "r4p train evaluate")
@@ -122,7 +122,7 @@ def evaluate(context: typer.Context) -> None:
 
 @main.command()
 def status(as_json: AsJson = False) -> None:
-    """Show the trainings of the bot: the progress of the running one, and the end of the others."""
+    """Print the bot's trainings: the progress of the running one, and how the others ended."""
     from app.operator import training_status
 
     raise typer.Exit(training_status.show(as_json=as_json))
@@ -130,7 +130,7 @@ def status(as_json: AsJson = False) -> None:
 
 @main.command()
 def start() -> None:
-    """Start a training now, even with few new issues."""
+    """Ask the train worker to start a training by R4P_TRAIN_PLAN, even with few new issues. Does not wait for it."""
     from app.operator import training_status
 
     raise typer.Exit(training_status.start())

@@ -127,7 +127,7 @@ class BuildOptions:
     as_json: _Json = False
 
     def build_recipe(self) -> DatasetRecipe:
-        """Build the recipe of the dataset."""
+        """Return the dataset's recipe from these options: what to keep, combine, balance and split, and the seed."""
         return DatasetRecipe(
             seed=self.seed,
             statements=StatementLimits(only_ascii=self.only_ascii),
@@ -150,7 +150,7 @@ class BuildOptions:
         )
 
     def load_evaluation_set(self) -> EvaluationSet | None:
-        """Load the groups that the dataset must not learn from."""
+        """Load the groups of `--measured-on`, which the dataset must not learn from; None without the option."""
         if not self.measured_on:
             return None
         return EvaluationSet.from_pools(
@@ -161,7 +161,7 @@ class BuildOptions:
 @app.command()
 @accept_options(BuildOptions)
 def build(options: BuildOptions) -> None:
-    """Build a dataset: filter, combine, split and balance. Prints what was dropped and why.
+    """Build a dataset in a new folder: filter, combine, split and balance. Prints what was dropped and why.
 
     Exit code 3: nothing is left to learn from.
     """
@@ -177,7 +177,7 @@ def build(options: BuildOptions) -> None:
 def show(
     directory: Annotated[Path, Argument(metavar="DIR", help="A dataset.")], as_json: _Json = False
 ) -> None:
-    """Show the content of a dataset and what was dropped, and check its files."""
+    """Check the files of a dataset, and print its splits and what was dropped when it was built."""
     with _exit_on_error():
         held = dataset.read_manifest(directory)
         for split in held.splits:

@@ -73,7 +73,7 @@ class GateOptions:
     )
 
     def build_server(self) -> "EvaluationServer | None":
-        """Build the server of both models; None when they run in this process. Raises BadEngine."""
+        """Return the vLLM server of both models, from these options; None without `--engine-url`. Raises BadEngine."""
         from training.gate.run_evaluation import EvaluationServer
 
         if not self.engine_url:
@@ -86,7 +86,7 @@ class GateOptions:
 
 @accept_options(GateOptions)
 def evaluate(options: GateOptions) -> None:
-    """Measure a trained model beside the champion, and decide whether it may judge.
+    """Measure a trained model and the champion on a dataset, and decide whether the model may judge.
 
     Exit codes: 0 it may, 3 it may not, 4 too few issues, 5 engine down.
     """

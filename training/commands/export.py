@@ -14,7 +14,7 @@ from training.plans import plan_file
 
 
 def attempts(out: Annotated[Path, Option(metavar="FILE", help="File to create.")]) -> None:
-    """Write agents' attempts and their labels, from repositories with `training: on`."""
+    """Write agents' attempts and their labels, from repositories with `training: on`, to a new file."""
     with corpus.open_corpus() as store:
         attempt_list = store.list_attempts()
     if not attempt_list:
@@ -44,7 +44,7 @@ def export(
         int | None, Option(min=1, help="Number of nodes, instead of the plan's.")
     ] = None,
 ) -> None:
-    """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
+    """Write a training plan and a dataset as a folder that verl trains from, on one node or several."""
     from training.trl import model_loading  # needs torch, which the other command does not
     from training.verl import export_folder, unsupported_settings
 

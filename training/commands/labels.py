@@ -52,7 +52,7 @@ def explain(
     as_of: _AsOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show why each patch of an issue has its label, and what happened."""
+    """Print why each judged patch of an issue has its label, and what happened to it."""
     name, number = _parse_issue(issue)
     with _open_corpus() as store:
         explained = _explain_issue(
@@ -66,7 +66,7 @@ def explain(
 
 @app.command()
 def summary(as_of: _AsOf = None, as_json: AsJson = False) -> None:
-    """Count the patches that each rule labels, over all issues."""
+    """Print how many patches each rule labels, over all issues, as a table or as JSON."""
     now = _parse_moment(as_of)
     with _open_corpus() as store:
         patches = labels.label_patches(store.list_records(), now, store.read_checks())
@@ -83,7 +83,7 @@ def sample(
     count: Annotated[int, Option(min=1, help="How many patches.")] = 200,
     seed: Annotated[int, Option(help="The same seed draws the same patches.")] = 0,
 ) -> None:
-    """Print labelled patches to check by hand, as JSON lines. `r4p labels audit` reads the answers."""
+    """Print a sample of labelled patches to check by hand, as JSON lines. `r4p labels audit` reads the answers."""
     with _open_corpus() as store:
         patches = labels.label_patches(store.list_records(), datetime.now(UTC), store.read_checks())
     _print_lines(label_checks.format_questions(label_checks.sample_labels(patches, count, seed)))
@@ -95,7 +95,7 @@ def audit(
         Path | None, Argument(exists=True, dir_okay=False, help="Output of `sample`, with answers.")
     ] = None,
 ) -> None:
-    """Store the answers of a file, and estimate the precision of labels from all answers."""
+    """Store the hand-checked answers of a file, if given, and print the precision of labels by all stored answers."""
     now = datetime.now(UTC)
     with _open_corpus() as store:
         derived = labels.label_patches(store.list_records(), now)

@@ -29,7 +29,7 @@ def outcomes(
     name: Annotated[str, Argument(help="Name of the model, as in `r4p models list`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare a model's verdicts with outcomes and with the judge of the same patches."""
+    """Print how a trained model's verdicts agree with labels from outcomes, beside the judge of the same patches."""
     with exit_on_error("models outcomes", UnknownModel), corpus.open_corpus() as store:
         records = _build_records(store, name, datetime.now(UTC))
     if as_json:

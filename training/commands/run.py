@@ -58,7 +58,7 @@ class RunOptions:
     as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False
 
     def load_plan(self) -> TrainPlan:
-        """Load the plan with the changes of the options. Raises BadPlan."""
+        """Return the training plan that `plan` names, with the changes of the other options. Raises BadPlan."""
         plan = plan_file.load_plan(self.plan)
         base, adapter = self.base or plan.model.base, self.adapter or plan.model.adapter
         return replace(
@@ -69,14 +69,14 @@ class RunOptions:
         )
 
     def require_servable_plan(self) -> None:
-        """Raise BadPlan when the result cannot judge in the bot."""
+        """Raise BadPlan when a training by these options cannot give a model that judges in the bot."""
         servable_plan.require_servable_plan(self.load_plan(), self.material)
 
 
 @app.command()
 @accept_options(RunOptions)
 def run(options: RunOptions) -> None:
-    """Train a model by a plan."""
+    """Train a model by a plan on a dataset, and write the run's folder."""
     folder = options.run
     with exit_on_error("train run", BadPlan, BadRun, BadDataset):
         try:
@@ -95,7 +95,7 @@ def run(options: RunOptions) -> None:
 
 
 def require_servable(arguments: Sequence[str]) -> None:
-    """Raise BadPlan, or Typer's error, when `r4p train run` with these arguments cannot make a serving model."""
+    """Raise BadPlan, or typer's error, when `r4p train run` with these arguments cannot give a model that judges."""
     command = typer.main.get_command(app)
     RunOptions(
         **command.make_context("r4p train run", list(arguments)).params
