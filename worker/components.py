@@ -71,9 +71,10 @@ class Components:
 
     @cached_property
     def judge_setup(self) -> JudgeSetup:
-        """The judge that the settings choose: its verifier, and consensus as its prior.
+        """The judge that the settings choose: its verifier, and consensus as a second one (the prior).
 
-        A verifier without an engine has no prior. The first use loads an embedded model.
+        The prior's scores are stored beside the votes. A verifier without an engine has none. The first use loads an
+        embedded model.
         """
         settings = load(EngineSettings)
         name = settings.verifier

@@ -194,7 +194,7 @@ TICKS: Final[Mapping[str, Tick]] = {
 
 
 def build_handlers(parts: Components) -> dict[str, Handler]:
-    """Return a handler for every kind of job, by the kind's name.
+    """Return the handlers of all kinds of jobs: a dict from the kind's name to its handler.
 
     Each handler is built, from the shared objects in `parts`, when its first job comes.
     """
@@ -228,7 +228,7 @@ def create_runtime(
 
 
 def create_launcher(settings: TrainSettings) -> Launcher:
-    """Create the launcher that the settings choose for training stages."""
+    """Create the launcher that the settings choose for training stages: SLURM, Ray, Kubernetes or local."""
     match settings.train_launcher:
         case Name.SLURM:
             return Slurm(settings.train_gpus, settings.train_options)

@@ -73,11 +73,12 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     """Run one attempt of an agent per seed, in one sandboxed process, and return the attempts in seed order.
 
     The call blocks the thread. `agent` is a name in the catalog. `tree` is the source tree, which the agent can only
-    read. `guidance` makes these second attempts. `on_step` gets an attempt's position among the seeds and its step, on
-    the caller's thread; an exception in it kills the process. `ledger` gets the cost and the finished attempts, even
+    read. With `guidance` these are second attempts. `on_step` gets an attempt's position among the seeds and its step,
+    on the caller's thread; an exception in it kills the process. `ledger` gets the cost and the finished attempts, even
     after an error.
 
-    Raises AgentFailed, UnknownAgent, ValueError for repeated seeds, and every engine error that is no EngineError.
+    Raises AgentFailed, UnknownAgent, ValueError for repeated seeds, and the engine's errors except EngineError,
+    which the agent gets as an answer.
     """
     agent_catalog.require_agent(agent)
     if len(set(seeds)) < len(seeds):

@@ -36,7 +36,8 @@ class AgentLimits:
 class UsageLedger:
     """The cost of parallel attempts so far: tokens by the engine's count, seconds by the worker's clock.
 
-    An attempt's number is the position of its seed. The ledger keeps only the count of its steps and their tokens.
+    Methods name an attempt by the position of its seed in `seeds`. Of an attempt's steps the ledger keeps only their
+    count and their tokens.
     """
 
     agent: str
@@ -63,7 +64,7 @@ class UsageLedger:
         return Cost(self.tokens, self.seconds * len(self.seeds))
 
     def add_step(self, attempt: int, step: Step) -> int:
-        """Count one step of an attempt, given by the position of its seed; return how many steps it has so far."""
+        """Count one more step and its tokens for `attempt` (the position of its seed); return its number of steps."""
         count, sums = self._told.get(attempt, (0, Tokens()))
         added = step.tokens
         tokens = Tokens(
@@ -75,9 +76,9 @@ class UsageLedger:
         return count + 1
 
     def build_records(self, stop: str, why: str) -> tuple[AttemptRecord, ...]:
-        """Build one record per attempt, in the order of the seeds.
+        """Build the record of each attempt for the database, in the order of the seeds; save nothing.
 
-        An attempt that has not finished gets `stop` as its end and `why` as its failure.
+        An attempt that has not finished gets `stop` as the way in which it ended, and `why` as its failure.
         """
         finished = {
             attempt.trajectory.seed: AttemptRecord.from_attempt(attempt)
@@ -108,7 +109,7 @@ _TURN_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class BudgetReservation:
-    """The part of a repository's budget that one agent process may use."""
+    """The part of a repository's daily agent budget that is reserved for one agent process."""
 
     id: int
     """Id of the reservation's row in the table `agent_runs`."""
@@ -125,8 +126,8 @@ def reserve_budget(
 ) -> BudgetReservation | None:
     """Reserve a part of a repository's budget for parallel attempts, or return None when nothing is left.
 
-    `attempts_together` is the number of these attempts. Raises Postponed, if `may_postpone` allows it, when running
-    agents hold the rest of the budget and may return some of it.
+    `config` holds the budget, and `attempts_together` is the number of these attempts. When running agents hold the
+    rest of the budget and may return some of it, this raises Postponed if `may_postpone` is True.
     """
     attempts.lock_budget(connection, repository)
     left = get_remaining_budget(

@@ -61,15 +61,15 @@ class MeteredEngine:
 
     @property
     def token_cost(self) -> int:
-        """Return the tokens that count against the limit so far: new ones, and those reserved for open requests."""
+        """Return how many tokens count against the limit: used and not cached, or reserved for open requests."""
         with self._lock:
             return self._new + self._reserved
 
     def check_limits(self, question: Question) -> None:
-        """Count a request of the agent's process, and raise LimitExceeded if no agent would send it.
+        """Count a request of the agent's process, and raise LimitExceeded if it passes a fixed limit.
 
-        `question` asks for completions or for a token count. The limits are fixed: requests per attempt, completions
-        per request, and sampling options.
+        `question` asks for completions or for a token count. The limits concern the requests per attempt, the
+        completions per request, and the sampling options; the token limit is not checked here.
         """
         if isinstance(question, TokenCountQuestion):
             self._counted += 1
@@ -96,9 +96,9 @@ class MeteredEngine:
     def answer(self, question: Question, seconds: float) -> PipeAnswer:
         """Return the engine's answer to `question`, or a failure if the token limit is reached.
 
-        The engine has `seconds` for each completion. If only the first completions fit the token limit, the others
-        fail. A late answer ends its attempt. So more late answers than attempts are impossible for an agent, and raise
-        LimitExceeded.
+        `question` asks for completions or for a token count. The engine has `seconds` for each completion. If only the
+        first completions fit the token limit, the others fail. Raises LimitExceeded after more late answers than
+        attempts, because each late answer should have ended an attempt.
         """
         if isinstance(question, TokenCountQuestion):
             return self._count(question)
@@ -235,7 +235,7 @@ class EngineRequests:
     def submit(self, question: Question) -> None:
         """Start a thread that answers `question` and sends the answer to the agent's process.
 
-        Raises LimitExceeded for a request that no agent sends, and for too many requests at once.
+        Raises LimitExceeded for a request that passes a fixed limit, and for too many requests at once.
         """
         self._till.check_limits(question)
         # Do not block: a process that floods the reader must fail, not slow the worker down.
@@ -247,7 +247,7 @@ class EngineRequests:
         work.add_done_callback(self._send_answer)
 
     def raise_engine_error(self) -> None:
-        """Raise the error that ended an answering thread, if there is one, such as LimitExceeded.
+        """Raise the error with which an answering thread ended, such as LimitExceeded; do nothing if there is none.
 
         An EngineError ends no thread: the agent gets it as its answer.
         """

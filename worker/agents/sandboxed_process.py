@@ -76,7 +76,7 @@ class SandboxedProcess:
 
     @property
     def seconds_left(self) -> float:
-        """Return the seconds until the process's time limit, less 5 s for passing on an answer; at least 0.1."""
+        """Return the seconds until the process's time limit, minus 5 s to pass an answer on; at least 0.1."""
         return max(self._began + self._seconds - time.monotonic() - _END_SECONDS, 0.1)
 
     def read_lines(self) -> Iterator[bytes]:
@@ -109,8 +109,8 @@ class SandboxedProcess:
     def kill(self) -> None:
         """Kill the process and its whole process group at once.
 
-        Once the process has ended and its exit code was read, this does nothing: its number may belong to another
-        process.
+        Once the process has ended and its exit code was read, this does nothing: its process id may belong to
+        another process.
         """
         with self._ending:
             self._kill()
@@ -129,7 +129,7 @@ class SandboxedProcess:
         return code
 
     def read_last_error(self) -> str:
-        """Return the last line of standard error, made safe to show; a sentence says so if there is none."""
+        """Return the process's last line of standard error, safe to show; if it wrote none, a sentence says so."""
         lines = self._words.decode(errors="replace").strip().splitlines()
         return escape_invisible(lines[-1][:300]) if lines else SAID_NOTHING
 

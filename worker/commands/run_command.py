@@ -59,7 +59,7 @@ class RunCommandHandler:
     mention: str | None
 
     def __call__(self, context: Context, job: RunCommand) -> None:
-        """Acknowledge, carry out and answer the commands of a comment.
+        """Carry out the commands of the comment that `job` names, and answer by reactions or a reply.
 
         A comment that was deleted meanwhile gets no answer. The web process checks only how lines
         begin, so a comment may hold no command.

@@ -147,8 +147,9 @@ def fetch_until(
 ) -> Read:
     """Fetch `refspecs` from a remote, then call `read` and return its result.
 
-    While `read` raises BaseNotFound, this fetches more history and calls it again. Raises GitError if all history is
-    not enough, and GitTooBig if the bare repository exceeds its limit on disk.
+    `read` reads the wanted objects from the bare repository `git`. While it raises BaseNotFound, this fetches more
+    history and calls it again. Raises GitError if all history is not enough, and GitTooBig if the bare repository
+    exceeds its limit on disk.
     """
     for depth in _list_depths(git):
         _clear_leftovers(git)
@@ -172,7 +173,7 @@ def build_refspec(branch: str) -> tuple[str, str]:
 
 
 def is_valid_branch(name: str) -> bool:
-    """Return whether git allows this branch name, and the name is no pattern."""
+    """Return whether `name` is a branch name that git allows, which excludes patterns such as `release/*`."""
     parts = name.split("/")
     bad = re.search(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{", name)
     return bool(

@@ -31,7 +31,7 @@ def is_outage(command: str, code: int, output: str) -> bool:
     """Return whether a failed git command means that the remote is unreachable or refuses access.
 
     `command` is the git command, of which only `fetch` counts; `code` is its exit status and `output` its standard
-    error. An outage says nothing about any commit.
+    error. After an outage the wanted commits may still be good.
     """
     if command != "fetch" or code != FATAL:
         return False

@@ -80,7 +80,7 @@ class GitTimeout(GitError):
 
 
 class GitUnreachable(GitError):
-    """A git remote cannot be reached or refuses access, which says nothing about any commit."""
+    """A git remote cannot be reached or refuses access; the wanted commits may still be good."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ class TreeExporter:
         return report
 
     def remove_abandoned(self) -> int:
-        """Remove the folders that crashed processes left, and return how many there were."""
+        """Remove the tree folders that crashed processes left, and return how many were removed."""
         with self._lock_directory():
             abandoned = [room for room in self.directory.glob("tree-*") if _is_abandoned(room)]
             for room in abandoned:
