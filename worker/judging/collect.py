@@ -44,7 +44,7 @@ class AlternativePlan:
     """Attempts for this issue text on these commits, failed ones included."""
 
     def without_new(self, why: RefusalReason | None) -> "AlternativePlan":
-        """Return this plan with no alternatives left to write; `why` is the reason that the comment shows."""
+        """Return a copy of this plan without new alternatives; `why` is the reason that the comment shows."""
         return replace(self, new_count=0, second_count=0, base=None, lack=why)
 
 
@@ -58,7 +58,7 @@ class EvaluateIssueHandler:
     has_agent: bool
 
     def __call__(self, context: Context, job: EvaluateIssue) -> None:
-        """Collect, store and decide. A deleted issue or an uninstalled repository ends quietly."""
+        """Collect and store the issue's rivals, then submit or wait; do nothing if issue or repository is gone."""
         with transaction(context.database) as connection:
             stored = groups.load_active_repository(connection, job.repository)
         if stored is None:

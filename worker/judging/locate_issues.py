@@ -17,8 +17,8 @@ def locate_issues(
 ) -> None:
     """Plan an evaluation of each issue of the same repository that an open pull request closes.
 
-    `job` names the pull request. It gets a failing check run if it breaks the bot's configuration. `quiet_seconds` is
-    the delay before the evaluations, so that a burst of events leads to one evaluation.
+    `job` names the pull request. If the pull request makes the bot's settings file invalid, it gets a failing check
+    run. `quiet_seconds` is the delay before the evaluations, so that a burst of events leads to one evaluation.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)

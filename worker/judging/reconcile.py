@@ -48,10 +48,10 @@ MISSED_WITHIN = timedelta(days=1)
 def reconcile_pulls(
     github: GitHub, least_quiet_seconds: float, context: Context, job: Reconcile
 ) -> None:
-    """Compare GitHub's open pull requests with the stored ones, and plan jobs for those that were missed.
+    """Plan jobs for a repository's open pull requests on GitHub that differ from the stored ones.
 
-    These are the jobs that lost webhooks would have caused. An unchanged list costs no quota of GitHub's API.
-    `least_quiet_seconds` is the shortest delay of an evaluation, so that a burst of events leads to one.
+    Lost webhooks would have caused these jobs. `job` names the repository. An unchanged list costs no quota of GitHub's
+    API. `least_quiet_seconds` is the shortest delay of an evaluation, so that a burst of events leads to one.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)
@@ -80,8 +80,8 @@ def find_missed_pulls(
 ) -> tuple[PullNumber, ...]:
     """Return the numbers of the pull requests whose webhooks were lost (pure).
 
-    `pulls` are the open ones on GitHub, and `heads` the stored heads. A stored pull request counts if its head differs,
-    and an unknown one if it changed less than a day before `now`.
+    `pulls` are the open pull requests on GitHub, and `heads` the stored head commits by number. A stored pull request
+    counts if its head differs, and a pull request that is not stored if it changed less than a day before `now`.
     """
     return tuple(
         pull.number
@@ -92,7 +92,7 @@ def find_missed_pulls(
 
 
 def plan_reconciliation(connection: Connection) -> Sequence[Planned]:
-    """Return jobs that search each repository for missed pull requests and continue stuck evaluations.
+    """Return jobs that search each repository for missed pull requests, and jobs for stuck evaluations.
 
     This also stores the verdict *not judged* for evaluations whose jobs gave up.
     """

@@ -60,11 +60,11 @@ class Rivals:
 
     @property
     def judgeable(self) -> tuple[PullNumber, ...]:
-        """Return the numbers of the pull requests that can be judged now, by their state and the settings."""
+        """Return the numbers of the pull requests whose state and the repository's settings allow judging now."""
         return select_judgeable(self.settings.config, self.list_candidate_facts())
 
     def list_candidate_facts(self) -> list[CandidateFacts]:
-        """List the facts that decide whether each pull request takes part, such as its author and state."""
+        """List, per pull request, the facts that decide whether it is judged, such as its author and state."""
         by_pull = {candidate.pull: candidate for candidate in self.candidates}
         return [
             CandidateFacts(
@@ -78,7 +78,7 @@ class Rivals:
         ]
 
     def list_bases(self) -> tuple[BaseCommit, ...]:
-        """List the commits that an alternative may be written for, best first.
+        """List the commits on which an agent may base an alternative, best first.
 
         They are the bases of the judgeable pull requests, or the default branch's commit if there are none.
         """
@@ -102,10 +102,11 @@ class RivalCollector:
     """GitHub's host, such as `github.com`."""
 
     def collect(self, context: Context, stored: StoredRepository, ref: IssueRef) -> Rivals:
-        """Read the rivals of the issue `ref` from GitHub, and fetch patches that are not stored yet.
+        """Return the rivals of the issue `ref`, read from GitHub, with their patches.
 
-        `stored` is the issue's repository. This saves nothing in the database. Raises NotFound for a deleted issue,
-        GitUnreachable, and Postponed when another process uses the bare repository.
+        Patches that are not stored yet are fetched with git; the database is only read. `stored` is the issue's
+        repository. Raises NotFound for a deleted issue, GitUnreachable, and Postponed when another process uses the
+        bare repository.
         """
         facts = github_links.read_issue(self.github, ref)
         settings = choose_config(stored.config_text, facts.repository.config)
@@ -212,7 +213,7 @@ def _list_paths(candidate: Candidate | None) -> tuple[str, ...]:
 
 
 def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rivals) -> int:
-    """Save an issue's pull requests, patches, links and settings, and return the id of its group."""
+    """Save the pull requests, patches, links and settings in `rivals`; return the id of the issue's group."""
     number, facts = repository.id, rivals.facts
     settings = rivals.settings
     groups.save_config(connection, number, text=settings.text, error=settings.error)
@@ -233,10 +234,10 @@ def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rival
 def choose_seats(
     rivals: Rivals, alternatives: Sequence[Alternative], newest: Evaluation | None, to_come: int
 ) -> tuple[Alternative, ...]:
-    """Choose the alternatives that get the free seats of a group; one that copies another patch gets none.
+    """Return those of `alternatives` that get a free seat in the group; copies of another patch get none.
 
-    `newest` is the group's newest evaluation. If there are too few seats, its verdicts decide which alternatives keep
-    one. `to_come` seats stay free for alternatives that agents will write.
+    `newest` is the group's newest evaluation, or None. If there are too few seats, its verdicts decide which
+    alternatives keep one. `to_come` seats stay free for alternatives that agents will write.
     """
     kept = set(rivals.judgeable)
     rival_diffs = [patch.diff for patch in rivals.candidates if patch.pull in kept]

@@ -58,7 +58,7 @@ class TrainedModels:
     ) -> JudgeSetup:
         """Return the loaded judge of an issue: the canary for its share of the issues, else the champion.
 
-        Without a champion it is the judge of the settings, which `own` returns. A canary that cannot be served is
+        Without a champion the result is `own()`, the judge of the settings. A canary that cannot be served is
         rejected, and the champion judges in its place. Raises EngineDown when the champion cannot be served either; the
         job then waits.
         """
@@ -81,8 +81,8 @@ class TrainedModels:
     ) -> None:
         """Let the shadow judge the issue too, and reject the canary if its statistics are bad.
 
-        `say` asks a judge and returns its verdict as JSON values. The shadow's verdict is stored, and never published.
-        Errors of its model are only logged.
+        `say` lets a judge judge the issue and returns its verdict as JSON values. The shadow's verdict is stored, and
+        never published. Errors of its model are only logged.
         """
         line_up = self.load_line_up(context.database)
         if line_up.shadow:
@@ -112,7 +112,7 @@ def get_issue_name(evaluation: Evaluation) -> str:
 
 
 def check_canary(database: Engine, canary: Adapter, limits: CanaryLimits | None = None) -> None:
-    """Reject the canary if its votes or verdicts since it became canary show a problem under `limits`."""
+    """Reject the model `canary` if its votes or verdicts since it became canary break `limits` (None: default)."""
     with transaction(database) as connection:
         began = models.find_by_name(connection, canary.name).changed_at
         if began is None:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BaseCommit:
-    """The branch and commit that an alternative is written for."""
+    """The branch and the commit on which an agent bases an alternative."""
 
     branch: str
     commit: CommitSha
@@ -56,9 +56,9 @@ class TreeHandover:
 
     @property
     def tree_store(self) -> TreeStore:
-        """Return the store of handed-over trees.
+        """Return the store where agents find the source trees that were handed over.
 
-        It lies on the file system of the exports, so that a rename hands a tree over.
+        It is in the exporter's directory, so that a rename can hand a tree over.
         """
         return TreeStore(self.exporter.directory)
 

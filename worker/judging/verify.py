@@ -49,7 +49,7 @@ class VerifyGroupHandler:
     """Trained models that may judge instead; None when the engine takes no adapters."""
 
     def __call__(self, context: Context, job: VerifyGroup) -> None:
-        """Judge the group, store every vote and plan the publication. Judging again adds votes."""
+        """Judge the evaluation's group, store its votes and verdict, and plan its publication; a repeat adds votes."""
         with transaction(context.database) as connection:
             evaluation = evaluations.load(connection, job.evaluation)
         if evaluation is None or evaluation.state != "collected":
@@ -132,7 +132,7 @@ def judge_by_prior(
 def load_calibrator(connection: Connection, judge: Judge) -> StoredCalibrator | None:
     """Load a judge's active calibrator; None if there is none.
 
-    One that was fitted under other label rules is ignored, with a warning, until the next fit.
+    A calibrator that was fitted under other label rules is ignored, with a logged warning, until the next fit.
     """
     try:
         return calibrators.load_active(connection, judge)

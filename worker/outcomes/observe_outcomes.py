@@ -39,7 +39,7 @@ _BUSY_SECONDS = 300.0
 def resolve_permission(github: GitHub, context: Context, job: ResolvePermission) -> None:
     """Ask GitHub for a person's permission, and store it with the events that wait for it.
 
-    `job` names the person and the repository. The permission stays unknown when GitHub refuses to tell or cannot.
+    `job` names the person and the repository. If GitHub refuses or cannot answer, the permission stays unknown.
     """
     about, now = (job.repository, job.actor), datetime.now(UTC)
     with transaction(context.database) as connection:
@@ -75,7 +75,7 @@ def _plan_reviews(
 
 
 def poll_reactions(github: GitHub, context: Context, job: PollReactions) -> None:
-    """Read the thumbs on a verdict's comment from GitHub, and store which were added or removed."""
+    """Read the 👍 and 👎 on a verdict's comment from GitHub, and store which are new or gone since the last poll."""
     with transaction(context.database) as connection:
         repository = _load_active_repository(connection, job.repository)
         group = groups.find_group(connection, job.repository, job.issue)
@@ -160,9 +160,10 @@ def compare_reactions(
     recorded: Sequence[OutcomeEvent],
     now: datetime,
 ) -> Iterator[OutcomeEvent]:
-    """Yield an event for each thumb that was added to or removed from an issue's verdict (pure).
+    """Yield an event for each 👍 or 👎 that was added to or removed from an issue's verdict comment (pure).
 
-    `reactions` are the present ones on GitHub, and `recorded` the events of thumbs at the last poll.
+    `reactions` are the present ones on GitHub, and `recorded` the events of those at the last poll. `now` is the time
+    of the removals.
     """
     thumbs = [fact for fact in reactions if fact.content in THUMBS and not fact.is_bot]
     before = {event.details.about for event in recorded}

@@ -56,7 +56,7 @@ class RecordEventHandler:
     """Shortest delay after an event, so that a burst of events leads to one evaluation."""
 
     def __call__(self, context: Context, job: RecordEvent) -> None:
-        """Record the delivery; do nothing when it was purged.
+        """Record the delivery that `job` names in the database; do nothing when it was purged.
 
         A stranger's Markdown is parsed before the fenced transaction opens, because that takes
         time.
@@ -137,7 +137,7 @@ def record_outcomes(
 def plan_permission_jobs(
     repository: RepositoryRef, events: Sequence[OutcomeEvent]
 ) -> list[Planned]:
-    """Return one job per person in `events` whose permission in the repository matters and is unknown."""
+    """Return one job per person in `events` whose permission is needed and unknown; the job asks GitHub for it."""
     people = {
         event.actor
         for event in events

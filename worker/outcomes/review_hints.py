@@ -18,8 +18,8 @@ from worker.queue.context import Context
 def hear_review(github: GitHub, context: Context, job: HearReview) -> None:
     """Save a review of an alternative as the hint of a second attempt, and plan the issue's evaluation.
 
-    `job` names the review's webhook, which lacks the line comments, so they are read from GitHub. A deleted review or
-    repository leaves no hint.
+    `job` names the review's webhook, which lacks the line comments, so they are read from GitHub. For a deleted review
+    or repository nothing is saved.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)

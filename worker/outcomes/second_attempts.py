@@ -85,10 +85,10 @@ def leave_hints_of_maintainer(
 
 
 def leave_hints_of_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber, ...]:
-    """Save a failing check's output as the hint for the alternative that its commit copies.
+    """Save a failing check's output as the hint for each alternative whose edit the checked commit makes.
 
-    A copy is a pull request with the same edit, or the draft that the bot opened. Returns the issues to evaluate again;
-    none for any other check.
+    The commit is the head of a pull request with the same edit, or of the bot's own draft. Returns the numbers of the
+    issues to evaluate again; empty for any other check.
     """
     failed = event.action is CheckAction.COMPLETED and event.conclusion in _FAILED
     if event.is_suite or not failed or not event.output:
@@ -115,7 +115,7 @@ def leave_hints_of_review(
 ) -> tuple[IssueNumber, ...]:
     """Save a review that requests changes, with its line comments, as the hint for the reviewed alternative.
 
-    Returns the issues to evaluate again. The caller has checked that the author may write.
+    Returns the numbers of the issues to evaluate again; may be empty. The caller has checked that the author may write.
     """
     of_lines = (f"{comment.path}: {comment.body}" for comment in comments if comment.body.strip())
     words = "\n\n".join(filter(None, (event.body.strip(), *of_lines)))

@@ -37,7 +37,7 @@ class Survival:
 
     @property
     def share(self) -> float | None:
-        """Return the surviving share; None for a patch that added no line."""
+        """Return surviving lines divided by added lines; None for a patch that added no line."""
         return self.surviving / self.added if self.added else None
 
 
@@ -59,7 +59,7 @@ def measure_survival(
     token: str | None,
     merged: MergedPull,
 ) -> Survival:
-    """Fetch a merged pull request and its branch, and count which of its added lines remain.
+    """Fetch a merged pull request and the branch it was merged into, and count its added lines that remain.
 
     `token` gives access to the repository; None for a public one. Raises GitError.
     """
@@ -85,7 +85,7 @@ def measure_survival(
 
 
 def compare_commits(git: Git, before: str, after: str, now: str) -> Survival:
-    """Count the lines added from commit `before` to commit `after`, and those that remain in commit `now`.
+    """Return how many lines were added from commit `before` to `after`, and how many of them remain in `now`.
 
     An indented line remains, and so does a moved line with at least 20 letters and digits.
     """

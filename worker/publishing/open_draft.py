@@ -47,7 +47,7 @@ class OpenDraftHandler:
     web: Endpoints
 
     def __call__(self, context: Context, job: OpenDraft) -> None:
-        """Open the draft, or store why not; another process replies to the person."""
+        """Open the draft pull request, store its number or why there is none, and plan the reply to the person."""
         with transaction(context.database) as connection:
             stored = groups.load_active_repository(connection, job.repository)
             draft = drafts.load(connection, job.draft)

@@ -43,8 +43,9 @@ class PublishVerdictHandler:
     """True when the operator configured a writer App for draft pull requests."""
 
     def __call__(self, context: Context, job: PublishVerdict) -> None:
-        """Publish, unless a newer verdict is out or the issue is closed; evaluate a moved head
-        again.
+        """Publish the verdict, unless a newer one is out or the issue is closed.
+
+        If a head moved since the evaluation, this plans a new one.
         """
         with transaction(context.database) as connection:
             stored = groups.load_active_repository(connection, job.repository)
@@ -141,9 +142,9 @@ def _plan_second_attempts(job: PublishVerdict, evaluation: Evaluation) -> Planne
 
 
 def find_moved_heads(evaluation: Evaluation, heads: Heads) -> frozenset[PullNumber]:
-    """Return the numbers of the pull requests whose head changed since they were judged (pure).
+    """Return the numbers of an evaluation's pull requests whose head commit changed since then (pure).
 
-    `heads` holds their present heads on GitHub.
+    `heads` holds their present head commits on GitHub; a pull request that it lacks counts as unchanged.
     """
     now = {pull.number: pull.head_sha for pull in heads.pulls}
     judged = {candidate.pull: candidate.head_sha for candidate in evaluation.candidates}

@@ -28,7 +28,7 @@ def build_verdict_view(
     *,
     may_open: bool = False,
 ) -> VerdictView:
-    """Convert an evaluation with a verdict to the view that its comment shows.
+    """Convert an evaluation with a verdict to the view: the values from which its comment is written.
 
     `moved` holds the pull requests whose head changed since the evaluation. `config_problem` holds the errors of the
     repository's settings file. `may_open` says whether the comment may offer `/r4p open`.
@@ -92,7 +92,7 @@ def _build_alternatives(
 
 
 def build_members(rows: Iterable[MemberRow]) -> tuple[Member, ...]:
-    """Convert the stored rows of a group to its pull requests, without those that a command removed."""
+    """Return a group's pull requests and their link strengths from its rows, without those a command removed."""
     return tuple(
         Member(row.pull, LinkStrength(row.strength) if row.strength else LinkStrength.ADDED)
         for row in rows
