@@ -31,7 +31,7 @@ class Registrar:
     def __call__(
         self, context: Context, training: Training
     ) -> tuple[TrainingState, str, str | None]:
-        """Return the training's final state, the reason and the model's name.
+        """Register and promote a training's model; return the training's final state, the reason, the model's name.
 
         Raises TrainingEnded when the model cannot be registered.
         """
@@ -57,8 +57,8 @@ class Registrar:
     def build_comparison_arguments(self, context: Context) -> tuple[str, ...]:
         """Build the arguments of `r4p train evaluate` that name the model server, its models and the verifier.
 
-        The models are the base model and the champion. Without a server the result is empty: the evaluating process
-        then runs both models itself.
+        The models are the base model and the champion, if there is one. Without a server the result is empty, and the
+        evaluating process runs the models itself.
         """
         settings = self.engine()
         if settings.engine_url is None or settings.model is None:

@@ -63,7 +63,7 @@ def build_task(
 
 
 def compute_digest(settings: TrainSettings) -> str:
-    """Return a SHA-256 of plan, settings and bot version; it changes when a new training would differ."""
+    """Return the SHA-256 (hex) of the training settings, the plan's file, if any, and the bot's version."""
     parts = [settings.model_dump_json(), version("r4p-bot")]
     with suppress(OSError, ValueError):  # a built-in plan has no file; it changes with the version
         parts.append(Path(settings.train_plan or "").read_text())
@@ -71,9 +71,9 @@ def compute_digest(settings: TrainSettings) -> str:
 
 
 def record_given_back(training: Training) -> None:
-    """Note in the training's folder that the last start of its stage does not count.
+    """Note in the training's folder that the worker stopped its stage's task, so that this start does not count.
 
-    The next start then gets a new name, because schedulers remember old names.
+    The next task of the stage then gets a new name, because schedulers remember old names.
     """
     with (training.folder / f"{training.stage}.given-back").open("a") as file:
         file.write(f"{training.launches}\n")
@@ -88,7 +88,7 @@ def _build_name_suffix(training: Training) -> str:
 
 
 def is_done(training: Training) -> bool:
-    """Return whether a training's present stage has left the files that the next stage needs."""
+    """Return whether the training's present stage is complete, by the result files in its folder."""
     match training.stage:
         case TrainingStage.DATASET:
             return (training.dataset / "manifest.json").exists()
@@ -101,7 +101,7 @@ def is_done(training: Training) -> bool:
 
 
 def read_labels(training: Training) -> LabelCounts:
-    """Count the labelled issues and patches in a training's dataset.
+    """Return the counts of labelled issues and patches in a training's dataset.
 
     Raises TrainingEnded if the dataset cannot be read.
     """
@@ -116,7 +116,7 @@ def read_labels(training: Training) -> LabelCounts:
 
 
 def count_unseen_issues(training: Training, before: Training | None) -> int:
-    """Count the issues of a training's dataset that the earlier training `before` did not have.
+    """Return how many issues of a training's dataset the earlier training `before` did not have.
 
     Without an earlier training (None) all issues count. Raises TrainingEnded if the dataset cannot be read.
     """
@@ -141,9 +141,9 @@ def _read_issues(training: Training) -> frozenset[DatasetIssue]:
 def explain_end(
     training: Training, task: LaunchTask, seen: TaskState
 ) -> TrainingEnded | EngineDown | None:
-    """Return why a training must stop or wait, or None when the stage's task should start again.
+    """Return the error to raise because a training must end or wait; None if its task should start again.
 
-    The task ended or is unknown to its launcher, as `seen` says, and the stage left no result.
+    The stage's task left no result. `seen` is its state by the launcher: ended or unknown.
     """
     result = (
         read_json(training.run / "result.json") if training.stage is TrainingStage.RUN else None

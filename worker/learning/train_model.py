@@ -83,7 +83,7 @@ class TrainModelHandler:
     look_seconds: float = 2.0
 
     def __call__(self, context: Context, job: TrainModel) -> None:
-        """Train, if it is due and there is enough to learn from."""
+        """Start or resume a training if one is due, run its stages and store how it ended."""
         training = self._take_training(context, job)
         if training is None:
             return
@@ -277,9 +277,9 @@ class TrainModelHandler:
 
 
 def plan_training(connection: Connection) -> Sequence[Planned]:
-    """Return a job that starts or resumes a training, if one is due or has not ended; else no job.
+    """Return one job that starts or resumes a training, if one is due or has not ended; else an empty list.
 
-    Without a plan in the settings there is no job.
+    The list is also empty without a plan in the settings.
     """
     settings = load(TrainSettings)
     every = timedelta(seconds=settings.train_every_seconds)

@@ -29,9 +29,9 @@ def unload_adapters(
 
 
 def plan_unloads(connection: Connection) -> Sequence[Planned]:
-    """Return a job that unloads adapters if a registered model is unused; else no job.
+    """Return one job that unloads adapters if a registered model is unused; else an empty list.
 
-    Only the servers know whether they still hold its adapter.
+    The job asks the servers, because only they know whether they still hold the model's adapter.
     """
     return (
         [Planned(UnloadAdapters(OF_THE_APP))]
@@ -41,9 +41,9 @@ def plan_unloads(connection: Connection) -> Sequence[Planned]:
 
 
 def find_unused_adapters(connection: Connection, now: datetime) -> list[Adapter]:
-    """Return the registered models' adapters that have had no alias for long.
+    """Return the adapters of registered models that had no alias for at least UNUSED_AFTER before `now`.
 
-    The previous champion's adapter is none of them, because a rollback would use it.
+    The previous champion's adapter is not included, because a rollback would use it.
     """
     back = models.find_previous(connection, models.find_alias_holder(connection, Alias.CHAMPION))
     name = back.adapter.name if back else None

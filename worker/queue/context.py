@@ -49,7 +49,10 @@ class Context:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Open a short database transaction that locks the job's row. Raises Fenced if another worker owns the job."""
+        """Yield the connection of a new database transaction that locks the job's row.
+
+        Raises Fenced if another worker owns the job.
+        """
         with self.database.begin() as connection:
             self.fence(connection)
             yield connection

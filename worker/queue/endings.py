@@ -35,14 +35,14 @@ until somebody requeues it."""
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Ending of a job's attempt: run the job again later; the attempt counts."""
+    """Ending of a job's attempt: run the job again later; the attempt counts against the job's limit."""
 
     after_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """Ending of a job's attempt: run the job again later; the attempt does not count."""
+    """Ending of a job's attempt: run the job again later; the attempt does not count against the job's limit."""
 
     after_seconds: float
     who: WaitsFor | None = None
@@ -84,11 +84,11 @@ class Attempts:
 
     @property
     def delay_seconds(self) -> float:
-        """Return the delay before the job's next attempt: it doubles with each attempt, up to an hour."""
+        """Return the seconds until the job's next attempt: they double with each attempt, up to an hour."""
         return _double(self.first_delay_seconds, self.attempt - 1)
 
     def patience_seconds(self, who: WaitsFor, first: float) -> float:
-        """Return the delay before the next try of a job that waits for `who`, such as GitHub or the engine.
+        """Return the seconds until the next try of a job that waits for `who`, such as GitHub or the engine.
 
         The delay starts at `first` seconds, doubles with each wait up to a limit, and is shortened by a random share.
         """
@@ -98,9 +98,10 @@ class Attempts:
 
 
 def decide_ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
-    """Return how the attempt of a job ends that raised `error`: retry, wait, give up or leave the job.
+    """Return the ending of a job's attempt that raised `error`, such as Retry or GiveUpJob (pure).
 
-    Waiting for GitHub, git or an engine costs no attempt; other errors cost one. A permanent error ends the job.
+    `attempts` holds the counts that decide the delay. Waiting for GitHub, git or an engine costs no attempt; other
+    errors cost one. A permanent error ends the job.
     """
     match error:
         case Fenced():

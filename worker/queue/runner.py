@@ -91,7 +91,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs jobs of the kinds that it has handlers for."""
+    """Claims due jobs, runs each with the handler of its kind, and stores how its attempt ended."""
 
     database: Engine
     handlers: Mapping[str, Handler]
@@ -100,9 +100,9 @@ class Runner:
     stopping: Callable[[], bool] = lambda: False
 
     def answer(self, job: JobId, queue: Queue) -> int:
-        """Run the job that a doorbell message named, then other due jobs of `queue`; return how many jobs ran.
+        """Run `job`, which a doorbell message named, then other due jobs of `queue`; return how many jobs ran.
 
-        After GO_ON_SECONDS it takes no further job. If the named job is gone or taken, it starts with another due job.
+        After 5 s (GO_ON_SECONDS) no further job starts. If `job` is gone or taken, the first is another due job.
         """
         started = time.monotonic()
         claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)

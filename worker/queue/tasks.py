@@ -26,7 +26,7 @@ class Runtime:
 
 
 def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
-    """Add the worker's tasks to a Celery application: run a job, sweep, tidy and tick.
+    """Add the worker's tasks to a Celery application: run a job; sweep, tidy and tick of Upkeep.
 
     Each task calls `runtime` when it runs, to get the objects that it works with.
     """

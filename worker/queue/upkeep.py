@@ -66,7 +66,7 @@ class Upkeep:
             )
 
     def tick(self, name: str) -> tuple[StoredJob, ...]:
-        """Store the jobs that the periodic rule `name` plans, such as `reconcile`, and return them.
+        """Store the jobs that the periodic rule `name`, such as `reconcile`, plans now, and return them.
 
         The next sweep sends doorbell messages for them.
         """

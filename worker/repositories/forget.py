@@ -24,11 +24,11 @@ _HANDED_OVER_SECONDS = 60.0
 
 
 def purge_data(github: GitHub, context: Context, job: PurgeData) -> None:
-    """Delete all data of an installation, or of one of its repositories, in one transaction.
+    """Delete an installation's data, or that of one repository, from the database in one transaction.
 
-    The news of a removal may arrive after the repository was added again. So this asks GitHub first, and deletes
-    nothing if the repository is there. An installation never returns under its old number. Raises Postponed if GitHub
-    refuses to answer.
+    `job` names the installation, and the repository (None: all). The webhook about a removal may arrive after the
+    repository was added again. So this asks GitHub first, and deletes nothing if the App can read the repository. An
+    installation never returns under its old number. Raises Postponed if GitHub refuses to answer.
     """
     if job.repository is not None and _is_back(github, job.installation, job.repository):
         return

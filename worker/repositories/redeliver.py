@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 def request_redeliveries(github: GitHub, context: Context, _job: Redeliver) -> None:
     """Ask GitHub to redeliver webhooks that never arrived, by comparing its deliveries with the stored ones.
 
-    Raises Postponed until none is missing, so that the job looks at the same time again. A run without missing
-    deliveries is done, and the next begins at its start time. So this needs no state of its own.
+    Raises Postponed while webhooks are missing; the job's next attempt then compares the same period again. An attempt
+    that finds none missing ends the job. The next job's period begins 5 minutes before that attempt.
     """
     now = datetime.now(UTC)
     with transaction(context.database) as connection:
@@ -75,11 +75,11 @@ Tries = tuple[DeliveryAttempt, ...]
 def find_missed(
     tried: Sequence[DeliveryAttempt], stored: Collection[DeliveryGuid]
 ) -> tuple[Tries, ...]:
-    """Return the attempts at each webhook that never arrived, oldest webhook first (pure).
+    """Return one tuple per webhook that never arrived: GitHub's attempts to deliver it, newest first (pure).
 
-    `tried` holds all of GitHub's attempts, and `stored` the deliveries that the bot has. Webhooks that suspend or
-    resume an installation have no time in their payload. Only the last of them counts, because an earlier one would
-    undo it.
+    The oldest webhook comes first. `tried` holds all of GitHub's attempts, and `stored` the deliveries that the bot
+    has. Webhooks that suspend or resume an installation have no time in their payload. Only the last of them counts,
+    because an earlier one would undo it.
     """
     by_guid = sorted(tried, key=lambda attempt: (attempt.guid, -attempt.id))
     every = [tuple(mine) for _, mine in groupby(by_guid, key=lambda attempt: attempt.guid)]
@@ -106,8 +106,9 @@ def _get_first_id(mine: Tries) -> int:
 def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:
     """Choose the lost webhook deliveries that GitHub should send again now (pure).
 
-    The result holds the last attempt at each. The wait between two attempts doubles, so GitHub sends a webhook about
-    ten times in all. If `door_open` is False, the webhook's URL seems down, and only one delivery is tried.
+    `missing` holds GitHub's attempts per webhook, newest first; the result holds the newest of each chosen one. The
+    wait between two attempts doubles, so GitHub sends a webhook about ten times in all. If `door_open` is False, the
+    webhook's URL seems down, and only one delivery is chosen.
     """
     rested = [mine[0] for mine in missing if now - mine[0].tried_at >= _get_rest_time(mine)]
     return tuple(rested[: MOST_ASKED if door_open else 1])

@@ -35,7 +35,8 @@ def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
 def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentConfig:
     """Return the settings of the file `blob` if it is valid, else the stored ones with the file's errors (pure).
 
-    `stored_text` is the last valid file. Without a file (`blob` is None) the defaults apply.
+    `blob` is the present file on GitHub, and `stored_text` the last valid one. Without a file (`blob` is None) the
+    defaults apply.
     """
     if blob is None:
         return CurrentConfig(WITHOUT_FILE, None)

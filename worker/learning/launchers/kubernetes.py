@@ -108,7 +108,7 @@ class Kubernetes:
 
 
 def read_state(status: dict[str, Any]) -> TaskState:
-    """Convert `status`, the field of a Kubernetes Job, to a task's state."""
+    """Convert `status`, the field of that name in a Kubernetes Job, to the task's phase and failure."""
     for condition in status.get("conditions") or []:
         if condition.get("status") != "True":
             continue

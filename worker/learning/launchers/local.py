@@ -49,7 +49,7 @@ class Local:
             raise LaunchFailed(f"{task.name} could not be started here: {error}") from error
 
     def look(self, task: LaunchTask) -> TaskState:
-        """Return whether the task's child process runs or how it ended; unknown if this worker did not start it."""
+        """Return the state of the task's child process: running or ended; unknown if this worker did not start it."""
         child = self._children.get(task.name)
         if child is None:
             return TaskState(Phase.UNKNOWN)

@@ -94,7 +94,7 @@ def _get_script_path(task: LaunchTask) -> Path:
 
 
 def read_state(output: str) -> TaskState:
-    """Convert the output of `ray job status` to a task's state; unknown if no line of it names the state."""
+    """Convert the output of `ray job status` to the task's phase and failure; unknown if no line names one."""
     match = _SAID.search(output)
     return (
         _PHASES.get(match[1].lower(), TaskState(Phase.UNKNOWN))

@@ -42,7 +42,7 @@ class Slurm:
             run_command_or_raise(*self.command(task), given=self.script(task))
 
     def command(self, task: LaunchTask) -> list[str]:
-        """Build the words of the `sbatch` command that submits the task; it reads the script from standard input."""
+        """Build the words of the `sbatch` command that submits the task; `sbatch` reads the script from its input."""
         gpus = [f"--gres=gpu:{self.gpus}"] if self.gpus else []
         return [
             "sbatch",
@@ -68,7 +68,7 @@ class Slurm:
     def look(self, task: LaunchTask) -> TaskState:
         """Return the task's state from SLURM's controller, or from its accounting once the controller forgot the job.
 
-        Raises LaunchFailed if neither knows the state. It must not be reported as unknown then: the worker would start
+        Raises LaunchFailed if neither knows the state. The phase "unknown" would be wrong then: the worker would start
         the task again, and two jobs would write to one folder.
         """
         asked = run_command(
@@ -103,7 +103,7 @@ class Slurm:
 
 
 def read_state(state: str) -> TaskState:
-    """Convert a job state of SLURM, such as `TIMEOUT` or `CANCELLED by 1000`, to a task's state."""
+    """Convert a job state of SLURM, such as `TIMEOUT` or `CANCELLED by 1000`, to the task's phase and failure."""
     word = state.split(maxsplit=1)[0] if state else ""
     if word in _WAITING:
         return TaskState(Phase.WAITING)

@@ -81,16 +81,16 @@ class LaunchTask:
         return self.folder / f"{self.name}.code"
 
     def script(self) -> str:
-        """Build a shell script that runs its arguments as the task's command.
+        """Return the text of a shell script that runs its own arguments as the task's command.
 
-        The script appends the output to the log and writes the exit code to its file.
+        The script appends the command's output to the log, and writes its exit code to the file `end`.
         """
         return _SCRIPT.format(log=shlex.quote(str(self.log)), end=shlex.quote(str(self.end)))
 
     def read_exit_code(self) -> int | None:
-        """Read the exit code of the task's command from its file.
+        """Return the exit code of the task's command, read from its file.
 
-        It is None if the command has not ended by itself, or if the file is not visible here yet.
+        None means that the command has not ended by itself, or that the file is not visible on this machine yet.
         """
         try:
             return int(self.end.read_text())
@@ -106,9 +106,9 @@ class LaunchTask:
 
 
 def apply_exit_code(seen: TaskState, code: int | None) -> TaskState:
-    """Return the task's state by its own exit code, or `seen`, its state by the scheduler (pure).
+    """Return an ended task's state, computed from `code`, the exit code that it left (pure).
 
-    `seen` counts if the task still waits or runs, or if it left no exit code (None).
+    Return `seen`, the scheduler's state of the task, if it still waits or runs, or if `code` is None.
     """
     if code is None or seen.phase in {Phase.WAITING, Phase.RUNNING}:
         return seen
@@ -116,9 +116,9 @@ def apply_exit_code(seen: TaskState, code: int | None) -> TaskState:
 
 
 def describe_exit_code(code: int) -> str:
-    """Describe a task's exit code in words; empty for success.
+    """Describe a task's exit code in words, such as `exit code 2`; empty for success.
 
-    Signals count as in Python (-9) or in a shell (137).
+    A code for a signal, such as -9 (Python) or 137 (shell), gives `killed by` and the signal's name.
     """
     if code == 0:
         return ""
