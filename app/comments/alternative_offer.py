@@ -122,7 +122,7 @@ def _fold(alternative: AlternativeView) -> str:
 
 
 def list_status(status: AlternativesStatus) -> str:
-    """Return a Markdown list of alternatives, attempts, cost and the last failure, for the reply to `/r4p status`."""
+    """Return an issue's alternatives, attempts, cost and last failure as a Markdown list, for `/r4p status`."""
     names = (
         join_names(map(format_alternative_id, status.alternatives))
         if status.alternatives

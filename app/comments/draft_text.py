@@ -43,9 +43,9 @@ class DraftView:
 
 
 def write_draft_title(issue: IssueNumber, alternative: PatchId) -> str:
-    """Return the title of a draft pull request, which is also its commit message.
+    """Return the title of the draft pull request for `alternative`. It is also the commit's message.
 
-    It holds no stranger's text and no closing keyword.
+    It quotes no text from other people and has no closing keyword.
     """
     return f"Alternative {alternative} for issue #{issue}"
 
@@ -53,7 +53,7 @@ def write_draft_title(issue: IssueNumber, alternative: PatchId) -> str:
 def write_draft_body(view: DraftView) -> str:
     """Return the description of a draft pull request in Markdown.
 
-    It mentions the issue without a closing keyword, because the alternative is already a rival.
+    It mentions the issue without a closing keyword, because the bot already judges the alternative itself.
     """
     verdict = (
         "The bot has not judged it"
@@ -80,9 +80,9 @@ def write_draft_body(view: DraftView) -> str:
 def write_draft_opened_reply(
     asked_in: CommandSource, draft: int, alternative: PatchId, pull: PullNumber
 ) -> str:
-    """Return the reply to the `/r4p open` in `asked_in`: `alternative` is open as the draft pull request `pull`.
+    """Return the reply to `/r4p open`: `alternative` is open now as the draft pull request `pull`.
 
-    `draft` is the draft's id in the database, for the hidden marker.
+    `asked_in` is the comment or review with the command, and `draft` is the draft's id in the database.
     """
     text = f"{alternative} is open as a draft pull request: #{pull}. Nobody has tested it."
     return f"{format_draft_marker(draft, asked_in)}\n\n{text}\n"
@@ -91,9 +91,9 @@ def write_draft_opened_reply(
 def write_draft_failed_reply(
     asked_in: CommandSource, draft: int, alternative: PatchId, why: DraftRefusal
 ) -> str:
-    """Return the reply to the accepted `/r4p open` in `asked_in`: opening the draft failed later, and `why`.
+    """Return the later reply to an accepted `/r4p open`: the bot could not open the draft, and `why`.
 
-    `draft` is the draft's id in the database, for the hidden marker.
+    `asked_in` is the comment or review with the command, and `draft` is the draft's id in the database.
     """
     return f"{format_draft_marker(draft, asked_in)}\n\n{_explain_no_draft(alternative, why)}\n"
 
@@ -101,20 +101,20 @@ def write_draft_failed_reply(
 def write_draft_refused_reply(
     answers: CommandSource, alternative: PatchId, why: DraftRefusal
 ) -> str:
-    """Return the reply to the `/r4p open` in `answers`: the bot refuses it at once, and `why`."""
+    """Return the reply to `/r4p open` in the comment or review `answers`: the bot refuses the command, and `why`."""
     return f"{format_reply_marker(answers)}\n\n{_explain_no_draft(alternative, why)}\n"
 
 
 def write_draft_exists_reply(answers: CommandSource, alternative: PatchId, pull: PullNumber) -> str:
-    """Return the reply to the `/r4p open` in `answers`: the alternative already has the draft pull request `pull`.
+    """Return the reply to `/r4p open` in the comment or review `answers`: the draft `pull` exists already.
 
-    An alternative never gets a second one.
+    An alternative never gets a second draft.
     """
     return f"{format_reply_marker(answers)}\n\n{alternative} already has a draft pull request: #{pull}.\n"
 
 
 def write_own_draft_reply(answers: CommandSource, pull: PullNumber) -> str:
-    """Return the reply to the `/r4p group add` in `answers`: `pull` is the bot's own draft of an alternative."""
+    """Return the reply to `/r4p group add` in the comment or review `answers`: the bot itself opened `pull`."""
     text = f"#{pull} is the bot's own draft of an alternative. The bot already compares that alternative."
     return f"{format_reply_marker(answers)}\n\n{text}\n"
 

@@ -9,7 +9,7 @@ _INERT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&@#"}
 
 
 def format_group_marker(group: int) -> str:
-    """Return the hidden marker of a verdict comment. `group` is the group's id in the database.
+    """Return the hidden marker of a verdict comment: an HTML comment. `group` is the group's id in the database.
 
     Anyone can write the marker, so it proves no authorship.
     """
@@ -17,17 +17,17 @@ def format_group_marker(group: int) -> str:
 
 
 def format_reply_marker(answers: CommandSource) -> str:
-    """Return the hidden marker of the bot's reply to the command in `answers`."""
+    """Return the HTML comment that marks the bot's reply to the command in the comment or review `answers`."""
     return f"<!-- r4p:reply={answers} -->"
 
 
 def format_refusal_marker(asked_in: CommandSource) -> str:
-    """Return the hidden marker of the later reply to the command in `asked_in`: the bot could judge nothing."""
+    """Return the HTML comment that marks the later reply to the command in `asked_in`: the bot could judge nothing."""
     return f"<!-- r4p:not-judged={asked_in} -->"
 
 
 def format_draft_marker(draft: int, asked_in: CommandSource) -> str:
-    """Return the hidden marker of the reply to the `/r4p open` in `asked_in`.
+    """Return the HTML comment that marks the bot's reply to `/r4p open` in the comment or review `asked_in`.
 
     `draft` is the id of the draft pull request in the database.
     """

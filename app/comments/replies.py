@@ -49,7 +49,7 @@ _STAGES = {
 
 
 def write_help_reply(source: CommandSource) -> str:
-    """Return the reply to the `/r4p help` in `source`: a Markdown table of every command."""
+    """Return the reply to `/r4p help` in the comment or review `source`: a Markdown table of every command."""
     lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{PREFIX} {_cell(entry.usage)}` | {entry.description} | {_who(entry.needs)} | {entry.where} |"
@@ -63,12 +63,12 @@ def write_help_reply(source: CommandSource) -> str:
 
 
 def write_understood_reply(source: CommandSource, verbs: Iterable[Verb]) -> str:
-    """Return the reply that confirms the commands `verbs` in the review `source`, which takes no reaction."""
+    """Return the reply that confirms the commands `verbs` in the review `source`, because reviews take no reaction."""
     return _reply(source, f"Understood: {join_names(f'`{PREFIX} {verb}`' for verb in verbs)}.")
 
 
 def write_unknown_reply(source: CommandSource, mistakes: Sequence[Unknown]) -> str:
-    """Return the reply to lines in `source` that begin like a command but are none, with corrections."""
+    """Return the reply that corrects `mistakes`: lines in the comment or review `source` that are no valid command."""
     return _reply(source, *(_mistake(mistake) for mistake in mistakes), _help_line())
 
 
@@ -85,7 +85,7 @@ def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) ->
 
 
 def write_status_reply(source: CommandSource, issue: IssueNumber, status: StatusView) -> str:
-    """Return the reply to the `/r4p status` in `source`: how far the work is, and what the bot compares."""
+    """Return the reply to `/r4p status` in the comment or review `source`: the state of the work on `issue`."""
     detail = f" {_sentence(status.detail)}" if status.detail else ""
     where = f" [The verdict]({status.comment})" if status.comment else ""
     return _reply(
@@ -101,7 +101,7 @@ def write_status_reply(source: CommandSource, issue: IssueNumber, status: Status
 
 
 def write_explanation_reply(source: CommandSource, view: VerdictView, about: PatchId | None) -> str:
-    """Return the reply to the `/r4p explain` in `source`: the reasons for the verdict on `about`; None: on all."""
+    """Return the reply to `/r4p explain` in `source`: why the patch `about` (None: each) got its verdict."""
     patches = list(_list_patches(view))
     selected = [patch for patch in patches if about in {None, patch.name}]
     if about is not None and not selected:
@@ -129,7 +129,7 @@ def write_no_verdict_reply(source: CommandSource) -> str:
 
 
 def write_group_reply(source: CommandSource, group: GroupView) -> str:
-    """Return the reply to the `/r4p group` in `source`: the pull requests added or removed, and all compared ones."""
+    """Return the reply to `/r4p group` in `source`: the pull requests added or removed, and all compared ones."""
     actions = {GroupEdit.ADD: "Added", GroupEdit.REMOVE: "Removed"}
     names = join_names(f"#{number}" for number in group.named) if group.named else ""
     edit = f"{actions[group.edit]}: {names}." if group.edit in actions else ""
@@ -139,7 +139,7 @@ def write_group_reply(source: CommandSource, group: GroupView) -> str:
 def write_waiting_reply(
     asked_in: CommandSource, wait: WaitForMore, *, all_links_read: bool = True
 ) -> str:
-    """Return the reply to the `/r4p verify` in `asked_in`: why the bot does not judge the issue yet."""
+    """Return the reply to `/r4p verify` in the comment or review `asked_in`: why the bot does not judge yet."""
     return _blocks(
         format_refusal_marker(asked_in),
         f"Not judged: {_sentence(wait.reason)}",
@@ -149,7 +149,7 @@ def write_waiting_reply(
 
 
 def write_proposing_reply(source: CommandSource, agent: str, model: str | None) -> str:
-    """Return the reply to the `/r4p propose` in `source`: `agent` will write an alternative with `model`."""
+    """Return the reply to `/r4p propose` in the comment or review `source`: `agent` will write a patch with `model`."""
     writer = f"`{_clean(agent)}`" + (f" with `{_clean(model)}`" if model else "")
     return _reply(
         source,
@@ -160,36 +160,39 @@ def write_proposing_reply(source: CommandSource, agent: str, model: str | None) 
 
 
 def write_proposal_refused_reply(source: CommandSource, reason: RefusalReason) -> str:
-    """Return the reply to the `/r4p propose` in `source`: the bot refuses it at once, and the reason."""
+    """Return the reply to `/r4p propose` in the comment or review `source`: the bot refuses it for `reason`."""
     return _reply(source, f"No alternative: {REFUSALS[reason]}.")
 
 
 def write_no_alternative_reply(asked_in: CommandSource, reason: RefusalReason) -> str:
-    """Return the later reply that the agent wrote no alternative, for an issue without a verdict comment."""
+    """Return the later reply to the command in `asked_in`: no agent wrote an alternative, for `reason`.
+
+    The bot sends it where the issue has no verdict comment that could say so.
+    """
     return _blocks(format_refusal_marker(asked_in), f"No alternative: {REFUSALS[reason]}.")
 
 
 def write_retry_reply(source: CommandSource, alternatives: Sequence[AlternativeNumber]) -> str:
-    """Return the reply to a maintainer's reason: an agent will try these alternatives again with it."""
+    """Return the reply to `/r4p disagree`: an agent will try `alternatives` again with the maintainer's reason."""
     names = join_names(map(format_alternative_id, alternatives))
     return _reply(source, f"An agent will try {names} again, with your reason as feedback.")
 
 
 def write_no_retry_reply(source: CommandSource, reason: RefusalReason) -> str:
-    """Return the reply to a maintainer's reason: the bot recorded it and starts no second attempt."""
+    """Return the reply to `/r4p disagree`: the bot recorded it, and `reason` prevents a second attempt."""
     return _reply(source, f"Recorded. There is no second attempt: {REFUSALS[reason]}.")
 
 
 def write_no_such_patch_reply(
     source: CommandSource, view: VerdictView, about: PatchId | None
 ) -> str:
-    """Return the reply that the patch `about` is not among the compared patches, with the names of those."""
+    """Return the reply that no compared patch is called `about`. It lists the names of all compared patches."""
     names = join_names(patch.name for patch in _list_patches(view))
     return _reply(source, f"{about} is not among the patches compared here: {names}.")
 
 
 def write_failed_reply(source: CommandSource, what: str, fix: str | None = None) -> str:
-    """Return the reply that a command failed: `what` happened, and the `fix`. Both are the bot's own texts."""
+    """Return the reply that a command failed: `what` happened, and `fix` helps. Both are the bot's own texts."""
     return _reply(source, f"The command failed: {_sentence(what)}", _sentence(fix) if fix else "")
 
 

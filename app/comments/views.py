@@ -104,7 +104,7 @@ class VerdictView:
 
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:
-        """Verdicts of all patches of the group."""
+        """Verdicts of all patches of the group: first of the pull requests, then of the alternatives."""
         rows = [row.verdict for row in self.rows]
         return (*rows, *(alternative.verdict for alternative in self.alternatives))
 
