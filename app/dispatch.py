@@ -80,7 +80,7 @@ class Doorbell:
         return True
 
     def count_waiting(self, queue: Queue) -> int | None:
-        """Return the number of rings in a queue that no worker has taken yet; None: the broker does not answer."""
+        """Return the number of messages in a queue that no worker has taken yet; None: the broker does not answer."""
         try:
             with self._celery.pool.acquire(block=True, timeout=SOCKET_SECONDS) as connection:
                 declared = connection.default_channel.queue_declare(queue.value, passive=True)
@@ -100,9 +100,9 @@ class Doorbell:
 
 
 class BackgroundDoorbell:
-    """Rings the doorbell for jobs from a thread of its own, so that no web request waits for the broker.
+    """Tells workers about due jobs from a thread of its own, so that no web request waits for the Celery broker.
 
-    It rings only a few times for a burst of jobs. While the broker is down, it drops the rings.
+    It sends only a few messages for a burst of jobs. While the broker is down, it drops them.
     """
 
     def __init__(self, doorbell: Doorbell, metrics: Metrics) -> None:
@@ -113,17 +113,17 @@ class BackgroundDoorbell:
         self._thread = threading.Thread(target=self._work, name="doorbell", daemon=True)
 
     def start(self) -> None:
-        """Start the thread that rings."""
+        """Start the thread that sends the doorbell's Celery messages."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread that rings. This waits at most for the current ring."""
+        """Stop the thread that sends the doorbell's messages, after the message that it is sending now."""
         self._stopping.set()
         self._jobs.put(None)
         self._thread.join(3 * SOCKET_SECONDS)
 
     def ring_soon(self, jobs: Iterable[StoredJob]) -> None:
-        """Pass those of the jobs that are due to the thread that rings. Never blocks."""
+        """Ask the background thread to tell workers about those of `jobs` that are due. Never blocks."""
         for job in jobs:
             if job.is_due:
                 self._jobs.put(job)

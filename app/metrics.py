@@ -53,7 +53,7 @@ class Metrics:
         self._deliveries.labels(*self._limit_labels(event, outcome)).inc()
 
     def count_doorbell_failure(self) -> None:
-        """Count one ring that the broker did not take."""
+        """Count one doorbell message to workers that the Celery broker did not take."""
         self._doorbell_failures.inc()
 
     def register(self, collector: Collector) -> None:

@@ -37,7 +37,7 @@ class Source:
 
 
 def read_actor(parent: Payload, name: str) -> Actor:
-    """Return the GitHub account in the field `name` of `parent`; GitHub's ghost account if the field is null."""
+    """Return the GitHub account in the field `name` of `parent`; GHOST, a deleted account, if it is null."""
     account = parent.find_object(name)
     if account is None:
         return GHOST

@@ -19,7 +19,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A GitHub account. Its rights come from GitHub's API, never from a payload."""
+    """A GitHub account in a webhook payload. The payload proves no permission; GitHub's API does."""
 
     id: int
     login: str
@@ -65,7 +65,7 @@ class BaseChange:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestEvent(RepositoryEvent):
-    """A change of a pull request. Its values date from the delivery, which may be late."""
+    """Webhook event: somebody changed a pull request. Its values date from the delivery, which may be late."""
 
     action: PullAction
     number: PullNumber
@@ -99,7 +99,7 @@ class IssueAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IssueEvent(RepositoryEvent):
-    """A change of an issue."""
+    """Webhook event: somebody changed an issue."""
 
     action: IssueAction
     number: IssueNumber
@@ -113,7 +113,7 @@ class IssueEvent(RepositoryEvent):
 
 @dataclass(frozen=True, slots=True)
 class CommentEvent(RepositoryEvent):
-    """A person's new comment on an issue or a pull request."""
+    """Webhook event: a person wrote a comment on an issue or a pull request."""
 
     number: int
     on_pull_request: bool
@@ -138,7 +138,7 @@ class ReviewAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvent(RepositoryEvent):
-    """A person submitted or dismissed a review."""
+    """Webhook event: a review of a pull request was submitted or dismissed."""
 
     action: ReviewAction
     number: PullNumber
@@ -161,7 +161,7 @@ class ReviewEvent(RepositoryEvent):
 
     @property
     def can_command(self) -> bool:
-        """Whether commands in the review count. A dismissal repeats the old text, and bots never command."""
+        """Whether the bot obeys commands in the review. A dismissal repeats the old text, and bots never command."""
         return self.action is ReviewAction.SUBMITTED and not self.sender.is_bot
 
 
@@ -175,7 +175,7 @@ class CheckAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckEvent(RepositoryEvent):
-    """A check finished, or a person pressed a button on one of our checks."""
+    """Webhook event: a check finished, should run again, or had its button pressed."""
 
     action: CheckAction
     is_suite: bool
@@ -208,7 +208,7 @@ class PushedCommit:
 
 @dataclass(frozen=True, slots=True)
 class PushEvent(RepositoryEvent):
-    """A push to the default branch."""
+    """Webhook event: somebody pushed to the default branch."""
 
     before: CommitSha
     after: CommitSha
@@ -238,7 +238,7 @@ class InstallationAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InstallationEvent:
-    """Somebody installed, removed, suspended or resumed the App, or accepted new permissions."""
+    """Webhook event: somebody installed, removed, suspended or resumed the App, or accepted new permissions."""
 
     delivery: DeliveryGuid
     installation: InstallationId
@@ -250,7 +250,7 @@ class InstallationEvent:
 
 @dataclass(frozen=True, slots=True)
 class InstallationRepositoriesEvent:
-    """Repositories joined or left an installation."""
+    """Webhook event: repositories joined or left an installation of the App."""
 
     delivery: DeliveryGuid
     installation: InstallationId

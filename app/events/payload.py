@@ -95,16 +95,16 @@ class Payload:
         return self._refuse(name, str)
 
     def get_number(self, name: str) -> int:
-        """Return the whole number in the field `name`, from 0 to the largest value of a 64-bit column."""
+        """Return the whole number in the field `name`, 0 to 2⁶³ - 1. Raises UnreadableError for other values."""
         value = self._fields.get(name)
         if type(value) is not int or not 0 <= value <= _INT64_MAX:
             return self._refuse(name, int)
         return value
 
     def get_flag(self, name: str) -> bool:
-        """Return the true or false in the field `name`.
+        """Return the boolean in the field `name`. Raises UnreadableError for a value of another type.
 
-        Null and missing mean false, as in older GitHub Enterprise releases.
+        A null or missing field means False, because older GitHub Enterprise releases omit fields.
         """
         value = self._fields.get(name)
         if value is None or isinstance(value, bool):

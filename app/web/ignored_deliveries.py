@@ -32,7 +32,10 @@ class IgnoredCounts:
         self._counts[kept] += 1
 
     async def flush(self) -> None:
-        """Add these counts to those in the database. While the database is down, they stay for the next flush."""
+        """Add the counts in memory to those in the database, and reset them.
+
+        While the database is down, they stay in memory for the next flush.
+        """
         taken, self._counts = self._counts, Counter()
         try:
             if taken:
@@ -41,7 +44,7 @@ class IgnoredCounts:
             self._counts.update(taken)
 
     async def keep_flushing(self) -> None:
-        """Call `flush` every few seconds until the task is cancelled."""
+        """Write the counts of ignored deliveries to the database every few seconds until the task is cancelled."""
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             await self.flush()

@@ -68,7 +68,7 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class InFlight:
-    """Counts the bytes of all bodies that are still being received.
+    """Counts the bytes of all webhook requests' bodies that are still being received, up to a limit.
 
     Only the event loop's thread may use it.
     """
