@@ -72,7 +72,7 @@ class DraftPublisher:
     effects: EffectStore
 
     def find_installation(self, repository: RepositoryRef) -> RepositoryRef:
-        """Return `repository` with the id of the writer App's installation in place of the first App's.
+        """Return `repository` with the writer App's installation id, read from GitHub, instead of the main App's.
 
         Raises NotFound where the writer App is not installed.
         """

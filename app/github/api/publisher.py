@@ -69,8 +69,8 @@ class CheckDraft:
 class Publisher:
     """Writes comments, check runs and reactions as the bot's App.
 
-    Every method raises a GitHubError when GitHub refuses. After Ambiguous, call the same method again later: it looks
-    before it sends.
+    Every method raises a GitHubError when GitHub refuses. After Ambiguous, call the same method again later: it first
+    looks on GitHub for the result of the earlier call.
     """
 
     github: GitHub
@@ -79,8 +79,8 @@ class Publisher:
     def comment(self, key: EffectKey, draft: CommentDraft) -> CommentId:
         """Create or update the bot's comment and return its id. Send nothing when it shows `draft` already.
 
-        `key` names the comment in the database. Only a change of the content recreates a deleted comment or overwrites
-        an edited one.
+        `key` names the comment in the database. If a person deleted or edited the comment, it stays so until `draft`
+        has new content.
         """
         base = f"/repos/{key.repository.full_name}/issues"
         thing = _PublishedItem(
@@ -94,7 +94,7 @@ class Publisher:
         return CommentId(self._bring_up_to_date(thing))
 
     def check_run(self, key: EffectKey, draft: CheckDraft) -> int:
-        """Create or update the bot's check run on `draft.head_sha` and return its id. Send nothing when it is current.
+        """Create or update the bot's check run on `draft.head_sha` and return its id. Send nothing if it shows `draft`.
 
         `key` names the check run in the database and on GitHub.
         """

@@ -109,7 +109,7 @@ class Scope:
 
     @classmethod
     def for_repository(cls, repository: RepositoryRef, purpose: Purpose) -> "Scope":
-        """Build the scope of one repository and one purpose."""
+        """Return the scope of an installation token: one repository and the permissions for one purpose."""
         return cls(repository.installation, repository.id, purpose)
 
 
@@ -132,7 +132,7 @@ class Tokens:
     def get_token(self, scope: Scope) -> str:
         """Return an installation token for `scope` that stays valid for at least five minutes.
 
-        If a tenth of the token's lifetime is shorter, it stays valid for at least that tenth. Raises Unauthorized
+        A short-lived token stays valid for at least a tenth of its lifetime instead. Raises Unauthorized
         (unknown App or wrong key), NotFound (not installed any more) or Unprocessable (missing permission or
         repository).
         """

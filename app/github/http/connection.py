@@ -88,7 +88,7 @@ class GitHub:
         return self._send(scope, call)
 
     def permit_write(self, repository: RepositoryRef) -> WritePermit:
-        """Wait a few seconds at most until the write limits allow one more write, and return its permit.
+        """Wait a few seconds at most until an installation's rate limits allow one write; return a permit for `write`.
 
         Raises WritePaceExceeded when the wait would be longer.
         """
@@ -140,7 +140,10 @@ class GitHub:
         return answer
 
     def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Response]:
-        """Yield GitHub's responses for the list at `path`: one for each page of 100 entries, at most 50 pages."""
+        """Yield GitHub's responses for the list at `path`: one for each page of 100 entries, at most 50 pages.
+
+        Each call uses the token of `scope`.
+        """
         for page in range(1, _MOST_PAGES + 1):
             sized: dict[str, str | int] = {**(query or {}), "per_page": PER_PAGE}
             if page > 1:
@@ -151,7 +154,7 @@ class GitHub:
                 return
 
     def graphql(self, scope: Scope, question: Question[Shape], *, may_miss: bool = False) -> Shape:
-        """Send a GraphQL query and return the `data` of its answer as `question.shape`.
+        """Send a GraphQL query and return the `data` of its answer as an object of the type `question.shape`.
 
         Raises NotFound when GitHub finds an object missing. With `may_miss`, missing objects are null in the answer
         instead.
