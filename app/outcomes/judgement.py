@@ -24,7 +24,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict of a judge on a patch, with its evidence."""
+    """A verdict of a judge on a patch, with the shares of votes and other numbers behind it."""
 
     judge: Judge
     evaluation: EvaluationId

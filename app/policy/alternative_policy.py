@@ -107,7 +107,7 @@ class Situation:
 
 
 def count_wanted(config: RepoConfig, now: Situation) -> int | NoAttempt:
-    """Return how many new attempts agents make at an issue, or the reason why they can make none.
+    """Return how many new attempts agents should make at an issue, or NoAttempt with the reason against any.
 
     `now` describes the issue. The result is 0 if neither the settings nor a person wants a further attempt.
     """
@@ -167,7 +167,7 @@ def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None])
 
 
 def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
-    """Return the name of the alternative to offer: the most probable one that is judged correct; None: none is.
+    """Return the name of the alternative to offer: the most probable one that is judged correct; None: no such one.
 
     Without probabilities the share of votes decides. The first one wins a tie.
     """
@@ -177,7 +177,7 @@ def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
 
 @dataclass(frozen=True, slots=True)
 class SeatCandidate:
-    """An alternative that may get a seat in the next evaluation."""
+    """An alternative that may get a seat, a place among the patches that the next evaluation judges."""
 
     is_new: bool
     """True if the newest evaluation does not hold the alternative: it was never judged, or lost its seat."""
@@ -188,11 +188,11 @@ class SeatCandidate:
 
 
 def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
-    """Return how many existing alternatives may have a seat beside `pulls` pull requests.
+    """Return how many existing alternatives the bot may judge together with `pulls` pull requests.
 
-    `more` alternatives to write keep their seats free. More than four rivals are split into parts, so some pull
-    requests are not compared. So alternatives get seats beyond four only if the settings give a number, or a person
-    asked by command.
+    Each patch takes a seat, and `more` seats stay free for alternatives that agents will write. More than four rivals
+    are split into parts, so some pull requests are not compared. So alternatives get seats beyond four only if the
+    settings give a number, or a person asked by command.
     """
     defaults = {Alternatives.FILL: 0, Alternatives.OFF: 1}
     wish = config.alternatives
@@ -203,8 +203,8 @@ def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
 def keep_seats(alternatives: Sequence[SeatCandidate], free: int) -> tuple[int, ...]:
     """Return the indices of the alternatives that keep one of `free` seats in the next evaluation.
 
-    Judged alternatives come before new ones, then originals before those that a second attempt replaced. Then incorrect
-    ones come last, and the higher probability decides.
+    Preferred are, in this order: judged alternatives, those that no second attempt replaced, those that are not judged
+    incorrect, and those with a higher probability.
     """
     ranked = sorted(range(len(alternatives)), key=lambda index: _rank(alternatives[index]))
     return tuple(sorted(ranked[:free]))

@@ -39,7 +39,7 @@ class Verb(StrEnum):
 
 
 class Button(StrEnum):
-    """Buttons of our check runs. GitHub shows them to accounts with write access."""
+    """Identifiers of the buttons on the bot's check runs. GitHub shows them to accounts with write access."""
 
     VERIFY = "r4p-verify"
     AGREE = "r4p-agree"
@@ -165,7 +165,7 @@ def can_hold_command(body: str, mention: str | None = None) -> bool:
 
 
 def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...]:
-    """Parse the commands of a new comment, in order.
+    """Return the commands of a new comment in order, with Unknown for each line that the bot cannot carry out.
 
     A command is the first word of a line of plain paragraph text. `mention` is the App's name, and `@name` counts as
     `/r4p`. The function reads up to 4,096 characters. It takes up to a tenth of a second, so only a worker may call

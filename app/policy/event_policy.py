@@ -110,7 +110,7 @@ def find_closing_issues(event: Event, host: str = "github.com") -> tuple[IssueNu
 def plan_follow_ups(event: Event, links: StoredLinks) -> tuple[Planned, ...]:
     """Return the jobs that follow from a webhook event after the worker recorded it.
 
-    `links` holds the issues that the event concerns.
+    `links` holds the issues that the event concerns, and the quiet time before the bot judges them.
     """
     match event:
         case PullRequestEvent():

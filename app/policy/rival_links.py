@@ -36,7 +36,7 @@ class LinkStrength(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position of this strength in the order; 0 is the strongest."""
+        """Position of this reason in the order of strength; 0 is the strongest."""
         return list(LinkStrength).index(self)
 
 
@@ -51,7 +51,7 @@ class Member:
 def find_closing_numbers(
     text: str, repository: str, host: str = "github.com"
 ) -> tuple[IssueNumber, ...]:
-    """Return the issues of `repository` (`owner/name`) that a Markdown text promises to close, each number once.
+    """Return the issue numbers of `repository` (`owner/name`) that a Markdown text promises to close, each once.
 
     `host` is GitHub's host in links. A text without a keyword or a number costs almost nothing, whatever its Markdown.
     """
