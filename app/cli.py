@@ -83,7 +83,7 @@ def worker(
 
 @main.command()
 def beat() -> None:
-    """Run the scheduler, which rings for due jobs and ends expired leases. Run exactly one."""
+    """Run the scheduler, which tells workers about due jobs and frees the jobs of dead workers. Run exactly one."""
     from app.operator import processes
 
     processes.exec_beat()
@@ -144,7 +144,7 @@ main.add_typer(outcomes, name="outcomes")
 
 @outcomes.command()
 def rederive() -> None:
-    """Derive every outcome again from the raw events, after a change of the rule."""
+    """Derive the outcomes of all pull requests again from their stored raw events, after a change of the rule."""
     from app.db.session import open_database
     from app.db.store.outcomes.outcomes import rederive_all
 
@@ -163,7 +163,7 @@ def export(context: typer.Context) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def labels(context: typer.Context) -> None:
-    """Show labels and their reasons. `r4p labels --help` lists the sub-commands."""
+    """Show the labels of patches and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
 
     processes.exec_training(["labels", *context.args], command_name="r4p labels")

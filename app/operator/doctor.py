@@ -53,7 +53,7 @@ class Line:
 
 
 def run() -> int:
-    """Run `r4p doctor` and print every finding. Returns exit code 0 if verdicts are possible, else UNFIT."""
+    """Run `r4p doctor` and print every finding. Returns exit code 0 if verdicts are possible, else UNFIT (5)."""
     check(EngineSettings, AgentSettings, IdentitySettings)
     settings = load(EngineSettings)
     lines = list(list_findings(settings))

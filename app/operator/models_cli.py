@@ -66,7 +66,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 
 @main.command(context_settings=PASSED_ON)
 def outcomes(context: typer.Context) -> None:
-    """Compare a model's verdicts with outcomes and with the judge of the same patches."""
+    """Compare a model's verdicts with the outcomes of the patches; for a shadow, also with the judge's verdicts."""
     processes.exec_training(["outcomes", *context.args], command_name="r4p models outcomes")
 
 

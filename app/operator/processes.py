@@ -71,7 +71,7 @@ class Process:
         return module_command("app.cli", *self.arguments)
 
     def build_environment(self, changes: dict[str, str]) -> dict[str, str]:
-        """Return the environment of this child process: ours with `changes`, new values by name.
+        """Return the environment of this child process: its parent's, with `changes` (new values by name).
 
         It leaves out the secrets that this child does not need.
         """

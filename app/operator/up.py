@@ -171,9 +171,10 @@ class Bot:
 
 
 def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
-    """Return the bot's processes for this environment with `changes`, new values by name.
+    """Return the processes that `r4p up` starts with this environment and `changes`, new values by name.
 
-    The web process listens on `listen`. The writer needs a writer App, and the trainer needs a plan.
+    The web process listens on `listen`. The result has a writer process only if a writer App is configured, and a
+    trainer only if a training plan is set.
     """
     environment = build_child_environment(changes)
     wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}

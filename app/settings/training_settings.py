@@ -41,7 +41,7 @@ class GateSettings(Settings):
 
     @property
     def rules(self) -> Rules:
-        """The gate's conditions: the defaults with the values of these settings."""
+        """Conditions that a trained model must meet before its promotion: the defaults, changed by these settings."""
         return Rules(margin=self.gate_margin, least_issues=self.gate_least_issues)
 
 
