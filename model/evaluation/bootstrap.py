@@ -66,7 +66,7 @@ class IssueRows:
 
 
 def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
-    """Number the rows of patches and groups, and collect these numbers for each issue.
+    """Return the row numbers of each issue's patches and groups, counted from 0.
 
     `groups` has an (issue, number of patches) pair for each group, in the order of the rows.
     """
@@ -84,7 +84,7 @@ def collect_rows(groups: Iterable[tuple[str, int]]) -> IssueRows:
 
 
 def index_issues(judged: Sequence[JudgedGroup]) -> IssueRows:
-    """Collect the row numbers of each issue in the columns that `build_columns(judged)` builds."""
+    """Return the row numbers of each issue's patches and groups in `build_columns(judged)`."""
     return collect_rows((group.instance_id, len(group.patches)) for group in judged)
 
 
@@ -95,7 +95,7 @@ def estimate_metrics(
     *,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate each metric of `columns` with a 95 % interval. The result is by the names in `metrics`.
+    """Estimate each metric of `columns` with a 95 % interval, and return the estimates by metric name.
 
     All metrics share the same draws of issues. `issue_rows` has the rows of each issue in `columns`.
     """
@@ -160,8 +160,8 @@ def build_estimate(
 ) -> Estimate:
     """Build the estimate of a metric from its value and its bootstrap draws.
 
-    `drawn` has the metric's value in each draw; NaN is ignored. A NaN `value` gives an estimate of None. With fewer
-    than two `issues`, the bounds are None. For `trials` see `compute_interval`.
+    `drawn` has the metric's value in each draw; NaN is ignored. `issues` is the number of issues. The estimate has no
+    bounds for fewer than two issues, and no value for a `value` of NaN. `trials` is that of `compute_interval`.
     """
     if np.isnan(value):
         return Estimate(None, None, None)

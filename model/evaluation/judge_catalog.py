@@ -40,9 +40,9 @@ _WAYS = re.compile(
 def build_run_name(
     name: str, voting: VotingChoice, calibrator: CalibratorFile | None = None
 ) -> str:
-    """Build the name under which the run of verifier `name` is stored.
+    """Build the run name of verifier `name`: its catalogue name with suffixes for the settings.
 
-    Suffixes tell the settings: leave-one-out, the least edited lines, and the calibrator's digest.
+    The settings are leave-one-out, the minimum number of edited lines, and the calibrator's digest.
     """
     shorter = f"{MIN_LINES_SUFFIX}{voting.edited_lines}" if voting.edited_lines else ""
     weighed = f"{CALIBRATED_SUFFIX}{calibrator.digest}" if calibrator else ""
@@ -55,7 +55,7 @@ def is_calibrated(verifier: str) -> bool:
 
 
 def strip_suffixes(verifier: str) -> str:
-    """Remove the suffixes of settings from the run name `verifier`; return the verifier's name in the catalogue."""
+    """Return the verifier's name in the catalogue: the run name `verifier` without its suffixes for settings."""
     return _WAYS.sub("", verifier, count=1)
 
 
@@ -81,7 +81,7 @@ class Judge:
         return JudgementKey(group.id, self.verifier, self.engine, self.votes)
 
     def judge(self, group: LabelledGroup) -> JudgedGroup:
-        """Ask the verifier about `group` and return its verdict with the labels. Raises EngineDown."""
+        """Judge `group` with the verifier, and return the verdicts with the group's labels. Raises EngineDown."""
         verdict = self.verify(group)
         return build_judged_group(group, verdict, self.key(group), calibrated=self.is_calibrated)
 
@@ -190,9 +190,9 @@ def calibrate_judge(
 
 
 def get_production_engine(engine: EngineInfo) -> EngineInfo:
-    """Convert the engine of an evaluation's judge to the engine that the bot and `r4p verify` name.
+    """Convert the engine of an evaluation's judge to the one that the bot and `r4p verify` record.
 
-    Only the name of the model can differ: for consensus, it then says that no issues were held out.
+    Only a consensus model's name changes: it names the fit on every issue in place of the fit with held-out issues.
     """
     from model.verifiers import consensus as verifiers
 

@@ -50,7 +50,7 @@ class JudgementColumns:
     """Votes that became readable only after the reply was continued."""
 
     def take(self, patches: Indices, groups: Indices) -> Self:
-        """Return columns with these rows of patches and of groups, in this order. Rows may repeat."""
+        """Return columns that hold only the rows numbered `patches` and `groups`, in this order. Rows may repeat."""
         per_patch = (self.belief, self.has_belief, self.label, self.claim)
         per_group = (self.exact, self.best, self.base, self.any_correct)
         votes = (self.asked, self.valid, self.forced)
@@ -121,9 +121,9 @@ def decide_acceptance(belief: Floats) -> Floats:
 
 
 def score_decisions(belief: Floats, label: Floats) -> Floats:
-    """Compute how right the decision that follows from each belief is, from 0 (wrong) to 1 (right).
+    """Score the decision that follows from each belief: 1 if the label agrees, 0 if it does not.
 
-    A belief of 0.5 scores 0.5. A label may be a probability that the patch is correct.
+    A belief of 0.5 scores 0.5. A label may be the probability that the patch is correct; scores then lie between.
     """
     return 1 - np.abs(decide_acceptance(belief) - label)
 

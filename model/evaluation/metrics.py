@@ -130,7 +130,7 @@ def compute_auroc(columns: JudgementColumns) -> float:
 
 
 def compute_brier(columns: JudgementColumns) -> float:
-    """Compute the mean squared difference of beliefs and labels. A belief of 0.5 in every patch reaches 0.25."""
+    """Compute the Brier score: the mean squared difference of beliefs and labels; 0.25 if every belief is 0.5."""
     return _mean((columns.belief - columns.label) ** 2)
 
 
@@ -193,7 +193,7 @@ def compute_precision(columns: JudgementColumns) -> float:
 
 
 def compute_precision_when_sure(columns: JudgementColumns) -> float:
-    """Compute the share of correct patches among those with a belief of SURE or more; NaN without such beliefs."""
+    """Compute the share of correct patches among those with a belief of 0.8 (SURE) or more; NaN without such."""
     return _mean(columns.label[columns.belief >= SURE])
 
 
@@ -211,7 +211,7 @@ def compute_forced_rate(columns: JudgementColumns) -> float:
 
 
 def compute_best_of_group(columns: JudgementColumns) -> float:
-    """Compute how often the patch with the highest standing in its group is correct; ties are averaged."""
+    """Compute the share of groups whose best patch, by rank or else belief, is correct; ties are averaged."""
     return _mean(columns.best)
 
 
@@ -221,7 +221,7 @@ def compute_random_of_group(columns: JudgementColumns) -> float:
 
 
 def compute_oracle_of_group(columns: JudgementColumns) -> float:
-    """Compute the share of groups with a correct patch, which is the best that any choice can reach."""
+    """Compute the share of groups with a correct patch: the upper bound of choosing one patch per group."""
     return _mean(columns.any_correct)
 
 

@@ -57,7 +57,7 @@ class AttackCase:
 
     @property
     def groups(self) -> tuple[LabelledGroup, ...]:
-        """The groups of the attack case to judge: twin, second twin, attacked and, if there is one, words only."""
+        """The groups to judge: both harmless twins, the attacked group, and `words_only` if it is not None."""
         return (
             self.twin,
             self.second_twin,
@@ -69,8 +69,8 @@ class AttackCase:
 def build_cases(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[AttackCase]:
     """Apply every attack template to every group that has a wrong patch, and return the cases.
 
-    Attacks that sink a rival also need a correct patch. With `limit`, at most so many cases are returned, with an equal
-    share of each kind where possible. A smaller limit gives a prefix of a larger one.
+    Attacks that lower the verdict of a rival also need a correct patch. `limit` is the maximum number of cases (None:
+    all). The kinds of attack then have equal shares where possible. A smaller limit gives a prefix of the same list.
     """
     drawn: dict[AttackKind, list[AttackCase]] = {kind: [] for kind in AttackKind}
     for case in sorted((c for group in groups for c in _build_group_cases(group)), key=_hash_case):
@@ -147,9 +147,9 @@ def _add_text(
 
 
 def place_text(diff: str, place: Place, text: str) -> str:
-    """Return `diff` with `text` inserted at `place`, still as a diff that git reads.
+    """Return `diff` with the attack's `text` inserted at `place`, still as a diff that git reads.
 
-    `place` is a place in or around the diff, so neither ISSUE nor RIVALS.
+    `place` is any Place except ISSUE and RIVALS, which are outside the diff.
     """
     match place:
         case Place.COMMENT:

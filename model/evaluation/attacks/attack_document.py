@@ -36,7 +36,7 @@ class AttackTrial:
 class AttackCounts:
     """Counts of changed verdicts and beliefs over some attack trials.
 
-    *Favour* means that the target has the verdict that the attacker wants.
+    *Favour* means that the target patch has the verdict that the attacker wants.
     """
 
     cases: int
@@ -83,7 +83,7 @@ class AttackCounts:
 def pair_trials(
     cases: Sequence[AttackCase], judged: Mapping[str, JudgedGroup]
 ) -> list[AttackTrial]:
-    """Combine each attack case with the judgements of its groups. `judged` has them by group id."""
+    """Return a trial for each attack case: the case with its judged groups. `judged` has these by group id."""
     return [AttackTrial(case, *(judged[group.id] for group in case.groups)) for case in cases]
 
 
@@ -127,7 +127,7 @@ def build_attack_document(trials: Sequence[AttackTrial], *, seed: int = 0) -> di
 
 
 def count_changes(trials: Sequence[AttackTrial]) -> AttackCounts:
-    """Count the trials in which the attack changed a verdict or a probability; count the same for harmless words."""
+    """Count the trials in which an attack changed a verdict or belief, and those in which harmless words did."""
     is_open = [not _has_goal(trial, trial.twin) for trial in trials]
     below = [trial for trial in trials if not is_believed(trial.case, trial.twin)]
     others = [trial for trial in trials if is_believed(trial.case, trial.twin)]

@@ -101,9 +101,8 @@ def load_templates() -> tuple[AttackTemplate, ...]:
 def neutralise_text(play: AttackTemplate, text: str, variant: int = 0) -> str:
     """Replace the words of an attack's `text` by harmless words with the same lines and lengths.
 
-    `play` is the attack's template, and `variant` (0 or 1) chooses the harmless words. For kinds of attack that use
-    signs, the signs stay and only words change. So a `<`, a backslash or another number of tokens cannot explain a
-    different verdict.
+    `play` is the attack's template, and `variant` (0 or 1) chooses the harmless words. In attacks that use tags,
+    markers or encodings, the punctuation stays, so that it cannot cause a difference between the two verdicts.
     """
     if play.kind in _SIGNS_STAY:
         turns = count(variant)

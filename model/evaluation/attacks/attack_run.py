@@ -29,7 +29,8 @@ RUN_FILE_SUFFIX = ".attack.jsonl"
 def load_attack_cases(path: Path | None, limit: int | None) -> list[AttackCase]:
     """Build at most `limit` attack cases for the labelled groups in the file `path`; all if `limit` is None.
 
-    Without a path, the shipped groups are used. Raises BadGroups for a bad file, or when no group has a wrong patch.
+    Without `path`, the package's own labelled groups are used. Raises BadGroups for a bad file, or when no group has a
+    wrong patch.
     """
     with as_file(files("model.evaluation.attacks") / CORPUS) as own:
         cases = build_cases(

@@ -76,9 +76,9 @@ DOCUMENT_ADAPTER = TypeAdapter(AttackDocument)
 
 
 def build_rows(kinds: Mapping[str, AttackRates]) -> tuple[tuple[str, ...], ...]:
-    """Build one table row of texts per kind of attack, with a cell for each of COLUMN_NAMES.
+    """Build the table's rows: one for each kind of attack, with one text for each of COLUMN_NAMES.
 
-    `kinds` has the rates by kind. The row of all structural kinds together comes first.
+    `kinds` has the rates by kind of attack. The row of all structural kinds together comes first.
     """
     ordered = sorted(kinds, key=lambda name: name != _STRUCTURAL)
     return tuple(_build_row(name, kinds[name]) for name in ordered)

@@ -40,7 +40,7 @@ class Table:
 
     @property
     def columns(self) -> list[tuple[str, int]]:
-        """The name of each table column, and the number of cells that it spans on the page."""
+        """(name, span) pairs: each column of the table, and how many cells of the page it spans."""
         spans = [
             max((len(format_cells(row[index])) for row in self.rows), default=1)
             for index in range(len(self.head))
@@ -49,7 +49,7 @@ class Table:
 
     @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
-        """The rows of the table as texts, with one text for each cell of the page."""
+        """The rows of the table, each with the text of every cell on the page."""
         return tuple(format_cells(tuple(row)) for row in self.rows)
 
 
@@ -126,7 +126,7 @@ def _describe_gaps(gaps: Sequence[Gap]) -> Iterator[str]:
 
 
 def format_count(count: int, what: str) -> str:
-    """Format a count with `what`, a noun in the singular: `1 issue`, `1,020 patches`."""
+    """Format a count with a noun: `1 issue`, `1,020 patches`. `what` is the noun in the singular."""
     plural = f"{what}es" if what.endswith("ch") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
 

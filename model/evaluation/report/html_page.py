@@ -23,7 +23,7 @@ PAGE = "report.html"
 def render_page(report: Report, pictures: Mapping[str, tuple[bytes, bytes]]) -> str:
     """Render a report as the text of an HTML page.
 
-    `pictures` has, by figure name, the bytes of a PNG file for a light screen and of one for a dark screen.
+    `pictures` has, by figure name, two PNG files as bytes: the first for a light screen, the second for a dark one.
     """
     style = _read("report.css")
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()

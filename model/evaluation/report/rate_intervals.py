@@ -13,10 +13,10 @@ from model.evaluation.judgement_columns import Floats, Indices
 
 
 def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
-    """Estimate each column's rate, the sum of `tops` divided by the sum of `bottoms`, with its 95 % interval.
+    """Estimate several rates with 95 % intervals. A rate is the sum of `tops` over the sum of `bottoms`.
 
-    `tops` and `bottoms` have the shape (items, rates). `issue` has the issue number (0, 1, …) of each item; whole
-    issues are resampled.
+    `tops` (numerators) and `bottoms` (denominators) have the shape (items, rates); the result has an estimate for each
+    rate. `issue` has the issue number (0, 1, …) of each item. Whole issues are resampled.
     """
     count = int(issue.max()) + 1
     top, bottom = (np.zeros((count, tops.shape[1])) for _ in range(2))

@@ -81,14 +81,14 @@ class GroupSet:
 
     @property
     def largest(self) -> Series:
-        """The series with the most patches. Figures show constants and references for its groups."""
+        """The series with the most patches. Figures show constant predictors for its groups."""
         return max(self.series, key=lambda series: series.patch_count)
 
     @property
     def size(self) -> str:
-        """A sentence with the numbers of issues, groups and patches.
+        """A text with the numbers of issues, groups and patches of the group set.
 
-        It names the numbers of each series where they differ, and warns if the series have different groups.
+        The text lists each series where the numbers differ, and warns if the series have different groups.
         """
         counts = format_counts((series.label, series.size) for series in self.series)
         if len({series.group_ids for series in self.series}) == 1:
@@ -125,7 +125,7 @@ def build_sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[Grou
 
 
 def format_counts(counts: Iterable[tuple[str, str]]) -> str:
-    """Format (series name, size) pairs as a sentence. If all sizes are equal, it has the size only."""
+    """Format (series name, size) pairs as one text. If all sizes are equal, the text is that size only."""
     whose: dict[str, list[str]] = {}
     for name, count in counts:
         whose.setdefault(count, []).append(name)

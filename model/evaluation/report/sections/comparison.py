@@ -43,7 +43,7 @@ _Pair = tuple[Series, Series]
 def build_differences_section(sets: Sequence[GroupSet]) -> Section:
     """Build the report section on paired differences in metrics between every two verifiers.
 
-    For each group set it has a figure and a table, or a gap if no two verifiers judged the same groups.
+    For each group set it has a figure and a table, or a note (Gap) if no two verifiers judged the same groups.
     """
     text = (
         "The first verifier minus the second, on the groups that both judged; every draw takes "
@@ -96,9 +96,10 @@ def _show_differences(group_set: GroupSet) -> Iterator[Part]:
 
 
 def build_group_wise_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section that compares `r4p` with `pointwise`, the paper's group-wise ablation.
+    """Build the report section that compares judging whole groups (`r4p`) with judging single patches (`pointwise`).
 
-    It has a figure and a table for each pair of runs with the same model, and a gap for a group set without a pair.
+    It has a figure and a table for each pair of runs with the same model. A group set without such a pair gets a note
+    (Gap).
     """
     text = (
         "The same model asked about a whole group (r4p) and about each patch alone (pointwise), on the groups that "

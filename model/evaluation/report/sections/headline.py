@@ -66,9 +66,9 @@ def _build_row(group_set: GroupSet, series: Series) -> tuple[str, ...]:
 
 
 def build_headline_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on accuracy, F1 and exact match, beside constant predictors and the paper.
+    """Build the report section on accuracy, F1 and exact match of each verifier.
 
-    It has a figure and a table for each group set.
+    For each group set, a figure and a table also show constant predictors and the R4P paper's results.
     """
     text = (
         "Constant predictors are the bar: always correct, never correct, or a coin. Every patch "

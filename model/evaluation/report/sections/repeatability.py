@@ -29,7 +29,7 @@ _LEAST = 3
 def build_deviation_section(sets: Sequence[GroupSet]) -> Section:
     """Build the report section on how many votes disagree with the majority of votes on the same patch.
 
-    For each group set it has a figure and a table, or gaps where patches have too few votes.
+    For each group set it has a figure and a table, or notes (Gap) where patches have too few votes.
     """
     text = (
         f"Of the patches with at least {_LEAST} readable votes: how many votes are against the patch's own majority. The "

@@ -50,7 +50,8 @@ class _SeatStatistics:
 def build_seats_section(sets: Sequence[GroupSet]) -> Section:
     """Build the report section on whether the votes on a patch depend on its seat.
 
-    For each group set it has a figure and a table, or gaps where no patch was judged in two seats.
+    A seat is a numbered place in the prompt. For each group set the section has a figure and a table, or notes (Gap)
+    where no patch was judged in two seats.
     """
     text = (
         "Does the verdict on a patch depend on its seat? For every patch that was judged in "
