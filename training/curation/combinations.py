@@ -25,10 +25,10 @@ class GroupShape:
 
 
 def form_groups(pool: Pool, shape: GroupShape, seed: int) -> tuple[list[TrainingGroup], list[str]]:
-    """Form the training groups of an issue with its patches.
+    """Form a training group from each combination of an issue's patches that fits the size limits `shape`.
 
-    Returns the groups, and a reason for each dropped group or for the dropped issue. `seed` decides which patches of a
-    large issue are used. Patches stand in the order of their text's hash, so the order does not reveal their labels.
+    Returns the groups, and a reason for each dropped group or for the dropped issue. `seed` decides which patches are
+    used if the issue has too many. Patches are ordered by the hash of their text, which reveals no label.
     """
     if pool.known_count == 0:
         return [], ["nothing is known of its patches"]

@@ -66,9 +66,9 @@ class EvaluationSet:
     def from_pools(
         cls, pools: Sequence[Pool], *, whole_repositories: bool = False
     ) -> "EvaluationSet":
-        """Build the set from the issues of an evaluation, with their patches.
+        """Build the set of what training must not use from the issues and patches of an evaluation.
 
-        `whole_repositories` excludes all other issues of their repositories from training too.
+        With `whole_repositories`, training must not use any other issue of their repositories either.
         """
         return cls(
             issues=frozenset(pool.issue for pool in pools),
@@ -80,7 +80,7 @@ class EvaluationSet:
         )
 
     def find_overlap(self, pool: Pool) -> Reason:
-        """Return why training may not use an issue with its patches; None when it may."""
+        """Return why training may not use the issue and patches of `pool`; None if it may use them."""
         if pool.repo in self.repositories:
             return "a repository that is measured on"
         if pool.issue in self.issues:
@@ -93,15 +93,15 @@ class EvaluationSet:
 
 
 def list_edit_keys(pool: Pool) -> Iterator[str]:
-    """Yield a key for the edit of each patch of an issue; equal edits have equal keys."""
+    """Yield the key (`build_edit_key`) of each patch of an issue; patches that make the same edit share a key."""
     return (build_edit_key(patch.diff) for patch in pool.patches if patch.diff)
 
 
 @lru_cache(maxsize=65_536)
 def build_edit_key(text: str) -> str:
-    """Return a key for the edit of a diff, equal for equal edits.
+    """Return a key for the edit that the diff `text` makes; diffs that make the same edit have the same key.
 
-    Text that is no diff or is too long is compared as text.
+    The key of a text that is too long or no diff is a hash of the whole text.
     """
     if len(text) > MAX_RAW_CHARACTERS:
         return f"text {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"

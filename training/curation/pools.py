@@ -18,7 +18,7 @@ from training.labels.labels import LabelledPatch
 
 @dataclass(frozen=True, slots=True)
 class PoolPatch:
-    """A labelled patch from which training groups are built: its diff as the pull request was opened."""
+    """A patch from which training groups are built, with the probability that it is correct, if known."""
 
     diff: str
     target: float | None
@@ -48,11 +48,11 @@ class Pool:
 
     @property
     def known_count(self) -> int:
-        """Number of labelled patches."""
+        """Number of the issue's patches that have a label."""
         return sum(patch.target is not None for patch in self.patches)
 
     def hide_later_labels(self, moment: datetime) -> "Pool":
-        """Return the issue with the labels that became known at `moment` or later set to unknown."""
+        """Return a copy of the issue without the labels that became known at `moment` or later."""
         hidden = tuple(
             replace(patch, target=None, outcome_at=None)
             if patch.outcome_at is not None and patch.outcome_at >= moment
@@ -118,7 +118,7 @@ def build_from_labels(
 
 
 def describe_belief(patch: PoolPatch) -> str:
-    """Return a patch's label: `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
+    """Return "correct" for a target (probability) of 0.5 or more, "incorrect" below, "unknown" for None."""
     if patch.target is None:
         return "unknown"
     return "correct" if patch.target >= 0.5 else "incorrect"

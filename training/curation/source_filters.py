@@ -36,10 +36,10 @@ def find_unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
 
 
 def drop_one_sided(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Drop benchmark systems whose patches are all correct or all incorrect: their style reveals the label.
+    """Drop the patches of each benchmark system (author) whose labels all agree: its style reveals the label.
 
-    Returns the issues with the kept patches, and a reason for each dropped patch. Outcomes of repositories stay. Their
-    weights are capped instead.
+    Returns the issues with the kept patches, and a reason for each dropped patch. Patches from recorded outcomes stay,
+    because their weights are capped.
     """
     beliefs: dict[str, list[str]] = defaultdict(list)
     for pool in pools:

@@ -50,9 +50,9 @@ class LabelAudit:
     """Checked labels of each rule whose patch is correct."""
 
     def estimate_probability(self, rule: str) -> float | None:
-        """Return the probability that a patch labelled by `rule` is correct, corrected by the checks.
+        """Return the probability that a patch labelled by the rule named `rule` is correct.
 
-        It is None for rules that leave the label unknown.
+        Hand-checked labels correct the rule's assumed probability. The result is None if the rule's label is unknown.
         """
         unaudited = RULES[rule].probability
         if unaudited is None:
@@ -61,10 +61,11 @@ class LabelAudit:
         return correct / (self.checked.get(rule, 0) + PRIOR_WEIGHT)
 
     def estimate_flip_rates(self, rule_counts: Mapping[str, int]) -> FlipRates | None:
-        """Estimate the flip rates over all labelled patches; None with fewer than MIN_CHECKED checks of either truth.
+        """Estimate how often labels contradict the truth, over all labelled patches.
 
-        `rule_counts` is how many patches each rule labels. It re-weights the checks, because the sample takes
-        the same number from every rule. Rules without a check are left out.
+        `rule_counts` is how many patches each rule labels. It weights the checks, because the sample takes the same
+        number from every rule. Rules without a check are left out. The result is None unless MIN_CHECKED correct and
+        MIN_CHECKED incorrect patches were checked.
         """
         rules = [rule for rule, count in self.checked.items() if count and rule in _SIDES]
         right = {rule: self.correct.get(rule, 0) for rule in rules}

@@ -47,7 +47,7 @@ class RuleMatch:
 def choose_label_rule(
     record: PullRecord, patch: str, rivals: Sequence[PullRecord], now: datetime
 ) -> RuleMatch:
-    """Return the rule that decides a patch's label, with its evidence; `label_patch` builds the label from it.
+    """Return the first rule that fits a patch's history, with the outcomes that made it fit.
 
     `record` is the pull request, `patch` the SHA-256 of its diff, and `rivals` are the other pull requests of the
     issue. `record` and `rivals` must hold nothing later than `now`.

@@ -35,7 +35,7 @@ def sample_labels(
 
 
 def format_questions(labels: Iterable[LabelledPatch]) -> Iterator[str]:
-    """Yield patches to check by hand, one JSON object a line, without labels that could bias the reader."""
+    """Yield a JSON line for each patch to check by hand: its issue, pull request, SHA-256 and an empty answer."""
     for label in labels:
         yield json.dumps(
             {
@@ -48,10 +48,10 @@ def format_questions(labels: Iterable[LabelledPatch]) -> Iterator[str]:
 
 
 def parse_answers(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[PatchKey, bool]:
-    """Return people's answers whether patches are correct, by issue, pull request and patch.
+    """Return people's answers (True: the patch is correct) by patch key.
 
-    `lines` are those of `format_questions` with an answer filled in, and `labels` are all labelled patches. Open
-    questions and purged patches are skipped. Raises ValueError that names the unreadable line.
+    `lines` are those of `format_questions` with answers filled in. `labels` are all labelled patches; lines about other
+    patches and lines without an answer are skipped. Raises ValueError that names the unreadable line.
     """
     keys = {(_format_issue(label), label.pull, label.patch): label.key for label in labels}
     answers = {}

@@ -81,7 +81,7 @@ NO_CHECKS: Mapping[PatchKey, LabelCheck] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class WeightCaps:
-    """Maximum total weight of the labels by one person or CI, and of one repository."""
+    """Maximum total weight of the labels that one person or CI decided, and of one repository's labels."""
 
     actor: float = 50.0
     """For one person in one repository, or one CI."""
@@ -229,10 +229,10 @@ def _is_echo(record: PullRecord, decided: PullOutcome | None) -> bool:
 def cap_weights(
     labels: Sequence[tuple[float, str | None, int]], caps: WeightCaps = CAPS
 ) -> tuple[float, ...]:
-    """Cap the total label weight of each person and repository. Each label is (weight, who decided, repository id).
+    """Scale label weights down so that no person's and no repository's total is above its cap.
 
-    Returns the weights in input order. Labels over a cap are scaled down by the same factor. Labels without an
-    actor only count towards the repository's cap.
+    `labels` has (weight, actor, repository id) tuples; the actor is the person or CI that decided the label, or None.
+    Labels without an actor count only towards the repository's cap. Returns the weights in input order.
     """
     people = [(repository, actor) if actor else None for _, actor, repository in labels]
     weights = _scale_weights([label[0] for label in labels], people, caps.actor)

@@ -68,13 +68,13 @@ class PatchHistory:
         return any(review.reason == "approved" for review in self._find_reviews().values())
 
     def find_last(self, *kinds: OutcomeKind) -> PullOutcome | None:
-        """Return the last outcome of the pull request that is of these kinds, or None."""
+        """Return the last outcome of the pull request whose kind is one of `kinds`, or None."""
         return next(
             (outcome for outcome in reversed(self.record.outcomes) if outcome.kind in kinds), None
         )
 
     def find_reopening(self, what: str, since: PullOutcome) -> PullOutcome | None:
-        """Return the first event that reopened the `issue` or the `pull_request` (`what`) after `since`, or None."""
+        """Return the first reopening of `what`, "issue" or "pull_request", after the outcome `since`, or None."""
         return next(
             (
                 outcome
