@@ -103,10 +103,10 @@ def apply_probabilities(
     probabilities: Sequence[float | None],
     thresholds: Sequence[Thresholds],
 ) -> list[JudgedGroup]:
-    """Return the judged groups with these probabilities and with the verdicts that follow from them.
+    """Return the judged groups of `groups` with new probabilities and the verdicts that follow from them.
 
-    `probabilities` and `thresholds` have an item for each patch of the groups, in order. The raw scores are removed. A
-    patch that was not judged stays so.
+    `probabilities` and `thresholds` have an item for each patch of the groups, in order. The patches lose their
+    uncalibrated scores. A verdict of *not judged* does not change.
     """
     left = iter(zip(probabilities, thresholds, strict=True))
     return [

@@ -64,7 +64,7 @@ def fit_calibrator(
     """Fit a calibrator with the simplest good recipe, on the rows that have votes or a consensus belief.
 
     `fitted_at` is an ISO 8601 time that the calibrator stores. `targets` are the least precisions of claims; None takes
-    the defaults. Without enough history the calibrator predicts nothing.
+    the defaults. With too few issues or labels the calibrator gives no probability.
     """
     opinions = [row for row in rows if row.evidence.is_opinion]
     history = _count_history(opinions)

@@ -54,8 +54,8 @@ RECIPES = (
 def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
     """List the recipes that the evidence in the rows allows, simplest first.
 
-    A recipe of one or two features needs each of them in some row. The recipe that is not fitted needs a consensus
-    belief in every row.
+    A recipe with one or two features needs at least one row with each feature. The recipe that uses the consensus
+    belief without a fit needs that belief in every row.
     """
     missing = set()
     if all(row.evidence.score is None for row in rows):
@@ -72,9 +72,9 @@ def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
 
 
 def cross_validate(rows: Sequence[PatchEvidence]) -> dict[CalibratorRecipe, Floats]:
-    """Predict each row's probability with each possible recipe, fitted without the row's issue.
+    """Predict each row's probability with each recipe of `list_recipes`, fitted without the row's issue.
 
-    The result has, by recipe, an array in the order of `rows`.
+    The result has, by recipe, an array of probabilities in the order of `rows`.
     """
     return {recipe: _predict_held_out(rows, recipe) for recipe in list_recipes(rows)}
 

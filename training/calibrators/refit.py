@@ -53,7 +53,7 @@ def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
 
 
 def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
-    """List the judges of these pull requests, each once, sorted by verifier and engine."""
+    """List the judges that judged the pull requests `records`, each once, sorted by verifier and engine."""
     judges = {judgement.judge for record in records for judgement in record.judgements}
     return sorted(judges, key=lambda judge: (judge.verifier, *asdict(judge.engine).values()))
 

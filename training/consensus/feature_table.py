@@ -45,9 +45,9 @@ class FeatureTable:
 
 
 def build_table(drawn: Iterable[SampledGroup]) -> FeatureTable:
-    """Build the feature table of sampled groups, with the patches in order.
+    """Build the feature table of the sampled groups `drawn`, with a row for each patch, in order.
 
-    A part whose patches all make the same edit is skipped, because it has only one opinion.
+    A group with `is_part` whose patches all make the same edit is skipped, because it has only one opinion.
     """
     read = cache(edits.read_edit)
     rows, columns = [], []

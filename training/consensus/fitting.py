@@ -99,9 +99,10 @@ def load_groups(data: Path) -> list[SampledGroup]:
 
 
 def form_blocks(drawn: Sequence[SampledGroup]) -> tuple[HoldoutBlock, ...]:
-    """Divide the issues of the given groups in `drawn` into blocks that fits leave out in turn.
+    """Divide issues into blocks; each cross-validation fit of consensus leaves out some of them.
 
-    Django gives PARTS blocks by issue number. Other repositories are blocks alone or together, as in OTHERS.
+    Django's issues form PARTS blocks by issue number, cut so that the given groups in `drawn` are spread evenly. OTHERS
+    has the blocks of the other repositories.
     """
     given = [sample.group for sample in drawn if sample.kind in GIVEN]
     numbers = sorted({_parse_number(group.instance_id) for group in given if group.repo == DJANGO})
@@ -125,9 +126,9 @@ class FittedExpert:
 
 
 def select_training_rows(table: FeatureTable, name: str) -> Mask:
-    """Return a mask of the rows of `table` that an expert of consensus may learn from.
+    """Return a mask of the rows of `table` that an expert (classifier) of consensus may learn from.
 
-    `name` is the expert's key in MIXES.
+    `name` is the expert's key in MIXES: "copies", "few" or "distinct".
     """
     if name == "few":
         return table.is_part
@@ -135,9 +136,9 @@ def select_training_rows(table: FeatureTable, name: str) -> Mask:
 
 
 def fit_expert(table: FeatureTable, name: str, seen: Mask) -> FittedExpert:
-    """Fit an expert of the consensus model; `name` is its key in MIXES.
+    """Fit one expert (classifier) of the consensus model on the rows of `table` in the mask `seen`.
 
-    Only rows of `table` in the mask `seen` are used.
+    `name` is the expert's key in MIXES: "copies", "few" or "distinct".
     """
     among = seen & select_training_rows(table, name)
     weight: Floats = np.sum([compute_weights(table, mix, among) for mix in MIXES[name]], axis=0)

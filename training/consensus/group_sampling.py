@@ -59,10 +59,10 @@ def label_kind(groups: Iterable[LabelledGroup], kind: GroupKind) -> list[Sampled
 def sample_from_pools(
     pools: Sequence[LabelledGroup], like: Sequence[LabelledGroup]
 ) -> Iterator[SampledGroup]:
-    """Sample groups of the three `DRAWN_*` kinds from pools, each with all patches of one issue.
+    """Sample groups of the three `DRAWN_*` kinds from pools. A pool has all patches of one issue.
 
-    Groups of kind DRAWN_DISTINCT favour systems that are frequent in the groups `like`. The sampling is the same each
-    time.
+    Groups of kind DRAWN_DISTINCT favour patches of systems that wrote many patches in the groups `like`. The sampling
+    is the same each time.
     """
     odds = _compute_odds(pools, like)
     for pool in pools:
@@ -86,7 +86,7 @@ def sample_from_languages(pools: Iterable[LabelledGroup]) -> Iterator[SampledGro
 
 
 def sample_parts(drawn: Iterable[SampledGroup]) -> Iterator[SampledGroup]:
-    """Sample smaller groups from each group's patches: one group for each size in PARTS below its own."""
+    """Sample smaller groups of patches from each group: one group of each size in PARTS below the group's size."""
     for sample in drawn:
         rng = random.Random(f"{SEED} {sample.group.id}")
         for size in PARTS:

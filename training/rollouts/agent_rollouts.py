@@ -152,7 +152,7 @@ def judge_episodes(
     votes: int,
     overlong: OverlongHandling,
 ) -> list[EpisodeReward]:
-    """Reward the episodes of one issue by judging their patches against each other. Returns the rewards in order.
+    """Return a reward for each episode of one issue, by judging the episodes' patches against each other.
 
     `siblings` are the episodes' attempts, and `votes` is the number of the verifier's votes. `overlong` says whether
     the tokens of a cut-off episode get a loss. When the verifier fails, the rewards of the patches are unknown.
@@ -182,12 +182,12 @@ def render_opening(tokenizer: Any, issue: Issue) -> str:
 
 
 def count_context_tokens(plan: TrainPlan) -> int:
-    """Return the plan's token limit of an agent's episode, prompt included."""
+    """Return the most tokens of an agent's episode under `plan`: first prompt plus everything after it."""
     return plan.prompt.max_tokens + plan.rollout.max_tokens
 
 
 def build_limits(plan: TrainPlan) -> AttemptLimits:
-    """Return the limits of an agent's attempt in training, by the plan."""
+    """Return the limits that `plan` sets for one attempt of the agent in training."""
     return AttemptLimits(
         rounds=plan.rollout.max_turns,
         tokens=count_context_tokens(plan) - SPARE_TOKENS,

@@ -95,9 +95,9 @@ def read_boxed_seats(reply: str, occupied: Sequence[int]) -> frozenset[int] | No
 def build_group_rollouts(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> GroupRollouts:
-    """Build the rollouts of groups, which come in scheduled order.
+    """Build the rollouts that judge `groups`, whose order is the order of training.
 
-    Raises BadPlan for a template without a place for patches.
+    Raises BadPlan if the plan's prompt template has no place for patches.
     """
     template = prompt_template.load(plan.prompt.template)
     return GroupRollouts(
@@ -113,9 +113,9 @@ def build_group_rollouts(
 def filter_askable(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> tuple[list[TrainingGroup], Counter[str]]:
-    """Return the groups with readable patches and a prompt within the plan's limit.
+    """Return the groups that the model can be asked about, and the numbers of dropped groups by reason.
 
-    The second result counts the dropped groups by reason.
+    Such a group has readable patches, and its prompt is within the plan's token limit.
     """
     template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
     for group in groups:
