@@ -51,19 +51,19 @@ class Corpus:
             return history.count_outdated(connection)
 
     def read_checks(self) -> dict[PatchKey, LabelCheck]:
-        """Return the truth that people found about patches by hand, by issue, pull request and patch."""
+        """Return the labels that people checked by hand, by patch key (issue id, pull request, SHA-256 of diff)."""
         with session.transaction(self.database) as connection:
             return label_checks.load_label_checks(connection)
 
     def save_checks(self, answers: Mapping[PatchKey, bool], now: datetime) -> int:
-        """Store people's answers whether patches are correct. Returns how many are new or changed."""
+        """Store people's answers (True: the patch is correct); return how many are new or changed."""
         with session.transaction(self.database) as connection:
             return label_checks.save_label_checks(connection, answers, now)
 
     def find_issues(
         self, number: IssueNumber, repository: str | None = None
     ) -> dict[int, IssueRef]:
-        """Return the issues with that number, in all repositories or only in `repository` (`owner/name`).
+        """Return the issues with GitHub's `number`, in all repositories or only in `repository` (`owner/name`).
 
         The keys of the result are the bot's own issue ids.
         """
@@ -138,7 +138,7 @@ class Corpus:
 
 @contextmanager
 def open_corpus() -> Iterator[Corpus]:
-    """Connect to the database in R4P_DATABASE_URL, and yield its corpus. Raises SettingsError."""
+    """Open the corpus of the database at R4P_DATABASE_URL, as a context manager. Raises SettingsError."""
     with session.open_database() as database:
         yield Corpus(database)
 

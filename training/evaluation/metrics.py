@@ -80,7 +80,7 @@ class GroupReplies:
 
 
 def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[TrainingGroup]]:
-    """Sort groups by the source of their labels, and drop groups in which no patch has a label."""
+    """Return the groups by the source of their labels, without groups in which no patch has a label."""
     by_source: dict[LabelSource, list[TrainingGroup]] = {}
     for group in groups:
         if any(target is not None for target in group.targets):
@@ -89,9 +89,9 @@ def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[T
 
 
 def index_issues(all_replies: Sequence[GroupReplies]) -> IssueRows:
-    """Collect, for each issue, the row numbers of its labelled patches and of its groups.
+    """Return, for each issue, the row numbers of its labelled patches and of its groups.
 
-    The rows are those of the functions that `build_statistics(all_replies)` builds.
+    The functions of `build_statistics(all_replies)` take these row numbers.
     """
     return collect_rows(
         (replies.group.issue, len(replies.labelled_places)) for replies in all_replies

@@ -23,10 +23,10 @@ def bootstrap_estimates(
     shares: Collection[str] = (),
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate each statistic with its 95 % interval. All statistics share the same draws of issues.
+    """Estimate each statistic with a 95 % interval by resampling issues. The result is by statistic name.
 
-    `issue_rows` has the row numbers of each issue. `shares` names the statistics that are shares from 0 to 1; their
-    interval at exactly 0 or 1 is Wilson's.
+    A statistic is a function of the row numbers of patches and of groups; `issue_rows` has those of each issue.
+    `shares` names the statistics that are shares from 0 to 1; at exactly 0 or 1 they get Wilson's interval.
     """
     return _bootstrap(
         {name: (statistic, None) for name, statistic in statistics.items()},
@@ -45,7 +45,8 @@ def bootstrap_differences(
 ) -> dict[str, Estimate]:
     """Estimate each statistic of `candidate` minus that of `baseline`, with its 95 % interval.
 
-    Every draw takes the same issues for both. Raises KeyError when `baseline` lacks a statistic of `candidate`.
+    The result is by statistic name. Every draw takes the same issues for both. Raises KeyError when `baseline` lacks a
+    statistic of `candidate`.
     """
     return _bootstrap(
         {name: (value, baseline[name]) for name, value in candidate.items()}, issue_rows, (), seed

@@ -31,7 +31,7 @@ _UNDEFINED = Estimate(None, None, None)
 def build_gate_section(run: TrainingRun) -> Section:
     """Build the report section on the gate's decision, with a table of its checks.
 
-    It has only a gap if the run has no `gate.json`.
+    Without `gate.json` in the run's folder, the section only says that the gate has not decided yet.
     """
     if not run.gate:
         gap = Gap("gate.json is missing: the gate has not decided yet. Run r4p train evaluate.")
@@ -56,9 +56,9 @@ def _format_answer(finding: GateFinding, run: TrainingRun) -> str:
 
 
 def build_comparison_section(run: TrainingRun) -> Section:
-    """Build the report section that compares the metrics of champion and candidate on each set.
+    """Build the report section that compares champion and candidate on each set of labelled groups.
 
-    It has only a gap if the run has no comparison, that is, no `evaluation.json`.
+    Without `evaluation.json` in the run's folder, the section only says that the model was not measured.
     """
     if not run.compared:
         gap = (

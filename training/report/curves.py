@@ -101,7 +101,7 @@ _FIGURES = (
 def build_curves_section(run: TrainingRun) -> Section:
     """Build the report section with curves over the optimiser steps: reward, entropy, loss and others.
 
-    A curve without values is left out. Without any curve, the section has only a gap.
+    A curve without values is left out. Without any curve, the section only says that no step was done.
     """
     changes = (_describe_change(spec, run.steps) for spec in _FIGURES[:3])
     figures = [figure for spec in _FIGURES if (figure := _build_figure(spec, run.steps))]

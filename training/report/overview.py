@@ -29,7 +29,7 @@ def build_overview_section(run: TrainingRun) -> Section:
 def build_data_section(run: TrainingRun) -> Section:
     """Build the report section on the run's dataset: its splits, and what each step dropped.
 
-    It has only a gap if the run has no manifest of its dataset.
+    If the run has no manifest of its dataset, the section only says that the dataset is unknown.
     """
     if run.dataset is None:
         gap = Gap("dataset.json has no manifest: the dataset is unknown.")
