@@ -14,7 +14,7 @@ from app.db.session import open_engine
 def upgrade(database_url: str, revision: str = "head") -> None:
     """Migrate a database up to a schema revision; `head` is the newest.
 
-    Several processes may call this at once: one works, the others wait. Raises SystemExit when the database is
+    If several processes call this at once, one migrates and the others wait. Raises SystemExit when the database is
     unusable.
     """
     _run(database_url, lambda config: command.upgrade(config, revision))

@@ -64,7 +64,7 @@ def _report_unusable(database_url: str, error: DBAPIError, fix: str) -> SystemEx
 
 @contextmanager
 def transaction(database: Engine) -> Iterator[Connection]:
-    """Open one short transaction: committed at the end, rolled back on an exception.
+    """Open one short transaction on a connection: committed at the end, rolled back on an exception.
 
     Never call GitHub or a language model's engine inside it.
     """

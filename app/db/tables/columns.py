@@ -31,7 +31,7 @@ def moment(name: str) -> Column[object]:
 
 
 def belongs_to(name: str, owner: Table, **options: Any) -> Column[int]:
-    """Build the column `name`, never null, with the id of a row of the table `owner`.
+    """Build the foreign key column `name`, never null: the id of a row in the table `owner`.
 
     Deleting the owner's row deletes the row that refers to it. `options` go to SQLAlchemy's `Column`, such as
     `primary_key=True`.

@@ -107,7 +107,7 @@ evaluations = Table(
 
 
 def build_opinion_columns() -> list[Column[Any]]:
-    """Build new columns for a patch's position in an evaluation and for the verdict on the patch."""
+    """Build the table columns for a patch's position in an evaluation, the verdict on it and its evidence."""
     return [
         Column("position", Integer, nullable=False),
         Column("verdict", Text, comment="null: not yet judged"),

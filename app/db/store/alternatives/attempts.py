@@ -35,7 +35,7 @@ LONGEST_RUN: Final = timedelta(minutes=40)
 class Place:
     """What agents' attempts start from: an issue's text and a commit, in one group.
 
-    Attempts of one place are interchangeable.
+    Attempts that start from equal places solve the same task.
     """
 
     repository: RepositoryId
@@ -46,7 +46,7 @@ class Place:
 
     @property
     def issue_sha256(self) -> str:
-        """Return the SHA-256 of the issue's text, which changes when somebody edits the issue."""
+        """Return the hexadecimal SHA-256 of the issue's title and body, which changes with every edit."""
         return hash_issue(self.issue)
 
 
@@ -103,7 +103,7 @@ def save(
     record: AttemptRecord,
     number: AlternativeNumber | None = None,
 ) -> int:
-    """Save an agent's attempt and return its row id.
+    """Save `record`, an agent's attempt that started from `place`, and return its row id.
 
     `number` is the number of the alternative; None when the attempt has no patch, or a rival has the same edit.
     """
@@ -171,9 +171,9 @@ def count_tried(
 def sum_cost(
     connection: Connection, repository: RepositoryId, *, include_running: bool = False
 ) -> Cost:
-    """Sum what agents cost a repository since midnight UTC.
+    """Sum the tokens and seconds that agents used for a repository since midnight UTC.
 
-    `include_running` adds the reservations of running agents.
+    `include_running` adds what running agents have reserved.
     """
     run = agent_runs.c
     ended = or_(
@@ -204,7 +204,7 @@ def lock_budget(connection: Connection, repository: RepositoryId) -> None:
 
 
 def begin_run(connection: Connection, repository: RepositoryId, most: Cost) -> int:
-    """Reserve `most`, an agent process's highest cost, in the repository's budget; return the run's id."""
+    """Reserve `most`, an agent process's highest possible cost, in a repository's budget; return the run's id."""
     values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
     statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
     return int(connection.execute(statement).scalar_one())
@@ -220,9 +220,9 @@ def end_run(connection: Connection, run: int, cost: Cost) -> None:
 
 
 def find_last_failure(connection: Connection, group: int) -> RefusalReason | None:
-    """Return why a group's newest attempt gave no alternative; None when it gave one.
+    """Return why the newest attempt of the group with the id `group` gave no alternative.
 
-    The result is None without an attempt, too. `group` is the group's id. Attempts that were taken back do not count.
+    The result is None if it gave one, or if there is no attempt. Attempts that were taken back do not count.
     """
     row = connection.execute(
         select(attempts.c.stop, attempts.c.number)
@@ -234,7 +234,7 @@ def find_last_failure(connection: Connection, group: int) -> RefusalReason | Non
 
 
 def explain_stop(stop: str) -> RefusalReason:
-    """Map an attempt's `stop` to the reason why the attempt is no alternative (pure)."""
+    """Return the reason why an attempt that ended with `stop` gave no alternative (pure)."""
     own_reasons = {
         CRASHED: RefusalReason.CRASHED,
         OVER_BUDGET: RefusalReason.BUDGET,

@@ -29,7 +29,7 @@ from model.domain import PatchId, Verdict
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """The person who asked for a draft pull request, and the comment or review `where` that asked."""
+    """A person's request for a draft pull request, in the comment or review `where`."""
 
     where: CommandSource
     under: int
@@ -104,7 +104,7 @@ def save(connection: Connection, identity: int, result: PullNumber | DraftRefusa
 def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
     """Return the numbers of the draft pull requests that the bot opened in a repository.
 
-    They are copies of alternatives, so they are no rivals.
+    Each shows an alternative of the bot, so it does not count as a rival.
     """
     numbers = connection.scalars(
         select(drafts.c.pull_number).where(
@@ -115,9 +115,9 @@ def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[Pu
 
 
 def find_branch(connection: Connection, draft: Draft) -> str | None:
-    """Return the name of the base branch for a draft pull request; None means the default branch.
+    """Return the name of the base branch for a new draft pull request; None means the default branch.
 
-    It is the base branch of a rival pull request with the same base commit as the alternative.
+    The function takes it from a rival pull request with the same base commit as the draft's alternative.
     """
     query = (
         select(pull_requests.c.base_ref)

@@ -30,9 +30,9 @@ class Hint:
 
 
 def save_hint(connection: Connection, hint: Hint) -> None:
-    """Save a hint for a second attempt, unless the attempt that it is about has one already.
+    """Save a hint, unless the database has one already about the same attempt, `hint.attempt`.
 
-    There is only one second attempt.
+    Each attempt gets at most one second attempt.
     """
     statement = insert(hints).values(
         attempt_id=hint.attempt,
@@ -68,6 +68,6 @@ def find_due(
 
 
 def find_hinted(connection: Connection, written_by: Collection[int]) -> frozenset[int]:
-    """Return those of the attempt ids `written_by` that have a hint already."""
+    """Return those attempt ids in `written_by` about which the database has a hint."""
     rows = connection.scalars(select(hints.c.attempt_id).where(hints.c.attempt_id.in_(written_by)))
     return frozenset(map(int, rows))

@@ -21,8 +21,8 @@ def finish(
 ) -> None:
     """Add the agents' new alternatives to an evaluation that waited for them, so that it can be judged.
 
-    `more` are the alternatives. `lack` says why agents wrote fewer than wanted; None if they did not. If seats are
-    short, a second attempt replaces the attempt that it follows.
+    `more` are the new alternatives. `lack` says why agents wrote fewer than wanted; None if there are enough. If the
+    group has too few seats, a second attempt replaces the attempt that it follows.
     """
     whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.candidates))
     evaluation_alternatives.detach(connection, evaluation.id)
@@ -48,7 +48,7 @@ def _choose_seated(whole: Sequence[Alternative], free: int) -> list[Alternative]
 
 
 def count_today(connection: Connection, group: int) -> int:
-    """Count the attempts of the group with the id `group` since midnight UTC, for any text and commit."""
+    """Count agents' attempts since midnight UTC in the group with the id `group`, on any issue text and commit."""
     rows = select(func.count()).where(
         attempts.c.group_id == group,
         attempts.c.created_at >= func.date_trunc("day", func.now(), "UTC"),

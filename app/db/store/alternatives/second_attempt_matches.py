@@ -45,9 +45,10 @@ class SecondAttemptMatch:
 def find_matches(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[SecondAttemptMatch, ...]:
-    """Pair pull requests of repository `number` with the judged alternatives of their groups.
+    """Pair pull requests of the repository `number` with the judged alternatives of the same issue.
 
-    Only pull requests whose patch the bot read at the commit `head` count; each is paired with every alternative.
+    `number` is a repository id. Only pull requests whose patch the bot read at the head commit `head` count. Each is
+    paired with every judged alternative of its groups.
     """
     pull_patches, own_patches = patches.alias(), patches.alias()
     keys = (

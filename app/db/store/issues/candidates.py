@@ -37,7 +37,7 @@ def find_stored(
 ) -> Candidate | None:
     """Return the stored candidate of pull request `pull` in repository `number`, without its link strength.
 
-    `head` and `base` are its commits. Returns None if there is none, or if the bot should read the patch again.
+    `head` and `base` are its commits. The result is None if none is stored, or if the bot should read the patch again.
     """
     row = connection.execute(
         select(candidates, patches.c.diff)
@@ -54,7 +54,7 @@ def find_stored(
 
 
 def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
-    """Save a candidate of repository `number` and its patch in place of earlier values, and return its row id."""
+    """Save or replace a candidate of the repository with the id `number`, with its patch; return its row id."""
     digest = None if candidate.diff is None else save_patch(connection, candidate.diff)
     key = {
         "repository_id": number,
@@ -78,7 +78,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
 
 
 def save_patch(connection: Connection, diff: str) -> str:
-    """Save a unified diff, equal bytes only once, and return its SHA-256 in hexadecimal."""
+    """Save a unified diff, unless the same bytes are stored, and return its SHA-256 in hexadecimal."""
     data = diff.encode("utf-8", "replace")
     digest = hashlib.sha256(data).hexdigest()
     row = {"sha256": digest, "diff": data, "edit": _fingerprint_edit(diff, digest)}
@@ -95,7 +95,7 @@ def _fingerprint_edit(diff: str, digest: str) -> str:
 
 
 def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str, object]:
-    """Return the verdict on a patch and its evidence as values by column name, for `save_opinion` (pure)."""
+    """Convert a verdict on a patch and its evidence to values by column name, for `save_opinion` (pure)."""
     return {
         "verdict": verdict.verdict.value,
         "probability": verdict.probability,
@@ -112,7 +112,7 @@ def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str
 def save_opinion(
     connection: Connection, table: Table, key: Mapping[str, int], opinion: Mapping[str, object]
 ) -> None:
-    """Save the verdict on a patch in one row of `table`.
+    """Save the verdict on a patch and its evidence in an existing row of `table`.
 
     `key` selects the row by the values of its key columns. `opinion` holds the new values by column name, as
     `build_opinion_columns` returns them.
@@ -122,7 +122,7 @@ def save_opinion(
 
 
 def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Candidate, ...]:
-    """List the candidates of the evaluation `identity`, in the order in which it numbered them."""
+    """List the candidates of the evaluation `identity`, in the order of their positions in it."""
     rows = connection.execute(_select_rows(identity))
     return tuple(_build_candidate(row, row.strength) for row in rows)
 

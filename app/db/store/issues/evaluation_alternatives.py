@@ -14,7 +14,7 @@ from model.domain import PatchId
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A patch by an agent of the bot; it belongs to no pull request."""
+    """A patch that an agent of the bot wrote for an issue, without a pull request."""
 
     attempt: int
     """Id of the attempt that wrote the patch."""
@@ -37,7 +37,7 @@ class Alternative:
 def list_of_group(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Alternative, ...]:
-    """List a group's alternatives for one text of the issue on one of the commits `bases`, by number.
+    """List a group's alternatives that agents wrote for one issue text on any of the commits `bases`, by number.
 
     `group` is the group's id, and `issue_sha256` the SHA-256 of the issue's text.
     """
@@ -65,7 +65,7 @@ def attach(
 ) -> None:
     """Add alternatives to the evaluation `identity`, at the positions `after`, `after` + 1 and so on.
 
-    `after` is the number of its candidates. Alternatives that it already has stay as they are.
+    `after` is the number of the evaluation's candidates. Alternatives that it already has do not change.
     """
     for position, alternative in enumerate(alternatives, after):
         connection.execute(
@@ -76,7 +76,7 @@ def attach(
 
 
 def detach(connection: Connection, identity: EvaluationId) -> None:
-    """Remove all alternatives from the evaluation `identity`; the alternatives themselves stay."""
+    """Remove all alternatives from the evaluation `identity`. The attempts that wrote them stay stored."""
     connection.execute(
         delete(evaluation_alternatives).where(evaluation_alternatives.c.evaluation_id == identity)
     )

@@ -30,7 +30,7 @@ from model.domain import PatchId, PatchVerdict, Vote
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """A person's request for an evaluation: the comment or review `where`, on issue or pull request `under`."""
+    """A person's request for an evaluation, in comment or review `where` on issue or pull request number `under`."""
 
     where: CommandSource
     under: int
@@ -38,7 +38,7 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewEvaluation:
-    """The frozen content of a new evaluation of the group with id `group`; `votes` is how many to ask for."""
+    """A new evaluation of the group with the id `group`: the frozen content, and how many `votes` to ask for."""
 
     group: int
     trigger: str
@@ -61,7 +61,7 @@ class NewEvaluation:
 
     @property
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the issue's text, the heads and patches, and the alternatives."""
+        """Return a hexadecimal SHA-256 of the issue's text, the candidates' heads and diffs, and the alternatives."""
         return compute_fingerprint((self.title, self.body), self.candidates, self.alternatives)
 
 
@@ -80,7 +80,7 @@ def compute_fingerprint(
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A stored evaluation. `forced` counts forced votes; fields named as in `NewEvaluation` mean the same."""
+    """A stored evaluation of one frozen group. `forced` counts forced votes; see `NewEvaluation` for its fields."""
 
     id: EvaluationId
     group: int
@@ -110,12 +110,12 @@ class Evaluation:
     asked: EvaluationRequest | None = None
 
     def is_repeated_by(self, new: NewEvaluation) -> bool:
-        """Return whether this evaluation did not fail and `new` has the same content, so `new` is needless."""
+        """Return True if this evaluation did not fail and `new` has the same content, so that `new` is not needed."""
         return self.failure is None and self.fingerprint == new.fingerprint
 
 
 def patch_id(pull: int) -> PatchId:
-    """Return the name among its rivals of the pull request with number `pull`, such as `#12`."""
+    """Return the patch id of the pull request number `pull`, such as `#12`. Verdicts and votes name it so."""
     return PatchId(f"#{pull}")
 
 
@@ -128,7 +128,7 @@ class CreatedEvaluation:
 
 
 def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> CreatedEvaluation:
-    """Store a new evaluation in repository `number`, and supersede the group's older unpublished ones."""
+    """Store evaluation `new` in repository id `number`; return its id and the unpublished ones it supersedes."""
     superseded = supersede_unpublished(connection, new.group)
     statement = (
         insert(evaluations)
@@ -193,7 +193,7 @@ def find_newest(connection: Connection, group: int, *states: str) -> Evaluation 
 
 
 def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
-    """Return whether a newer evaluation of the group is published."""
+    """Return whether a newer evaluation than `evaluation` is published for the same group."""
     newer = exists().where(
         evaluations.c.group_id == evaluation.group,
         evaluations.c.id > evaluation.id,
@@ -204,7 +204,7 @@ def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """What the verifier returned for one evaluation: `r4p.verdict/1` document, verdicts, evidence, votes."""
+    """What the verifier returned for an evaluation: its `r4p.verdict/1` document, verdicts, evidence and votes."""
 
     document: Json
     verdicts: tuple[PatchVerdict, ...]
@@ -219,7 +219,7 @@ class VerificationResult:
 def save_verdict(
     connection: Connection, identity: EvaluationId, verified: VerificationResult
 ) -> None:
-    """Save a verifier's result: document, verdict on each patch, every new vote; the state becomes `verified`."""
+    """Save the result `verified` of the evaluation `identity`: document, verdicts, new votes, state `verified`."""
     opinions = {
         verdict.id: candidate_store.build_opinion_columns(
             verdict, verified.evidence.get(verdict.id, Evidence())
@@ -248,12 +248,12 @@ def save_verdict(
 
 
 def mark_published(connection: Connection, identity: EvaluationId) -> None:
-    """Set an evaluation's state to `published`, also when shadow mode shows nothing on GitHub."""
+    """Set the state of the evaluation `identity` to `published`, also in shadow mode, which shows nothing."""
     connection.execute(_update(identity).values(state="published", published_at=func.now()))
 
 
 def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
-    """Set an evaluation's state to `superseded`, because newer work replaces it."""
+    """Set the state of the evaluation `identity` to `superseded`, because newer work replaces it."""
     connection.execute(_update(identity).values(state="superseded"))
 
 

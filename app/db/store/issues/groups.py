@@ -47,7 +47,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group as stored: its id, and why it gets no verdict now (None: no obstacle)."""
+    """A stored group: its row id, and in `waiting` why it gets no verdict now (None: nothing prevents it)."""
 
     id: int
     waiting: str | None
@@ -82,9 +82,9 @@ def load_active_repository(connection: Connection, number: RepositoryId) -> Stor
 def save_config(
     connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
 ) -> None:
-    """Save the settings file of repository `number`.
+    """Save the settings file `.github/r4p.yml` of the repository with the id `number`.
 
-    `text` is the file in use, or None for none. `error` says why the newest file is not used, or None if it is.
+    `text` is the content of the file in use; None: no file. `error` says why the newest file is not used; None: it is.
     """
     connection.execute(
         repositories.update()
@@ -132,7 +132,7 @@ def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
 def upsert_pulls(
     connection: Connection, number: RepositoryId, pulls: Sequence[PullRequest]
 ) -> None:
-    """Insert or update pull requests of repository `number` as GitHub describes them."""
+    """Insert or update pull requests of the repository with the id `number`, as GitHub described them."""
     for pull in pulls:
         values = {
             "state": pull.state.value,
@@ -149,7 +149,7 @@ def upsert_pulls(
 
 
 def list_members(connection: Connection, group: int) -> list[MemberRow]:
-    """List the pull requests of the group with id `group` by number, also those that a command removed."""
+    """List the pull requests of the group with id `group`, by number, with those that a command removed."""
     rows = connection.execute(
         select(group_members)
         .where(group_members.c.group_id == group)
@@ -161,7 +161,7 @@ def list_members(connection: Connection, group: int) -> list[MemberRow]:
 def save_links(
     connection: Connection, group: int, links: Sequence[tuple[PullNumber, str | None]]
 ) -> None:
-    """Save which pull requests link to a group's issue, and delete members whose link is gone.
+    """Save which pull requests link to the issue of the group with id `group`, and delete members without a link.
 
     `links` pairs the number of a pull request with its link strength, None for one that only a command added. Members
     that a command added or removed stay.
@@ -204,7 +204,7 @@ def force_members(
 def list_issues_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> list[IssueNumber]:
-    """List the issue numbers, ascending, whose group contains pull request `pull` of repository `number`.
+    """List the numbers of the issues whose groups contain pull request `pull` of repository `number`, ascending.
 
     Groups from which a command removed the pull request are left out.
     """

@@ -35,7 +35,7 @@ def purge(
 ) -> list[RepositoryId]:
     """Delete all stored data of the repository `number`, or of the whole installation when it is None.
 
-    Returns the ids of the purged repositories. Foreign keys delete the rows that refer to them. The function waits for
+    Returns the ids of the deleted repositories. Foreign keys delete the rows that refer to them. The function waits for
     running transactions that store new data of the installation, and deletes this data too. A second call changes
     nothing.
     """
@@ -87,9 +87,9 @@ def is_forgotten(
 def restore(
     connection: Connection, installation: InstallationId, numbers: Collection[RepositoryId]
 ) -> None:
-    """Allow data of purged repositories again after they were added again, and supersede their purge jobs.
+    """Let the bot store data of purged repositories again, and supersede jobs that would purge them.
 
-    `numbers` are the ids of the repositories.
+    `numbers` are the ids of the repositories, which somebody added to the installation again.
     """
     connection.execute(
         delete(forgotten).where(

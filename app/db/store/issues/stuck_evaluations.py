@@ -36,9 +36,9 @@ def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
 
 
 def find_without_agents(connection: Connection) -> list[EvaluationId]:
-    """Return the ids of evaluations that wait for agents although no job will run them soon.
+    """Return the ids of evaluations that wait for agents' alternatives although no job will write them soon.
 
-    The job gave up, is gone, or has been due for AGENTS_WITHIN.
+    The job gave up, is gone, or has been due for longer than AGENTS_WITHIN.
     """
     key = func.concat("propose_patches:", evaluations.c.id)
     rows = connection.scalars(

@@ -11,7 +11,7 @@ from model.domain import EngineInfo, PatchId, Vote
 def find_earlier(
     connection: Connection, group: int, fingerprint: str, engine: EngineInfo
 ) -> tuple[Vote, ...]:
-    """Return the earlier votes of one engine, model and prompt on exactly the same content of a group.
+    """Return stored votes on the same content of a group by the same engine, model and prompt, oldest first.
 
     `group` is the group's id, and `fingerprint` the hash of the issue's text and the patches. New votes are added to
     the earlier ones, so nobody can repeat a vote until the verdict pleases.

@@ -48,7 +48,7 @@ class StoredDelivery:
 def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
     """Load a stored webhook delivery by its GUID; None when it was purged.
 
-    A purge of the installation then waits until the transaction ends, so it also deletes what the transaction stores.
+    A purge of the installation then waits for this transaction, and also deletes what the transaction stores.
     """
     owner = connection.scalar(select(deliveries.c.installation_id).where(deliveries.c.guid == guid))
     if owner is not None:
@@ -70,8 +70,8 @@ def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> froz
 def apply_event(connection: Connection, event: Event, received_at: datetime) -> bool:
     """Update the installation, repository, issue or pull request that a webhook event is about.
 
-    `received_at` replaces a missing time of the event. Returns False when a purge deleted the data of the repository or
-    installation. The delivery is then deleted too.
+    `received_at` replaces a missing time of the event. Returns True, or False when a purge deleted the data of the
+    repository or installation; then the function only deletes the event's delivery.
     """
     about = event.repository.id if isinstance(event, RepositoryEvent) else None
     if purge.is_forgotten(connection, event.installation, about):
@@ -102,7 +102,7 @@ def apply_event(connection: Connection, event: Event, received_at: datetime) -> 
 def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
     """Return the numbers of the issues whose groups contain the pull requests that an event is about.
 
-    For an event about an issue, the result is that issue if it has a group. For events about neither, it is empty.
+    An event about an issue gives that issue if it has a group. Events about neither kind give an empty set.
     """
     query = (
         select(groups.c.issue_number)

@@ -36,7 +36,7 @@ class NewCalibrator:
 
 
 def load_active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the judge's active calibrator, or None.
+    """Load the calibrator that the judge uses now; None if it uses none.
 
     Raises ValueError when it was saved under another schema or version of the calibration rules.
     """
@@ -44,7 +44,7 @@ def load_active(connection: Connection, judge: Judge) -> StoredCalibrator | None
 
 
 def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the judge's newest calibrator, active or not, or None.
+    """Load the judge's newest calibrator, whether in use or not; None if none is stored.
 
     Raises ValueError when it was saved under another schema or version of the calibration rules.
     """
@@ -52,7 +52,7 @@ def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
-    """Save a calibrator and return its row id. An active one retires the judge's earlier active calibrator."""
+    """Save a calibrator and return its row id. If `new` is active, the judge's earlier active one is retired."""
     if new.is_active:
         connection.execute(
             update(calibrators)

@@ -59,9 +59,9 @@ class Agreement:
 
 
 def measure_agreement(connection: Connection, model: str) -> Agreement:
-    """Compare the verdicts of the shadow model named `model` with the published ones.
+    """Count how often the verdicts of the shadow model named `model` agree with the published ones.
 
-    `r4p models outcomes` tells which of the two was right.
+    The command `r4p models outcomes` tells which of them were right.
     """
     rows = connection.execute(
         select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
@@ -74,7 +74,7 @@ def measure_agreement(connection: Connection, model: str) -> Agreement:
 
 
 def has_outcomes(connection: Connection, model: str) -> bool:
-    """Return whether any patch that the model named `model` judged, also as a shadow, has an outcome."""
+    """Return whether a pull request that the model named `model` judged, also as a shadow, has an outcome."""
     heard = evaluations.outerjoin(shadow_verdicts).outerjoin(models)
     query = (
         select(outcomes.c.id)

@@ -22,7 +22,7 @@ _LOCK = 0x5234504D
 
 
 class UnknownModel(Exception):
-    """No trained model has this name."""
+    """No trained model has the requested name. The message lists the names that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class Move:
 def register(connection: Connection, new: NewModel) -> str:
     """Save a trained model under a permanent name and return the name.
 
-    The same bytes on the same base are one model, which keeps its first name. A repeat updates the
-    measurements: a candidate gets the gate's new decision, and a shadow or canary that now fails is
+    An adapter with the same bytes and base is the same model and keeps its first name. A repeat updates
+    the measurements: a candidate gets the gate's new decision, and a shadow or canary that now fails is
     rejected. Champions, former champions and rejected models keep their state.
     """
     adapter = new.adapter
@@ -101,7 +101,7 @@ def list_models(connection: Connection) -> list[Model]:
 
 
 def find_by_name(connection: Connection, name: str) -> Model:
-    """Return the model of this name. Raises UnknownModel, whose message lists the names."""
+    """Return the trained model named `name`. Raises UnknownModel, whose message lists the names that exist."""
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
         names = ", ".join(model.adapter.name for model in list_models(connection))
@@ -111,14 +111,14 @@ def find_by_name(connection: Connection, name: str) -> Model:
 
 
 def find_same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
-    """Return the model whose adapter has the same bytes on the same base model, whatever its name."""
+    """Return the stored model with the bytes and base model of `adapter`, under any name; None if there is none."""
     same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
     row = connection.execute(select(models).where(*same)).one_or_none()
     return None if row is None else _build_model(row)
 
 
 def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
-    """Return the model that holds an alias, or None."""
+    """Return the model that holds `alias`; None if no model holds it."""
     query = (
         select(model_aliases.c.model_id)
         .where(model_aliases.c.alias == alias)
@@ -132,7 +132,7 @@ def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
 
 
 def load_line_up(connection: Connection) -> LineUp:
-    """Load the models that hold the aliases (champion, canary, shadow), without rejected ones."""
+    """Load the adapters of the models that hold the aliases champion, canary and shadow, without rejected ones."""
     holders = (
         find_alias_holder(connection, alias)
         for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW)
@@ -182,7 +182,7 @@ def promote(
 def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
     """Reject the model that holds an alias; for the champion, give the alias back to the previous champion.
 
-    Returns the alias's new holder, or None. Without a champion, the model of the settings judges.
+    Returns the alias's new holder; None if it has none. Without a champion, the model of the settings judges.
     """
     lock(connection)
     rejected = find_alias_holder(connection, alias)
@@ -197,7 +197,7 @@ def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
 
 
 def find_previous(connection: Connection, champion: Model | None) -> Model | None:
-    """Return the latest champion other than the model `champion` that was not rejected, or None."""
+    """Return the model that was champion last, except `champion` and rejected models; None if there is none."""
     query = (
         select(models)
         .join(model_aliases, models.c.id == model_aliases.c.model_id)
@@ -216,7 +216,7 @@ def lock(connection: Connection) -> None:
 
 
 def reject(connection: Connection, name: str, why: str) -> None:
-    """Reject the model `name` for good and withdraw its alias (see `withdraw`). Raises UnknownModel."""
+    """Reject the model `name` for good; if it holds an alias, withdraw the alias from it. Raises UnknownModel."""
     lock(connection)
     model = find_by_name(connection, name)
     _set_state(connection, model, ModelState.REJECTED, why)
@@ -226,7 +226,7 @@ def reject(connection: Connection, name: str, why: str) -> None:
 
 
 def set_share(connection: Connection, name: str, share: float, why: str) -> None:
-    """Change a canary's share of the issues, 0 to 1; its statistics continue. Raises UnknownModel."""
+    """Set the share of issues, 0 to 1, that the canary `name` judges; its statistics go on. Raises UnknownModel."""
     lock(connection)
     model = find_by_name(connection, name)
     _record_move(connection, Alias.CANARY, model, why)
@@ -234,7 +234,7 @@ def set_share(connection: Connection, name: str, share: float, why: str) -> None
 
 
 def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
-    """Save the shadow model `name`'s verdict on an evaluation, replacing any earlier. Raises UnknownModel."""
+    """Save or replace the `r4p.verdict/1` of the shadow model `name` on an evaluation. Raises UnknownModel."""
     statement = postgresql.insert(shadow_verdicts).values(
         evaluation_id=evaluation, model_id=find_by_name(connection, name).id, verdict=verdict
     )

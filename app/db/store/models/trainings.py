@@ -20,14 +20,14 @@ _TRAINED = (TrainingState.FINISHED, TrainingState.REJECTED)
 
 
 def find_running(connection: Connection) -> Training | None:
-    """Return the training that has not ended, or None."""
+    """Return the training that has not ended; None if none runs."""
     return _read_one(
         connection.execute(select(trainings).where(trainings.c.state == TrainingState.RUNNING))
     )
 
 
 def find_last(connection: Connection) -> Training | None:
-    """Return the newest training of any state, or None."""
+    """Return the newest training of any state; None if there was none."""
     return _read_one(connection.execute(select(trainings).order_by(trainings.c.id.desc()).limit(1)))
 
 
@@ -38,9 +38,9 @@ def list_newest(connection: Connection, limit: int = 20) -> list[Training]:
 
 
 def find_last_learnt(connection: Connection, digest: str) -> Training | None:
-    """Return the last training that made a model or failed under the digest `digest`, or None.
+    """Return the last training that made a model, or that failed with the same `digest`; None if there is none.
 
-    `digest` covers the plan and the settings. Trainings that failed while building their dataset do not count.
+    `digest` is the hash of plan and settings. Trainings that failed while building their dataset do not count.
     """
     failed = and_(
         trainings.c.state == TrainingState.FAILED,
@@ -56,7 +56,7 @@ def begin(
 ) -> Training:
     """Store a new training with a folder of its own below `parent`, and return the training.
 
-    `plan` is a plan's name or path. `digest` covers the plan and the settings. The folder is not created yet.
+    `plan` is a plan's name or path, and `digest` the hash of plan and settings. The folder is not created yet.
     """
     statement = insert(trainings).values(
         state=TrainingState.RUNNING,
@@ -78,7 +78,7 @@ def reach_stage(
 ) -> Training:
     """Save that a training enters the stage `stage`, and return the changed training.
 
-    `labels` are the label counts of its dataset. The count of starts begins again at 0.
+    `labels` are the label counts of its dataset; None: not known yet. The number of starts becomes 0.
     """
     return _change(
         connection,
@@ -90,12 +90,12 @@ def reach_stage(
 
 
 def launch(connection: Connection, training: Training) -> Training:
-    """Count one more start of a training's present stage, and return the changed training."""
+    """Record one more start of a training's present stage, and return the changed training. It starts nothing."""
     return _change(connection, training.id, launches=training.launches + 1)
 
 
 def give_back(connection: Connection, training: Training) -> None:
-    """Subtract the last start from a training's count: the worker ended, and the task did not fail."""
+    """Take a training's last start off its count, because its worker was stopped and its task did not fail."""
     _change(connection, training.id, launches=training.launches - 1)
 
 

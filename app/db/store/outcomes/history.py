@@ -37,7 +37,7 @@ _Pull = tuple[int, int]
 
 
 def load_records(connection: Connection, group: int | None = None) -> list[PullRecord]:
-    """Load a record of every pull request that was submitted to a judge, once per issue.
+    """Load the judgements and outcomes of pull requests submitted to a judge, one record per issue and pull request.
 
     `group` is the id of a group and limits the result to its issue.
     """
@@ -97,7 +97,7 @@ def load_shadow(connection: Connection, model: str) -> Shadow:
 
 
 def count_outdated(connection: Connection) -> int:
-    """Count the pull requests whose stored outcomes were derived under another rule version."""
+    """Count the pull requests whose stored outcomes were derived under another rule version than the present."""
     pulls = (
         select(outcomes.c.repository_id, outcomes.c.pull_number)
         .where(outcomes.c.rule_version != RULE_VERSION)

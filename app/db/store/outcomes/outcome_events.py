@@ -31,9 +31,9 @@ def append(
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store outcome events of repository `number`, each with the verdict that was public at its time.
+    """Store outcome events of repository `number`, each with the evaluation whose verdict was public then.
 
-    Events stored before are skipped. Returns all these events as stored, with verdicts and known permissions.
+    Events stored before are not stored again. Returns all events of `events` as stored, with known permissions.
     `delivery` is the webhook delivery that brought them, if any.
     """
     for event in events:
@@ -87,7 +87,7 @@ def list_of_pull(
 def list_rival_merges(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """List the merge events of the rivals of pull request `pull` in repository `number`."""
+    """List the outcome events that record merges of the rivals of pull request `pull` in repository `number`."""
     merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
     rivals = outcome_events.c.pull_number.in_(_select_rivals(number, pull))
     return _read(connection, number, merged & rivals)
@@ -110,7 +110,7 @@ def find_touched_pulls(
 
 
 def build_public_at() -> ColumnElement[datetime | None]:
-    """Return the SQL expression for the time since which GitHub shows an evaluation's verdict.
+    """Build the SQL expression for the time since which GitHub shows an evaluation's verdict.
 
     The time has whole seconds. It is null for an unpublished verdict, and for one in shadow mode that no command asked
     for.
@@ -122,9 +122,9 @@ def build_public_at() -> ColumnElement[datetime | None]:
 def list_shown_reactions(
     connection: Connection, number: RepositoryId, issue: IssueNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """List the thumbs on an issue's verdict comment that people still showed at the last poll.
+    """List the thumbs on the verdict comment of the issue number `issue` that were not removed at the last poll.
 
-    `number` is the repository's id. Each result is the event of one person's thumb.
+    `number` is the repository's id. Each result is the outcome event of one person's thumb.
     """
     events = _read(
         connection,

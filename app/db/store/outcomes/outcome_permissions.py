@@ -19,14 +19,14 @@ HOLDS_FOR = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class PermissionAnswer:
-    """GitHub's answer about a person's permission, and its time."""
+    """GitHub's answer about a person's permission in a repository, and the time of the question."""
 
     permission: str
     asked_at: datetime
 
 
 def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> bool:
-    """Return whether a recent outcome event still lacks the permission of its person.
+    """Return whether a recent outcome event that `actor` caused still lacks that person's permission.
 
     `number` is the repository's id, `actor` the person's login. Recent means at most ANSWERS_FOR before `now`.
     """
@@ -37,7 +37,7 @@ def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: dat
 def find_recent_answer(
     connection: Connection, number: RepositoryId, actor: str, now: datetime
 ) -> PermissionAnswer | None:
-    """Return GitHub's last answer about a person's permission; None if HOLDS_FOR has passed or none exists.
+    """Return GitHub's last answer about a person's permission; None if older than HOLDS_FOR or not stored.
 
     `number` is the repository's id, `actor` the person's login.
     """
@@ -74,7 +74,7 @@ def fill_in(
 def list_change_requests(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[DeliveryGuid]:
-    """List the deliveries of reviews that request changes and got their permission by `answer`.
+    """List the webhook deliveries of a person's reviews that request changes and got their permission from `answer`.
 
     `number` is the repository's id, `actor` the reviewer's login.
     """

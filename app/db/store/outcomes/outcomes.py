@@ -61,7 +61,7 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
 
 
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
-    """Derive and store the outcomes of pull requests of repository `number` again.
+    """Derive the outcomes of pull requests in repository `number` from stored events again, and store them.
 
     `pulls` are their numbers. A pull request whose outcomes do not change keeps its rows.
     """
@@ -73,7 +73,7 @@ def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullN
 
 
 def rederive_all(database: Engine) -> int:
-    """Derive the outcomes of all pull requests again after a change of the rule; return their number."""
+    """Derive and store the outcomes of all pull requests again after a rule change; return how many pull requests."""
     in_events = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
     collected = select(candidates.c.repository_id, candidates.c.pull_number)
     with transaction(database) as connection:
@@ -134,7 +134,7 @@ def replace_outcomes(
 def find_merged_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> MergedPull | None:
-    """Return how pull request `pull` of repository `number` was merged, or None when that is unknown."""
+    """Return commits, time and branch of the merge of pull request `pull` in repository `number`; None if unknown."""
     row = connection.execute(
         select(
             outcome_events.c.head_sha,
@@ -173,7 +173,7 @@ def find_merged_pull(
 def list_watched_comments(connection: Connection) -> list[IssueRef]:
     """List the issues with a verdict comment on which people may still react.
 
-    The issue is open, or was closed less than WATCHED_AFTER_CLOSING ago.
+    Each issue is open, or changed less than WATCHED_AFTER_CLOSING ago. Suspended installations are left out.
     """
     recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
     rows = connection.execute(

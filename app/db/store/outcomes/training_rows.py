@@ -45,7 +45,7 @@ def find_consenting_repositories(
 
 
 def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenIssue]:
-    """Load the issues of the group ids `groups`, by group id, with the text of their first evaluation."""
+    """Load issues by group id, each with the text and time of its first evaluation; `groups` are the group ids."""
     rows = connection.execute(
         select(
             evaluations.c.group_id,
@@ -89,8 +89,8 @@ def load_attempts(
 ) -> list[tuple[str, bytes, float | None]]:
     """Load the agents' attempts with a stored trajectory in the repositories `among`, oldest first.
 
-    Each result is a tuple: the issue as `owner/repo#number`, the bytes of its `r4p.trajectory/1`, and the patch's
-    probability, or else the share of its readable votes that call it correct; None when nobody judged it.
+    Each result is a tuple: the issue as `owner/repo#number`, the bytes of `r4p.trajectory/1`, and the probability that
+    the patch is correct, else the share of its readable votes that call it correct; None without both.
     """
     last = (
         select(evaluation_alternatives)
@@ -139,7 +139,7 @@ def _compute_belief(row: Row[*tuple[object, ...]]) -> float | None:
 def save_label_checks(
     connection: Connection, answers: Mapping[PatchKey, bool], now: datetime
 ) -> int:
-    """Save people's answers whether patches are correct, and return how many are new or changed.
+    """Save people's answers by patch, True for a correct patch, and return how many are new or changed.
 
     An answer replaces the earlier one on the same patch. `now` is the time of new and changed answers.
     """
@@ -161,7 +161,7 @@ def save_label_checks(
 
 
 def load_label_checks(connection: Connection) -> dict[PatchKey, LabelCheck]:
-    """Load people's answers whether patches are correct, by patch."""
+    """Load all stored answers of people whether a patch is correct, by group id, pull request and patch SHA-256."""
     return {
         (row.group_id, row.pull_number, row.patch_sha256): LabelCheck(
             row.is_correct, row.checked_at

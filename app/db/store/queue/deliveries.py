@@ -49,7 +49,7 @@ class Delivery:
 class AcceptedDelivery:
     """The result of `accept`: whether the delivery was new, and its jobs in state ready.
 
-    `jobs` is empty for a duplicate.
+    `jobs` is empty for a delivery that GitHub repeated, unless dead jobs of it run again.
     """
 
     result: StoreResult
@@ -149,6 +149,6 @@ async def _rearm(
 
 
 async def count_ignored(pool: Pool, reasons: Mapping[str, int]) -> None:
-    """Add `reasons`, numbers of ignored webhook deliveries by reason, to the stored counts."""
+    """Add to the stored counts of ignored webhook deliveries; `reasons` maps a reason to the number to add."""
     async with pool.connection() as connection:
         await connection.execute(_COUNT_IGNORED, (list(reasons), list(reasons.values())))

@@ -62,30 +62,33 @@ class PostgresEffects:
 
 
 def comment_key(group: int) -> str:
-    """Return `comment:group:ID`, the effect name of a group's verdict comment; `group` is the group's id."""
+    """Return `comment:group:ID`, the key of the effect that writes the verdict comment of the group with id `group`."""
     return f"comment:group:{group}"
 
 
 def check_key(group: int, pull: int, head_sha: str) -> str:
-    """Return the effect name of a group's check run on the commit `head_sha` of pull request `pull`."""
+    """Return the key, a string, of the effect that writes a group's check run on a pull request.
+
+    `group` is the group's id. The check run stands on the commit `head_sha` of pull request number `pull`.
+    """
     return f"check:group:{group}:pull:{pull}:{head_sha}"
 
 
 def config_check_key(pull: int, head_sha: str) -> str:
-    """Return the effect name of the check run about an invalid `.github/r4p.yml`.
+    """Return the key, a string, of the effect that writes a check run about an invalid `.github/r4p.yml`.
 
-    The check run stands on the commit `head_sha` of pull request `pull`.
+    The check run stands on the commit `head_sha` of pull request number `pull`.
     """
     return f"check:config:pull:{pull}:{head_sha}"
 
 
 def reply_key(answers: CommandSource) -> str:
-    """Return the effect name of the reply to a command in the comment or review `answers`."""
+    """Return `reply:SOURCE`, the key of the effect that replies to commands in the comment or review `answers`."""
     return f"reply:{answers}"
 
 
 def draft_key(attempt: int) -> str:
-    """Return `draft:ID`, the effect name of an alternative's draft pull request.
+    """Return `draft:ID`, the key of the effect that opens an alternative's draft pull request.
 
     `attempt` is the id of the attempt that wrote the alternative.
     """
@@ -93,7 +96,7 @@ def draft_key(attempt: int) -> str:
 
 
 def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
-    """Return the effect name of the reply that tells whether a draft pull request was opened.
+    """Return the key, a string, of the effect that replies whether a draft pull request was opened.
 
     `draft` is the id of its row in `drafts`, and `asked_in` the comment or review that asked for it.
     """
@@ -101,7 +104,7 @@ def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
 
 
 def refusal_key(asked_in: CommandSource) -> str:
-    """Return the effect name of the reply that nothing could be judged.
+    """Return `not-judged:SOURCE`, the key of the effect that replies that the bot could judge nothing.
 
     `asked_in` is the comment or review that asked for a verdict or an alternative.
     """

@@ -11,7 +11,7 @@ from app.values.identifiers import JobId
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job in the queue of record. `is_due` is False until its delay has passed."""
+    """The id and queue of a stored job. `is_due` tells whether its delay had passed when it was read."""
 
     id: JobId
     queue: Queue
@@ -19,9 +19,9 @@ class StoredJob:
 
 
 def serialize_jobs(planned: Sequence[Planned]) -> str:
-    """Convert jobs to the JSON array that `PLANNED` reads, as input of the statement `STORE`.
+    """Convert jobs to a JSON array, the parameter `jobs` of the SQL text `PLANNED`.
 
-    Of several jobs with the same key and wish, only the last one stays.
+    Of several jobs with the same key and wish, the array holds only the last one.
     """
     rows: dict[tuple[str, str], dict[str, Json]] = {}
     for item in planned:

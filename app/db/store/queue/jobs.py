@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
-    """This worker does not own the job any more, so it may write nothing for it."""
+    """This worker does not own its claimed job any more, so it may write nothing for the job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ where {OURS} returning id
 def enqueue(
     connection: Connection, planned: Sequence[Planned], *, delivery: DeliveryGuid | None = None
 ) -> tuple[StoredJob, ...]:
-    """Store jobs in the caller's transaction and return their rows. The caller rings the doorbell.
+    """Store jobs in the caller's transaction and return their rows. Workers get no message.
 
     A ready job with the same key and wish absorbs the new one, and its row is returned. `delivery` is the webhook
     delivery that caused the jobs, if any.
@@ -132,7 +132,7 @@ def renew_lease(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> 
 def fence(connection: Connection, claimed: ClaimedJob) -> None:
     """Lock a claimed job's row until the transaction ends. Raises Fenced when this worker has lost the job.
 
-    Every write for a job calls this in the same transaction. A worker that was paused longer than its lease then writes
+    Call it in every transaction that writes for a job, so that a worker that was paused longer than its lease writes
     nothing.
     """
     held = connection.exec_driver_sql(
@@ -174,9 +174,9 @@ def postpone(
     after_seconds: float,
     who: WaitsFor | None = None,
 ) -> bool:
-    """Make a job ready again after `after_seconds` like `retry`, without counting the attempt.
+    """Make a claimed job ready again after `after_seconds`, like `retry`, but do not count the attempt.
 
-    `why` is kept as its error. `who` is what the job waited for, such as GitHub; None for a wait without such a reason.
+    `why` is kept as its error. `who` is what the job waited for, such as GitHub; None for any other reason.
     """
     again = {"error": _clean_text(why), "after": after_seconds, "forgiven": 1}
     return _reschedule(database, claimed, again | _count_wait(claimed.waited, who))
@@ -185,7 +185,7 @@ def postpone(
 def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
     """Return whether a webhook delivery already led to a job of this kind and wish, in any state.
 
-    `wish` is the one of `Planned`: the request that the job answers.
+    `wish` names the request that the job answers, as in `Planned`; empty for no request.
     """
     row = connection.exec_driver_sql(
         "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s and wish = %(wish)s limit 1",
@@ -195,9 +195,9 @@ def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish:
 
 
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
-    """Mark ready and running jobs with these keys as superseded, and return their number.
+    """Mark ready and running jobs with one of `keys` as superseded, and return their number.
 
-    The worker of a running job learns it when it renews its lease.
+    The worker of a running job notices this when it renews the lease.
     """
     done = connection.exec_driver_sql(
         """

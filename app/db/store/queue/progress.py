@@ -29,7 +29,7 @@ def read_progress(connection: Connection, key: str) -> str | None:
 
 
 def read_waits(connection: Connection, keys: Sequence[str]) -> Waits | None:
-    """Return the longest wait of the ready jobs with these keys; None when none of them waits for anything."""
+    """Return the wait that began first of the ready jobs with one of `keys`; None if none of them waits."""
     row = connection.exec_driver_sql(
         """
         select waits_for, waits, waits_since from jobs

@@ -104,7 +104,7 @@ def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJo
 
 
 def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
-    """Count the ready jobs that wait for something, with one `Waiting` for each thing they wait for."""
+    """Count the ready jobs that wait for GitHub, the engine and so on: one `Waiting` per value of `WaitsFor`."""
     rows = connection.exec_driver_sql(
         """
         select waits_for, count(*) as jobs, extract(epoch from now() - min(waits_since)) as seconds
@@ -154,7 +154,7 @@ def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
 
 
 def requeue(connection: Connection, job: JobId) -> bool:
-    """Make a dead job ready again with all its attempts, and return True.
+    """Make the dead job with the id `job` ready again, with no attempt counted, and return True.
 
     Returns False, changing nothing, when the job is not dead, or when another ready job does the same work.
     """
@@ -186,13 +186,13 @@ def count_jobs(connection: Connection) -> tuple[Count, ...]:
 
 
 def find_last_done(connection: Connection, kind: str) -> datetime | None:
-    """Return the claim time of the job of this kind that finished last; None when none has finished."""
+    """Return when a worker claimed the last finished job of the kind `kind`; None when none has finished."""
     begun: datetime | None = connection.exec_driver_sql(LAST_DONE, {"kind": kind}).scalar()
     return begun
 
 
 def count_ignored(connection: Connection) -> dict[str, int]:
-    """Return the stored numbers of ignored webhook deliveries by reason."""
+    """Return how many webhook deliveries the bot has ignored, by reason."""
     rows = connection.execute(select(ignored_deliveries.c.reason, ignored_deliveries.c.count))
     return {reason: int(count) for reason, count in rows}
 
@@ -202,7 +202,7 @@ def supersede_jobs_of(
 ) -> int:
     """Mark the ready and running jobs of an installation as superseded, and return their number.
 
-    `repository` limits them to one repository. Jobs of the kinds in OUTLIVE go on.
+    `repository` limits them to one repository; None: all. Jobs that the purge itself needs go on.
     """
     where = [jobs.c.installation_id == installation, jobs.c.state.in_(["ready", "running"])]
     if repository is not None:
@@ -217,7 +217,7 @@ def supersede_jobs_of(
 
 
 def prune_etags(connection: Connection, days: int) -> int:
-    """Delete GitHub's responses that were stored more than `days` days ago, and return their number.
+    """Delete cached GitHub responses that were stored more than `days` days ago; return how many were deleted.
 
     A response that GitHub did not change since is not stored again, so it counts as old.
     """
@@ -226,11 +226,11 @@ def prune_etags(connection: Connection, days: int) -> int:
 
 
 def prune_jobs(connection: Connection, days: int) -> int:
-    """Delete jobs done or superseded more than `days` days ago, and return their number; dead jobs stay."""
+    """Delete jobs done or superseded more than `days` days ago; return how many were deleted. Dead jobs stay."""
     done = connection.exec_driver_sql(PRUNE, {"days": days})
     return done.rowcount
 
 
 def prune_dead(connection: Connection) -> int:
-    """Delete dead periodic jobs once a later job of the same key is done, and return their number."""
+    """Delete dead periodic jobs for which a later job with the same key is done; return how many were deleted."""
     return connection.exec_driver_sql(PRUNE_DEAD, {"kinds": list(BY_THE_CLOCK)}).rowcount
