@@ -11,7 +11,7 @@ from app.values.identifiers import RepositoryId
 
 @dataclass(frozen=True, slots=True)
 class OpenDraft(Job):
-    """Open the draft pull request that a maintainer asked for."""
+    """Open the draft pull request that a maintainer asked for; `draft` is its row id."""
 
     queue = Queue.WRITER
     kind = "open_draft"
@@ -23,7 +23,7 @@ class OpenDraft(Job):
 
 @dataclass(frozen=True, slots=True)
 class TellDraft(Job):
-    """Tell the maintainer who asked for a draft pull request whether it could be opened."""
+    """Reply to a maintainer's request whether the draft pull request with row id `draft` could be opened."""
 
     queue = Queue.GITHUB
     kind = "tell_draft"

@@ -29,7 +29,7 @@ KINDS: dict[str, type["Job"]] = {}
 
 
 class Queue(StrEnum):
-    """Celery queues. Each queue may have its own processes with only the secrets that its work needs."""
+    """Names of the Celery queues. Each queue may have its own processes, with only the secrets of its work."""
 
     EVENTS = "events"
     """Database only: turns deliveries into rows and further jobs."""
@@ -46,7 +46,7 @@ class Queue(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Base of all jobs, the tasks in the queue of record. A purge finds a job by its installation."""
+    """Base class of jobs, the tasks in the queue of record. A purge finds the jobs of its `installation`, an id."""
 
     queue: ClassVar[Queue]
     kind: ClassVar[str]
@@ -60,7 +60,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Name of the job's work, such as `reconcile:7`. Two jobs with the same key never run at the same time."""
+        """Name of the job's work, such as `reconcile:7`. Two jobs with equal keys never run at the same time."""
         values = self.to_payload().items()
         return ":".join([self.kind, *(str(v) for name, v in values if name != "installation")])
 
@@ -95,7 +95,7 @@ class RecordEvent(Job):
 
 @dataclass(frozen=True, slots=True)
 class LocateIssues(Job):
-    """Ask GitHub which issues a pull request closes, when its text names none."""
+    """Ask GitHub which issues a pull request closes, because the pull request's text names no issue."""
 
     queue = Queue.GITHUB
     kind = "locate_issues"
@@ -106,7 +106,7 @@ class LocateIssues(Job):
 
 @dataclass(frozen=True, slots=True)
 class EvaluateIssue(Job):
-    """Collect the rival pull requests of an issue, and have them judged if the policy agrees."""
+    """Collect the rival pull requests of an issue, and plan their judging if the policy allows it."""
 
     queue = Queue.GITHUB
     kind = "evaluate_issue"
@@ -146,7 +146,7 @@ class _EvaluationJob(Job):
 
 @dataclass(frozen=True, slots=True)
 class ProposePatches(_EvaluationJob):
-    """Run agents that write alternatives on the prepared source tree."""
+    """Run agents that write alternatives for an evaluation, on the source tree that the bot prepared."""
 
     queue = Queue.AGENTS
     kind = "propose_patches"
@@ -154,7 +154,7 @@ class ProposePatches(_EvaluationJob):
 
 @dataclass(frozen=True, slots=True)
 class VerifyGroup(_EvaluationJob):
-    """Have the verifier judge the frozen group of an evaluation."""
+    """Let the verifier judge the frozen group of the evaluation with the id `evaluation`."""
 
     queue = Queue.VERIFY
     kind = "verify_group"
@@ -162,7 +162,7 @@ class VerifyGroup(_EvaluationJob):
 
 @dataclass(frozen=True, slots=True)
 class PublishVerdict(_EvaluationJob):
-    """Read every head again, then update the verdict comment and the check runs."""
+    """Read the pull requests' head commits again, then update an issue's verdict comment and check runs."""
 
     queue = Queue.GITHUB
     kind = "publish_verdict"
@@ -237,7 +237,7 @@ class ForgetCheckout(Job):
 
 @dataclass(frozen=True, slots=True)
 class TidyCheckouts(Job):
-    """Delete the git objects of all repositories that the database does not hold, on one machine."""
+    """Delete from one machine's disk the git objects of all repositories that the database does not hold."""
 
     queue = Queue.GITHUB
     kind = "tidy_checkouts"

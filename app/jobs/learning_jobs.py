@@ -15,7 +15,7 @@ class RefitCalibrators(Job):
 
 @dataclass(frozen=True, slots=True)
 class UnloadAdapters(Job):
-    """Make the model servers unload adapters that no judge needs any more."""
+    """Make the model servers unload the adapters of trained models that judge nothing any more."""
 
     queue = Queue.VERIFY
     kind = "unload_adapters"

@@ -8,7 +8,7 @@ from app.values.identifiers import DeliveryGuid, IssueNumber, PullNumber, Reposi
 
 @dataclass(frozen=True, slots=True)
 class ResolvePermission(Job):
-    """Ask GitHub for the permission of the person behind an outcome, as soon after the event as possible."""
+    """Ask GitHub soon after an outcome for the repository permission of `actor`, the person who caused it."""
 
     queue = Queue.GITHUB
     kind = "resolve_permission"
@@ -20,7 +20,7 @@ class ResolvePermission(Job):
 
 @dataclass(frozen=True, slots=True)
 class PollReactions(Job):
-    """Read the thumbs on the verdict comment, because GitHub sends no webhook for reactions."""
+    """Read the thumbs on an issue's verdict comment, because GitHub sends no webhook for reactions."""
 
     queue = Queue.GITHUB
     kind = "poll_reactions"
@@ -31,7 +31,7 @@ class PollReactions(Job):
 
 @dataclass(frozen=True, slots=True)
 class MeasureSurvival(Job):
-    """Measure with git the share of a merged patch's lines that are still on the default branch."""
+    """Measure with git, `days` after a merge, the share of the patch's lines still on the default branch."""
 
     queue = Queue.GITHUB
     kind = "measure_survival"

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class WaitsFor(StrEnum):
-    """What a job waits for. Waiting costs a job no attempt."""
+    """What a job waits for before it can run. A wait does not count as an attempt of the job."""
 
     GITHUB = "github"
     """GitHub is down or its answers are unreadable."""

@@ -15,10 +15,10 @@ NO_LABEL_RULE = 0
 
 
 def import_calibrator(path: Path) -> int:
-    """Use the calibrator in the file `path` for its judge, and return 0, or 2 for an unusable file.
+    """Save the calibrator in the file `path` as the active one of its judge, and return the exit code.
 
-    The result is the exit code of the command. The database keeps the calibrator like a fitted one that has seen no
-    group. So a later fit is compared with it on every patch.
+    The code is 0, or 2 for an unusable file. The calibrator is stored like one that was fitted on no group of the bot.
+    So the bot may compare a later fit with it on every patch.
     """
     try:
         imported = calibrator_file.read(path)

@@ -66,7 +66,7 @@ class Promotion:
 
 
 def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """Return every vLLM server, each by its own address. Raises NotPromoted if no server can load an adapter."""
+    """Return the URL and key of each vLLM server in `settings`. Raises NotPromoted if none can load an adapter."""
     urls = settings.engine_urls or ((settings.engine_url,) if settings.engine_url else ())
     if not urls or settings.verifier in catalog.ENGINELESS_VERIFIERS:
         raise NotPromoted(
@@ -78,7 +78,7 @@ def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
 
 
 def find_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """Return every vLLM server, each by its own address; empty where `list_replicas` would raise."""
+    """Return the URL and key of each vLLM server in `settings`; empty if no server can load an adapter."""
     with suppress(NotPromoted):
         return list_replicas(settings)
     return ()
@@ -96,9 +96,9 @@ def promote(
     """Load the model `name` into every model server, check its answers, and give it the alias `to`.
 
     `share` is a canary's share of the issues, 0 to 1; a model that is canary already gets the new share. `terms` are
-    the conditions that the model's gate must meet. Raises UnknownModel and NotPromoted, also when a server is down or
-    refuses the model. Then nothing has changed. If the model's files differ from the trained files, the function
-    rejects the model for good.
+    the conditions that the model's gate must meet. Raises UnknownModel, or NotPromoted, also when a server is down or
+    refuses the model. The alias then stays as it was. If the model's files differ from the trained files, the
+    function also rejects the model for good.
     """
     with transaction(database) as connection:
         model = _find_promotable(connection, name, to, terms)
@@ -129,11 +129,11 @@ def promote(
 def roll_back(
     database: Engine, servers: Sequence[Replica], alias: Alias, why: str
 ) -> tuple[str, str | None]:
-    """Reject the model that holds an alias. The previous champion, or else the model of the settings, judges again.
+    """Reject the model that holds `alias`; if it was the champion, make the previous champion judge again.
 
-    Returns the rejected name and the present champion's name (None: the model of the settings). The alias changes at
-    once. Then the function loads the old champion again on servers that lost it by a restart. Raises NotPromoted if
-    no model holds the alias.
+    Returns the rejected model's name and the present champion's name, or None for it if the model of the settings
+    judges. The alias changes at once. Then the function loads the present champion on servers that lost it by a
+    restart. Raises NotPromoted if no model holds the alias.
     """
     with transaction(database) as connection:
         models.lock(connection)
@@ -188,7 +188,7 @@ def unload(servers: Sequence[Replica], unused: Sequence[Adapter]) -> None:
 
 
 def build_named_adapter(adapter: Adapter) -> NamedAdapter:
-    """Return an adapter's name, base model, folder and SHA-256, which a model server needs."""
+    """Return the name, base model, folder and SHA-256 of `adapter`, as `adapter_server` needs them."""
     return NamedAdapter(adapter.name, adapter.base, adapter.directory, adapter.sha256)
 
 
