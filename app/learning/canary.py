@@ -11,7 +11,7 @@ from model.evaluation.wilson import compute_wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class CanaryStatistics:
-    """Counts of the evaluations, votes and verdicts of the canary, or of the other models, since it began."""
+    """Counts of evaluations, votes and verdicts since the canary began, of the canary or of all other models."""
 
     judged: int = 0
     """Number of evaluations."""

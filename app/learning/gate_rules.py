@@ -39,7 +39,7 @@ _LOWER_ASKS_MORE = frozenset({"margin", "most_unanswered", "most_clipped"})
 
 
 def find_weaker_rules(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
-    """List the gate rules of an earlier decision that are weaker than `in_force`, each in words.
+    """List the gate rules of an earlier decision that are weaker than `in_force`, each as a phrase with both values.
 
     `decided_by` is the field `rules` of a gate.json. A rule that is missing there counts as weaker.
     """
@@ -57,9 +57,9 @@ def list_decisions(gate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def add_earlier_decisions(gate: Mapping[str, Any], kept: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a gate.json with the earlier decisions about the same model added.
+    """Return `gate`, the content of a gate.json, with the decisions that only `kept` has added as earlier ones.
 
-    `kept` is the gate.json that the database holds. Somebody may have deleted the file, and its decisions with it.
+    `kept` is the database's gate.json of the same model. Somebody may have deleted the file and its decisions.
     """
     decisions = list_decisions(gate)
     missing = [decision for decision in list_decisions(kept) if decision not in decisions]

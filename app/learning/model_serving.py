@@ -29,7 +29,7 @@ class Alias(StrEnum):
 
 
 class ModelState(StrEnum):
-    """Stage of a trained model, from candidate to champion, retired or rejected."""
+    """State of a trained model: its alias, or candidate, retired or rejected if it has none."""
 
     CANDIDATE = "candidate"
     REJECTED = "rejected"
@@ -88,12 +88,12 @@ def choose_judge(issue: str, line_up: LineUp) -> Adapter | None:
 
 
 def hash_issue(issue: str) -> float:
-    """Map an issue's name (`owner/repo#number`) to a number from 0 up to 1, without 1."""
+    """Map an issue's name (`owner/repo#number`) to a fixed number from 0 up to 1, without 1."""
     return int.from_bytes(hashlib.sha256(issue.encode()).digest()[:8]) / 2**64
 
 
 def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
-    """Return why a model cannot get an alias, or None if it can.
+    """Return why the model `name` in the state `state` cannot get the alias `to`, in words; None if it can.
 
     A canary can become canary again with another share.
     """
@@ -109,7 +109,7 @@ def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
 
 
 def is_unused(state: ModelState, since: datetime, now: datetime, *, comes_back: bool) -> bool:
-    """Report whether servers may unload the adapter of a model that has been in `state` since the time `since`.
+    """Return whether servers may unload the adapter of a model that has been in `state` since the time `since`.
 
     `comes_back` is True if a rollback of the champion would use the model again. Its adapter then stays loaded.
     """
@@ -128,9 +128,9 @@ def get_measured_champion(gate: Mapping[str, Any], base: str) -> str:
 
 
 def limit_alias(wanted: Alias, gate: Mapping[str, Any]) -> Alias:
-    """Return the alias for an automatic promotion: `wanted`, or canary in place of champion.
+    """Return the alias for an automatic promotion: `wanted`, or the alias canary where champion is not allowed.
 
-    Only a gate.json decided by outcomes allows champion.
+    The alias champion needs a model whose `gate`, its gate.json, was decided by outcomes.
     """
     if wanted is Alias.CHAMPION and not gate.get("by_outcomes"):
         return Alias.CANARY
@@ -138,5 +138,5 @@ def limit_alias(wanted: Alias, gate: Mapping[str, Any]) -> Alias:
 
 
 def get_state_after(alias: Alias) -> ModelState:
-    """Return the state that a model gets after another model took its alias."""
+    """Return a model's state after another model took its `alias`: retired for champion, otherwise candidate."""
     return ModelState.RETIRED if alias is Alias.CHAMPION else ModelState.CANDIDATE

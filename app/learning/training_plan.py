@@ -103,19 +103,19 @@ class Training:
 
     @property
     def dataset(self) -> Path:
-        """Folder of the training's dataset."""
+        """Path of the folder `dataset` in the training's folder."""
         return self.folder / "dataset"
 
     @property
     def run(self) -> Path:
-        """Folder in which the trainer writes."""
+        """Path of the folder `run` in the training's folder; the trainer writes there."""
         return self.folder / "run"
 
 
 def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
-    """Report whether it is time to start or resume a training; `last` is the newest training.
+    """Return whether it is time to start or resume a training; `last` is the newest training, None if none.
 
-    It is time if none began within `every`, or if the last one has not ended.
+    It is time if no training began within the time `every` before `now`, or if the last one has not ended.
     """
     if last is None or last.state is TrainingState.RUNNING:
         return True
@@ -125,7 +125,7 @@ def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
 def count_new_issues(
     held: Collection[DatasetIssue], before: Collection[DatasetIssue], issues_before: int
 ) -> int:
-    """Count the issues in `held`, the new dataset, that the last training did not use.
+    """Count the issues in `held`, the issues of the new dataset, that the last training did not use.
 
     `before` holds the issues of the last dataset. If it is empty, the function subtracts their number `issues_before`.
     """
@@ -142,7 +142,7 @@ def explain_skip(
     least_test: int = 0,
     failed: Training | None = None,
 ) -> str | None:
-    """Return why these labels are too few for a training, or None if they are enough.
+    """Return why `labels` are too few for a training, in words; None if they are enough.
 
     `new` counts new issues. An automatic training needs `least_new` new issues and `least_test` issues to measure on. A
     person's request passes 0 for both. `failed` is the last training, if it failed with the same plan and settings.
@@ -177,9 +177,9 @@ def explain_skip(
 def count_labels(
     manifest: Mapping[str, Any], held: Collection[DatasetIssue], seats: int = 4
 ) -> LabelCounts:
-    """Count the labels of a dataset from its manifest (r4p.dataset/1) and its issues `held`.
+    """Count the labels of a dataset from `manifest`, its r4p.dataset/1 document, and `held`, its issues.
 
-    `seats` is the number of seats of a group. Raises KeyError for another document.
+    `seats` is the number of seats of a group. Raises KeyError if the manifest is another document.
     """
     splits = manifest["splits"]
     issues = sum(split["issues"] for split in splits.values())

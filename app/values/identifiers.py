@@ -20,7 +20,7 @@ EvaluationId = NewType("EvaluationId", int)
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRef:
-    """A repository as an installation sees it. The id survives renames, and the name is for URLs."""
+    """A repository: its installation's id, its own id, which survives renames, and its `owner/name` for URLs."""
 
     installation: InstallationId
     id: RepositoryId
@@ -30,7 +30,7 @@ class RepositoryRef:
 
 @dataclass(frozen=True, slots=True)
 class IssueRef:
-    """An issue by its repository and its number there."""
+    """An issue, identified by its repository and its number in that repository."""
 
     repository: RepositoryRef
     number: IssueNumber

@@ -62,7 +62,7 @@ _DELIMITER: Final = re.compile(r"(?=[^|\n]*\|)[ \t|:-]*-[ \t|:-]*")
 
 
 def strip_quotes_and_code(text: str) -> str:
-    """Return the lines of a Markdown text that are plain text outside code, quotes and HTML.
+    """Return the plain text of a Markdown text, joined by newlines, without code blocks, quotes and HTML.
 
     Inline code, markup and escapes inside a line become U+FFFC.
     """
@@ -77,7 +77,7 @@ def strip_quotes_and_code(text: str) -> str:
 
 
 def list_paragraph_lines(text: str) -> Iterator[str]:
-    """Yield the lines of top-level paragraphs that begin with plain text. Code later in a line stays.
+    """Yield each top-level paragraph line that begins with plain text. Inline code later in the line stays.
 
     It leaves out lines in headings, lists, tables and quotes, and lines that begin with a link, emphasis, HTML or code.
     Such a line is an example, a title or a quotation.

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Permission(StrEnum):
-    """GitHub's words for an account's permission in a repository, lowest first."""
+    """An account's permission in a repository, in GitHub's words, lowest first."""
 
     NONE = "none"
     READ = "read"
@@ -15,13 +15,13 @@ class Permission(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position in the order of permissions; 0 is the lowest."""
+        """Position of the permission in the order of all permissions, from 0 for NONE to 5 for ADMIN."""
         return list(Permission).index(self)
 
     @classmethod
     def parse(cls, word: str | None) -> "Permission":
         """Return the permission for `word`, GitHub's field `permission` or `role_name`.
 
-        Any other word gives NONE, because an organisation's own role name proves nothing.
+        Any other word, or None, gives NONE, because an organisation's own role name proves nothing.
         """
         return cls(word) if word in set(cls) else cls.NONE

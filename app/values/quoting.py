@@ -35,7 +35,7 @@ _NEW_LINES = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
 
 
 def show_invisible(text: str) -> str:
-    """Replace every invisible or direction-changing character by ‹U+XXXX›.
+    """Return text with each invisible or direction-changing character replaced by ‹U+XXXX›, its code point.
 
     Every kind of line end becomes a newline, and every tab four blanks.
     """
@@ -43,7 +43,7 @@ def show_invisible(text: str) -> str:
 
 
 def quote_paragraph(text: str, limit: int) -> str:
-    """Return untrusted prose as Markdown with the same lines. Short `code` stays code.
+    """Escape untrusted prose as Markdown that shows the same lines as plain text. Short `code` stays code.
 
     Text of more than `limit` characters is cut and ends in an ellipsis.
     """
@@ -51,7 +51,7 @@ def quote_paragraph(text: str, limit: int) -> str:
 
 
 def quote_phrase(text: str, limit: int) -> str:
-    """Return untrusted text as one line of Markdown without markup, which fits into a table cell.
+    """Escape untrusted text as one line of Markdown that shows as plain text and fits into a table cell.
 
     Text of more than `limit` characters is cut and ends in an ellipsis.
     """
@@ -59,7 +59,7 @@ def quote_phrase(text: str, limit: int) -> str:
 
 
 def is_copyable(text: str) -> bool:
-    """Report whether a code block shows the text unchanged, with all of its characters visible."""
+    """Return whether a Markdown code block shows `text` unchanged, with all of its characters visible."""
     return "\ufffd" not in text and show_invisible(shown := text.replace("\t", "")) == shown
 
 

@@ -13,7 +13,7 @@ from rapidfuzz import fuzz, process
 
 
 def matches(path: str, glob: str) -> bool:
-    """Report whether the glob matches the whole path. A glob without a slash matches only the file's name."""
+    """Return whether `glob` matches the whole path. A glob without a slash is compared with the file's name."""
     if "/" not in glob:
         return fnmatchcase(path.rpartition("/")[2], glob)
     return _matches(tuple(path.split("/")), tuple(glob.strip("/").split("/")))
@@ -36,6 +36,6 @@ def _matches(folders: tuple[str, ...], globs: tuple[str, ...]) -> bool:
 
 
 def find_nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar of `names` to `name`; None if the similarity is below 60 of 100 for all."""
+    """Return the entry of `names` most similar to the misspelt `name`; None if all are below 60 of 100."""
     match = process.extractOne(name, names, scorer=fuzz.ratio, score_cutoff=60)
     return match[0] if match else None
