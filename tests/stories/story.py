@@ -172,6 +172,16 @@ class Story(BotRecords):
             )
         self.stage.tick("redeliver")
 
+    def describe_open_jobs(self) -> str:
+        """Return the jobs that are not done, with their last errors."""
+        with self.stage.database.connect() as connection:
+            open_jobs = connection.execute(
+                select(jobs.c.kind, jobs.c.state, jobs.c.run_after, jobs.c.error).where(
+                    jobs.c.state != "done"
+                )
+            )
+            return "\n".join(map(str, open_jobs))
+
     def let_days_pass(self, days: int) -> None:
         """Let days pass in the bot's setting of a day; its tokens expire."""
         self.is_rough = True

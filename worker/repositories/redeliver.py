@@ -110,14 +110,19 @@ def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: b
     wait between two attempts doubles, so GitHub sends a webhook about ten times in all. If `door_open` is False, the
     webhook's URL seems down, and only one delivery is chosen.
     """
-    rested = [mine[0] for mine in missing if now - mine[0].tried_at >= _get_rest_time(mine)]
+    rested = [mine[0] for mine in missing if _has_rested(mine, now)]
     return tuple(rested[: MOST_ASKED if door_open else 1])
 
 
-def _get_rest_time(mine: Tries) -> timedelta:
-    return (
-        max(PAUSE, mine[0].tried_at - mine[-1].tried_at) if mine[0].is_redelivery else timedelta(0)
-    )
+def _has_rested(mine: Tries, now: datetime) -> bool:
+    """Return whether the wait since the newest attempt is over.
+
+    A first attempt needs none, so a difference between GitHub's clock and this machine's cannot hold it back.
+    """
+    newest, oldest = mine[0], mine[-1]
+    if not newest.is_redelivery:
+        return True
+    return now - newest.tried_at >= max(PAUSE, newest.tried_at - oldest.tried_at)
 
 
 def plan_redelivery(_connection: Connection) -> Sequence[Planned]:

@@ -81,7 +81,7 @@ def test_what_was_sent_while_no_door_was_open_is_asked_for_and_arrives(story):
     comment = story.repo.comment(issue, "Anybody?", "reader")
     story.settle()
     story.request_redelivery()
-    story.wait_for(lambda: story.evaluations() == ["published"])
+    story.wait_for(lambda: story.evaluations() == ["published"], story.describe_open_jobs)
     story.settle()
     assert list(story.verdict(issue).rows) == pulls
     assert story.answer(issue, comment) == ""

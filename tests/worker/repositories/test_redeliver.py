@@ -110,6 +110,7 @@ def test_a_delivery_is_missing_until_an_attempt_arrives(attempts, known, guids):
     [
         pytest.param([build_attempt("a", 502, 9)], True, id="never asked"),
         pytest.param([build_attempt("a", 502, 0)], True, id="only just failed"),
+        pytest.param([build_attempt("a", 502, -3)], True, id="failed by GitHub's clock later"),
         pytest.param(
             [build_attempt("a", 502, 0, again=True), build_attempt("a", 502, 0)],
             False,
