@@ -12,14 +12,14 @@ TABLES = ("attempts", "agent_runs", "drafts", "evaluation_alternatives", "hints"
 
 def create() -> None:
     """Create the tables and their indexes."""
-    _attempts()
-    _agent_runs()
-    _drafts()
-    _evaluation_alternatives()
-    _hints()
+    _create_attempts()
+    _create_agent_runs()
+    _create_drafts()
+    _create_evaluation_alternatives()
+    _create_hints()
 
 
-def _attempts() -> None:
+def _create_attempts() -> None:
     op.create_table(
         "attempts",
         identity(),
@@ -85,7 +85,7 @@ def _hint_of_attempts() -> list[sa.Column[object]]:
     ]
 
 
-def _agent_runs() -> None:
+def _create_agent_runs() -> None:
     op.create_table(
         "agent_runs",
         identity(),
@@ -112,7 +112,7 @@ def _agent_runs() -> None:
     op.create_index("ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"])
 
 
-def _drafts() -> None:
+def _create_drafts() -> None:
     op.create_table(
         "drafts",
         identity(),
@@ -142,7 +142,7 @@ def _drafts() -> None:
     )
 
 
-def _evaluation_alternatives() -> None:
+def _create_evaluation_alternatives() -> None:
     op.create_table(
         "evaluation_alternatives",
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
@@ -157,7 +157,7 @@ def _evaluation_alternatives() -> None:
     )
 
 
-def _hints() -> None:
+def _create_hints() -> None:
     op.create_table(
         "hints",
         sa.Column(

@@ -11,15 +11,15 @@ TABLES = ("installations", "repositories", "forgotten", "groups", "pull_requests
 
 def create() -> None:
     """Create the tables and their indexes."""
-    _installations()
-    _repositories()
-    _forgotten()
-    _groups()
-    _pull_requests()
-    _group_members()
+    _create_installations()
+    _create_repositories()
+    _create_forgotten()
+    _create_groups()
+    _create_pull_requests()
+    _create_group_members()
 
 
-def _installations() -> None:
+def _create_installations() -> None:
     op.create_table(
         "installations",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -30,7 +30,7 @@ def _installations() -> None:
     )
 
 
-def _repositories() -> None:
+def _create_repositories() -> None:
     op.create_table(
         "repositories",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -48,7 +48,7 @@ def _repositories() -> None:
     op.create_index(op.f("ix_repositories_installation_id"), "repositories", ["installation_id"])
 
 
-def _forgotten() -> None:
+def _create_forgotten() -> None:
     op.create_table(
         "forgotten",
         sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -65,7 +65,7 @@ def _forgotten() -> None:
     )
 
 
-def _groups() -> None:
+def _create_groups() -> None:
     op.create_table(
         "groups",
         identity(),
@@ -87,7 +87,7 @@ def _groups() -> None:
     )
 
 
-def _pull_requests() -> None:
+def _create_pull_requests() -> None:
     op.create_table(
         "pull_requests",
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
@@ -113,7 +113,7 @@ def _pull_requests() -> None:
     )
 
 
-def _group_members() -> None:
+def _create_group_members() -> None:
     op.create_table(
         "group_members",
         sa.Column("group_id", sa.BigInteger(), nullable=False),

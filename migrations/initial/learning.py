@@ -12,14 +12,14 @@ TABLES = ("calibrators", "models", "model_aliases", "shadow_verdicts", "training
 
 def create() -> None:
     """Create the tables and their indexes."""
-    _calibrators()
-    _models()
-    _model_aliases()
-    _shadow_verdicts()
-    _trainings()
+    _create_calibrators()
+    _create_models()
+    _create_model_aliases()
+    _create_shadow_verdicts()
+    _create_trainings()
 
 
-def _calibrators() -> None:
+def _create_calibrators() -> None:
     op.create_table(
         "calibrators",
         identity(),
@@ -64,7 +64,7 @@ def _calibrators() -> None:
     )
 
 
-def _models() -> None:
+def _create_models() -> None:
     op.create_table(
         "models",
         identity(),
@@ -101,7 +101,7 @@ def _models() -> None:
     )
 
 
-def _model_aliases() -> None:
+def _create_model_aliases() -> None:
     op.create_table(
         "model_aliases",
         identity(),
@@ -122,7 +122,7 @@ def _model_aliases() -> None:
     op.create_index(op.f("ix_model_aliases_alias"), "model_aliases", ["alias"])
 
 
-def _shadow_verdicts() -> None:
+def _create_shadow_verdicts() -> None:
     op.create_table(
         "shadow_verdicts",
         sa.Column("evaluation_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -138,7 +138,7 @@ def _shadow_verdicts() -> None:
     )
 
 
-def _trainings() -> None:
+def _create_trainings() -> None:
     op.create_table(
         "trainings",
         identity(),

@@ -12,13 +12,13 @@ TABLES = ("outcome_events", "outcomes", "label_checks")
 
 def create() -> None:
     """Create the tables and their indexes."""
-    _outcome_events()
-    _indexes_of_outcome_events()
-    _outcomes()
-    _label_checks()
+    _create_outcome_events()
+    _create_indexes_of_outcome_events()
+    _create_outcomes()
+    _create_label_checks()
 
 
-def _outcome_events() -> None:
+def _create_outcome_events() -> None:
     op.create_table(
         "outcome_events",
         identity(),
@@ -53,7 +53,7 @@ def _outcome_events() -> None:
     )
 
 
-def _indexes_of_outcome_events() -> None:
+def _create_indexes_of_outcome_events() -> None:
     op.create_index("ix_outcome_events_head", "outcome_events", ["repository_id", "head_sha"])
     op.create_index(
         "ix_outcome_events_issue",
@@ -69,7 +69,7 @@ def _indexes_of_outcome_events() -> None:
     )
 
 
-def _outcomes() -> None:
+def _create_outcomes() -> None:
     op.create_table(
         "outcomes",
         identity(),
@@ -103,7 +103,7 @@ def _outcomes() -> None:
     )
 
 
-def _label_checks() -> None:
+def _create_label_checks() -> None:
     op.create_table(
         "label_checks",
         sa.Column("group_id", sa.BigInteger(), nullable=False),

@@ -12,16 +12,16 @@ TABLES = ("deliveries", "ignored_deliveries", "jobs", "effects", "etags", "write
 
 def create() -> None:
     """Create the tables and their indexes."""
-    _deliveries()
-    _ignored_deliveries()
-    _jobs()
-    _indexes_of_jobs()
-    _effects()
-    _etags()
-    _write_limits()
+    _create_deliveries()
+    _create_ignored_deliveries()
+    _create_jobs()
+    _create_indexes_of_jobs()
+    _create_effects()
+    _create_etags()
+    _create_write_limits()
 
 
-def _deliveries() -> None:
+def _create_deliveries() -> None:
     op.create_table(
         "deliveries",
         identity(),
@@ -38,7 +38,7 @@ def _deliveries() -> None:
     op.create_index(op.f("ix_deliveries_installation_id"), "deliveries", ["installation_id"])
 
 
-def _ignored_deliveries() -> None:
+def _create_ignored_deliveries() -> None:
     op.create_table(
         "ignored_deliveries",
         sa.Column("reason", sa.Text(), nullable=False),
@@ -47,7 +47,7 @@ def _ignored_deliveries() -> None:
     )
 
 
-def _jobs() -> None:
+def _create_jobs() -> None:
     op.create_table(
         "jobs",
         identity(),
@@ -96,7 +96,7 @@ def _jobs() -> None:
     )
 
 
-def _indexes_of_jobs() -> None:
+def _create_indexes_of_jobs() -> None:
     op.create_index(
         "ix_jobs_dead_key",
         "jobs",
@@ -143,7 +143,7 @@ def _indexes_of_jobs() -> None:
     )
 
 
-def _effects() -> None:
+def _create_effects() -> None:
     op.create_table(
         "effects",
         sa.Column("key", sa.Text(), nullable=False, comment="its name, such as comment:group:7"),
@@ -162,7 +162,7 @@ def _effects() -> None:
     op.create_index(op.f("ix_effects_repository_id"), "effects", ["repository_id"])
 
 
-def _etags() -> None:
+def _create_etags() -> None:
     op.create_table(
         "etags",
         sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -175,7 +175,7 @@ def _etags() -> None:
     )
 
 
-def _write_limits() -> None:
+def _create_write_limits() -> None:
     op.create_table(
         "write_limits",
         sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),

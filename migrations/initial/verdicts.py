@@ -12,14 +12,14 @@ TABLES = ("patches", "candidates", "evaluations", "evaluation_candidates", "vote
 
 def create() -> None:
     """Create the tables and their indexes."""
-    _patches()
-    _candidates()
-    _evaluations()
-    _evaluation_candidates()
-    _votes()
+    _create_patches()
+    _create_candidates()
+    _create_evaluations()
+    _create_evaluation_candidates()
+    _create_votes()
 
 
-def _patches() -> None:
+def _create_patches() -> None:
     op.create_table(
         "patches",
         sa.Column("sha256", sa.Text(), nullable=False),
@@ -30,7 +30,7 @@ def _patches() -> None:
     )
 
 
-def _candidates() -> None:
+def _create_candidates() -> None:
     op.create_table(
         "candidates",
         identity(),
@@ -70,7 +70,7 @@ def _candidates() -> None:
     )
 
 
-def _evaluations() -> None:
+def _create_evaluations() -> None:
     op.create_table(
         "evaluations",
         identity(),
@@ -146,7 +146,7 @@ def _how_evaluations_came_about() -> list[sa.Column[object]]:
     ]
 
 
-def _evaluation_candidates() -> None:
+def _create_evaluation_candidates() -> None:
     op.create_table(
         "evaluation_candidates",
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
@@ -161,7 +161,7 @@ def _evaluation_candidates() -> None:
     )
 
 
-def _votes() -> None:
+def _create_votes() -> None:
     op.create_table(
         "votes",
         identity(),

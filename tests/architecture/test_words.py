@@ -7,7 +7,14 @@ import tokenize
 
 import pytest
 
-from tests.architecture.source import MODULES, ROOT, list_functions, list_modules, relative
+from tests.architecture.source import (
+    MODULES,
+    REVISIONS,
+    ROOT,
+    list_functions,
+    list_modules,
+    relative,
+)
 
 BANNED = frozenset(
     {
@@ -52,7 +59,7 @@ def test_no_parameter_has_a_name_that_says_nothing():
 def test_no_function_is_named_by_a_participle():
     bad = [
         f"{relative(path)}:{function.name}"
-        for path in MODULES
+        for path in (*MODULES, *REVISIONS)
         for function in list_functions(path)
         if _is_participle(function.name) and not _is_property(function)
     ]

@@ -32,13 +32,13 @@ def measure(bench: Bench) -> list[Figure]:
     with (
         bench.services.broker(),
         bench.services.database() as database_url,
-        servers.ours(bench, database_url) as ours,
+        servers.bot(bench, database_url) as bot,
         servers.floor(bench, database_url) as floor,
     ):
         field = _Field(bench, database_url)
-        field.warm(ours, floor)
-        figures = [_saturated(field, ours, floor), *_steady(field, ours, floor)]
-        return figures + _beside_the_peer(field, ours)
+        field.warm(bot, floor)
+        figures = [_measure_saturation(field, bot, floor), *_measure_steady_load(field, bot, floor)]
+        return figures + _compare_with_peer(field, bot)
 
 
 class _Field:
@@ -90,25 +90,25 @@ class _Field:
             connection.execute("checkpoint")
 
 
-def _saturated(field: _Field, ours: Server, floor: Server) -> Figure:
+def _measure_saturation(field: _Field, bot: Server, floor: Server) -> Figure:
     runs = Pairs()
     for number in range(field.bench.scale.rounds):
         field.bench.step(f"16 connections, pair {number + 1}")
-        runs.add(field.closed(ours).rate, field.closed(floor).rate)
+        runs.add(field.closed(bot).rate, field.closed(floor).rate)
     note = "load from wrk"
     return Figure("W1", SATURATED, "req/s", *_runs(runs, FLOOR), at_least(0.60), note=note)
 
 
-def _steady(field: _Field, ours: Server, floor: Server) -> list[Figure]:
+def _measure_steady_load(field: _Field, bot: Server, floor: Server) -> list[Figure]:
     calm, deaf, middle = Pairs(), Pairs(), Pairs()
     for number in range(field.bench.scale.rounds):
         field.bench.step(f"{RATE:g} a second, pair {number + 1}")
-        mine, bare = field.steady(ours), field.steady(floor)
+        mine, bare = field.steady(bot), field.steady(floor)
         calm.add(mine.p99_ms, bare.p99_ms)
         middle.add(mine.p50_ms, bare.p50_ms)
         field.bench.step(f"{RATE:g} a second, the broker stopped, pair {number + 1}")
         with field.broker_stopped():
-            stopped = field.steady(ours)
+            stopped = field.steady(bot)
         deaf.add(stopped.p99_ms, bare.p99_ms)
     worst = at_most(2.5)
     return [
@@ -118,7 +118,7 @@ def _steady(field: _Field, ours: Server, floor: Server) -> list[Figure]:
     ]
 
 
-def _beside_the_peer(field: _Field, ours: Server) -> list[Figure]:
+def _compare_with_peer(field: _Field, bot: Server) -> list[Figure]:
     rate, late, size, wall = Pairs(), Pairs(), Pairs(), Pairs()
     why = ""
     try:
@@ -128,17 +128,17 @@ def _beside_the_peer(field: _Field, ours: Server) -> list[Figure]:
             field.warm(peer)
             for number in range(field.bench.scale.rounds):
                 field.bench.step(f"beside pr-agent, pair {number + 1}")
-                rate.add(field.closed(ours).rate, field.closed(peer).rate)
-                late.add(field.steady(ours).p99_ms, field.steady(peer).p99_ms)
-            size.add(ours.resident_mb(), peer.resident_mb())
+                rate.add(field.closed(bot).rate, field.closed(peer).rate)
+                late.add(field.steady(bot).p99_ms, field.steady(peer).p99_ms)
+            size.add(bot.resident_mb(), peer.resident_mb())
         for number in range(field.bench.scale.rounds):
             field.bench.step(f"imports, pair {number + 1}")
             theirs = _import_seconds(python, "pr_agent.servers.github_app", field.bench.scratch)
             wall.add(_import_seconds(Path(sys.executable), "app.web.main", ROOT), theirs)
     except NotRun as reason:
         why = f"not run: {reason}; {RECORDED}"
-        rate, late = Pairs([field.closed(ours).rate]), Pairs([field.steady(ours).p99_ms])
-        size = Pairs([ours.resident_mb()])
+        rate, late = Pairs([field.closed(bot).rate]), Pairs([field.steady(bot).p99_ms])
+        size = Pairs([bot.resident_mb()])
         wall = Pairs([_import_seconds(Path(sys.executable), "app.web.main", ROOT)])
     memory, imported = "memory of the web process after load", "import of the web process, wall"
     told = why or PEER

@@ -45,14 +45,14 @@ def to_document(explanation: IssueExplanation) -> dict[str, Any]:
         "events": [
             {
                 "pull": record.pull,
-                "kind": fate.kind.value,
-                "reason": fate.reason,
-                "value": fate.value,
-                "actor": fate.actor,
-                "permission": fate.permission,
-                "occurred_at": _format_time(fate.occurred_at),
+                "kind": outcome.kind.value,
+                "reason": outcome.reason,
+                "value": outcome.value,
+                "actor": outcome.actor,
+                "permission": outcome.permission,
+                "occurred_at": _format_time(outcome.occurred_at),
             }
-            for record, fate in _list_outcomes(explanation)
+            for record, outcome in _list_outcomes(explanation)
         ],
     }
 
@@ -116,28 +116,28 @@ def _list_events(explanation: IssueExplanation) -> list[tuple[datetime, int, str
         if judgement.judged_at <= explanation.now
     ]
     done = [
-        (fate.occurred_at, record.pull, _format_event(fate))
-        for record, fate in _list_outcomes(explanation)
+        (outcome.occurred_at, record.pull, _format_event(outcome))
+        for record, outcome in _list_outcomes(explanation)
     ]
     return sorted([*verdicts, *done])
 
 
-def _format_event(fate: PullOutcome) -> str:
-    if fate.kind is OutcomeKind.SURVIVAL and fate.value is not None:
-        return f"{fate.value:.0%} of its lines left {_to_words(fate.reason or '')}"
-    what = _to_words(fate.kind.value)
-    why = f" ({_to_words(fate.reason)})" if fate.reason else ""
-    actor = f" by {fate.actor}" if fate.actor else ""
-    right = f", {fate.permission}" if fate.permission else ""
+def _format_event(outcome: PullOutcome) -> str:
+    if outcome.kind is OutcomeKind.SURVIVAL and outcome.value is not None:
+        return f"{outcome.value:.0%} of its lines left {_to_words(outcome.reason or '')}"
+    what = _to_words(outcome.kind.value)
+    why = f" ({_to_words(outcome.reason)})" if outcome.reason else ""
+    actor = f" by {outcome.actor}" if outcome.actor else ""
+    right = f", {outcome.permission}" if outcome.permission else ""
     return f"{what}{why}{actor}{right}"
 
 
 def _list_outcomes(explanation: IssueExplanation) -> list[tuple[PullRecord, PullOutcome]]:
     events = [
-        (record, fate)
+        (record, outcome)
         for record in explanation.records
-        for fate in record.outcomes
-        if fate.occurred_at <= explanation.now
+        for outcome in record.outcomes
+        if outcome.occurred_at <= explanation.now
     ]
     return sorted(events, key=lambda pair: (pair[1].occurred_at, pair[0].pull))
 

@@ -83,7 +83,8 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     agent_catalog.require_agent(agent)
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds {list(seeds)} repeat; each attempt needs its own seed")
-    till = MeteredEngine(engine, limits.tokens, len(seeds))
+    metered = MeteredEngine(engine, limits.tokens, len(seeds))
+    ledger = ledger or UsageLedger(agent, EngineInfo(engine.name, engine.model, ""), seeds)
     with provide_folders(sandbox, tree) as (mounted_tree, scratch):
         task = AgentTask(
             tree=str(mounted_tree),
@@ -95,22 +96,26 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
             seconds=limits.seconds,
             guidance=guidance,
         )
-        ledger = ledger or UsageLedger(agent, EngineInfo(engine.name, engine.model, ""), seeds)
-        record = _AttemptChecks(task, till, ledger)
-        longest = max(LINE_BYTES, _LINE_BYTES_PER_TOKEN * engine.context_tokens)
+        record = _AttemptChecks(task, metered, ledger)
         try:
-            started = build_command(sandbox, tree)
-            with SandboxedProcess(
-                started, limits.seconds + limits.grace_seconds, longest
-            ) as process:
+            with _open_process(sandbox, tree, limits, engine.context_tokens) as process:
                 _start_attempts(process, task, sandbox)
-                _follow(process, record, till, on_step)
+                _follow(process, record, metered, on_step)
             return record.require_all()
         except (NoSandbox, ProcessEnded, BadMessage, LimitExceeded, _InvalidRecord) as error:
             raise AgentFailed(str(error)) from error
         finally:
-            ledger.tokens, ledger.is_exhausted = till.token_cost, till.is_exhausted
+            ledger.tokens, ledger.is_exhausted = metered.token_cost, metered.is_exhausted
             ledger.finished = record.list_finished()
+
+
+def _open_process(
+    sandbox: Sandbox, tree: Path, limits: AgentLimits, context_tokens: int
+) -> SandboxedProcess:
+    """Build the agent's process with its time limit and its longest line. Entering it starts the process."""
+    longest = max(LINE_BYTES, _LINE_BYTES_PER_TOKEN * context_tokens)
+    seconds = limits.seconds + limits.grace_seconds
+    return SandboxedProcess(build_command(sandbox, tree), seconds, longest)
 
 
 def _start_attempts(process: SandboxedProcess, task: AgentTask, sandbox: Sandbox) -> None:
@@ -130,11 +135,11 @@ def _start_attempts(process: SandboxedProcess, task: AgentTask, sandbox: Sandbox
 def _follow(
     process: SandboxedProcess,
     record: "_AttemptChecks",
-    till: MeteredEngine,
+    metered: MeteredEngine,
     on_step: Callable[[int, Step], None],
 ) -> None:
     """Handle every message until the process ends, and answer its requests."""
-    with EngineRequests(till, process) as asking:
+    with EngineRequests(metered, process) as asking:
         most = _MESSAGES * len(record.task.seeds)
         for number, raw in enumerate(process.read_lines()):
             if number >= most:
@@ -174,8 +179,8 @@ class _InvalidRecord(Exception):
 class _AttemptChecks:
     """Checks each report of the process and keeps the finished attempts."""
 
-    def __init__(self, task: AgentTask, till: MeteredEngine, ledger: UsageLedger) -> None:
-        self.task, self._till, self._ledger = task, till, ledger
+    def __init__(self, task: AgentTask, metered: MeteredEngine, ledger: UsageLedger) -> None:
+        self.task, self._metered, self._ledger = task, metered, ledger
         self._attempts: dict[int, Attempt] = {}
 
     def check_step(self, attempt: int, step: Step) -> None:
@@ -228,7 +233,7 @@ class _AttemptChecks:
             raise _InvalidRecord(
                 f"the agent's process reported {len(finished)} of {len(self.task.seeds)} attempts"
             )
-        reported, delivered = self._count_reported(), self._till.on_time_tokens
+        reported, delivered = self._count_reported(), self._metered.on_time_tokens
         if reported < delivered:
             raise _InvalidRecord(
                 f"the agent's process reported {reported:,} tokens, and {delivered:,} were paid for"
@@ -242,7 +247,7 @@ class _AttemptChecks:
         reported = self._count_reported() + sum(
             _sum_tokens(step.tokens) for step in trajectory.steps
         )
-        paid = self._till.used_tokens
+        paid = self._metered.used_tokens
         if reported > paid:
             raise _InvalidRecord(
                 f"the agent's process reported {reported:,} tokens, and {paid:,} were paid for"
@@ -253,7 +258,7 @@ class _AttemptChecks:
         possible = 0 <= tokens.cached <= tokens.prompt and tokens.completion >= 0
         if (
             not possible
-            or _sum_tokens(tokens) > self._till.used_tokens
+            or _sum_tokens(tokens) > self._metered.used_tokens
             or not 0 <= step.seconds <= _SECONDS
         ):
             raise _InvalidRecord(

@@ -214,8 +214,8 @@ class EngineRequests:
     Leaving the context kills the process and drops open requests.
     """
 
-    def __init__(self, till: MeteredEngine, process: SandboxedProcess) -> None:
-        self._till, self._process = till, process
+    def __init__(self, metered: MeteredEngine, process: SandboxedProcess) -> None:
+        self._metered, self._process = metered, process
         self._pool = ThreadPoolExecutor(_TOGETHER, thread_name_prefix="agent")
         self._free = threading.BoundedSemaphore(_TOGETHER)
         self._broken: BaseException | None = None
@@ -237,13 +237,13 @@ class EngineRequests:
 
         Raises LimitExceeded for a request that passes a fixed limit, and for too many requests at once.
         """
-        self._till.check_limits(question)
+        self._metered.check_limits(question)
         # Do not block: a process that floods the reader must fail, not slow the worker down.
         if not self._free.acquire(blocking=False):
             raise LimitExceeded(
                 f"the agent's process asked for more than {_TOGETHER} answers at once"
             )
-        work = self._pool.submit(self._till.answer, question, self._process.seconds_left)
+        work = self._pool.submit(self._metered.answer, question, self._process.seconds_left)
         work.add_done_callback(self._send_answer)
 
     def raise_engine_error(self) -> None:

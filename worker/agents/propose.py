@@ -72,7 +72,7 @@ class ProposalTask:
     @property
     def seeds(self) -> tuple[int, ...]:
         """Return the sampling seeds of all attempts, one per attempt, in the order of the batches."""
-        return tuple(seed for errand in self.batches for seed in errand.seeds)
+        return tuple(seed for batch in self.batches for seed in batch.seeds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,9 +69,9 @@ class TrainedModels:
         try:
             return self.load_judge(adapter)
         except EngineDown as error:
-            bench = self.load_judge(line_up.champion) if line_up.champion else own()
+            setup = self.load_judge(line_up.champion) if line_up.champion else own()
             reject_canary(database, adapter, f"it can't be served: {error}")
-            return bench
+            return setup
 
     def follow_up(
         self,

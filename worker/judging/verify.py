@@ -57,12 +57,12 @@ class VerifyGroupHandler:
         if evaluation.alternatives_wanted:
             return  # agents still write; their job plans this one again
         trained = self.trained_models
-        bench = (
+        setup = (
             trained.choose_judge(context.database, evaluation, self.load_judge)
             if trained
             else self.load_judge()
         )
-        store_verdict(context, job, self._judge(context, evaluation, bench))
+        store_verdict(context, job, self._judge(context, evaluation, setup))
         if trained:
             trained.follow_up(
                 context,
@@ -71,10 +71,10 @@ class VerifyGroupHandler:
             )
 
     def _judge(
-        self, context: Context, evaluation: Evaluation, bench: JudgeSetup
+        self, context: Context, evaluation: Evaluation, setup: JudgeSetup
     ) -> VerificationResult:
         """Return a judge's result for an evaluation; store nothing but the progress."""
-        verifier = bench.verifier
+        verifier = setup.verifier
         with transaction(context.database) as connection:
             earlier = votes.find_earlier(
                 connection, evaluation.group, evaluation.fingerprint, verifier.engine
@@ -95,17 +95,17 @@ class VerifyGroupHandler:
             keep_going=context.keep_going,
         )
         known_evidence = evidence.build_evidence(
-            verdict, judge_by_prior(bench.prior, issue, patches), bench.name
+            verdict, judge_by_prior(setup.prior, issue, patches), setup.name
         )
         with transaction(context.database) as connection:
-            stored = load_calibrator(connection, bench.judge)
+            stored = load_calibrator(connection, setup.judge)
         weighed = evidence.apply_calibrator(
             verdict, known_evidence, stored.calibrator if stored else None
         )
         whole = add_unreadable(weighed, evaluation.candidates)
-        verdict_document = build_document(evaluation, whole, bench.name, stored)
+        verdict_document = build_document(evaluation, whole, setup.name, stored)
         new = verdict.votes[len(earlier) :]
-        return VerificationResult(verdict_document, whole.patches, new, bench.name, known_evidence)
+        return VerificationResult(verdict_document, whole.patches, new, setup.name, known_evidence)
 
     def _report_progress(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:

@@ -187,51 +187,51 @@ def evaluations(*numbers, trigger="pull_request", after=0.0, wish=""):
     return tuple(Planned(EvaluateIssue(7, 70, n, trigger), after, wish) for n in numbers)
 
 
-def after_reading(event, known=NOBODY, host="github.com"):
-    """What follows once the worker has read the pull request's text."""
-    return plan_follow_ups(event, replace(known, closing_issues=find_closing_issues(event, host)))
+def plan_after_reading(event, context=NOBODY, host="github.com"):
+    """Plan what follows once the worker has read the pull request's text."""
+    return plan_follow_ups(event, replace(context, closing_issues=find_closing_issues(event, host)))
 
 
 @pytest.mark.parametrize("action", [a for a in PullAction if a is not PullAction.SYNCHRONIZE])
 def test_a_pull_request_makes_us_look_at_the_issues_it_names(action):
-    assert after_reading(pull(action, "Fixes #3"), NOBODY) == evaluations(3)
+    assert plan_after_reading(pull(action, "Fixes #3"), NOBODY) == evaluations(3)
 
 
 def test_a_moved_head_is_told_apart():
     event = pull(PullAction.SYNCHRONIZE, "Fixes #3")
-    assert after_reading(event, NOBODY) == evaluations(3, trigger="moved_head")
+    assert plan_after_reading(event, NOBODY) == evaluations(3, trigger="moved_head")
 
 
 def test_the_title_counts_like_the_body():
-    assert after_reading(pull(title="Fix #4"), NOBODY) == evaluations(4)
+    assert plan_after_reading(pull(title="Fix #4"), NOBODY) == evaluations(4)
 
 
 def test_issues_it_no_longer_names_are_looked_at_as_well():
     known = StoredLinks(issues=frozenset({9, 5}))
-    assert after_reading(pull(body="Fixes #3, fixes #9"), known) == evaluations(5, 9, 3)
+    assert plan_after_reading(pull(body="Fixes #3, fixes #9"), known) == evaluations(5, 9, 3)
 
 
 def test_a_quiet_time_is_kept_before_looking():
     known = StoredLinks(quiet_seconds=600)
-    assert after_reading(pull(body="Fixes #3"), known) == evaluations(3, after=600)
+    assert plan_after_reading(pull(body="Fixes #3"), known) == evaluations(3, after=600)
 
 
 def test_links_of_an_enterprise_server_count():
     event = pull(body="Fixes https://git.example.org/octo/cat/issues/3")
-    assert after_reading(event, host="git.example.org") == evaluations(3)
+    assert plan_after_reading(event, host="git.example.org") == evaluations(3)
 
 
 def test_a_pull_request_that_names_nothing_is_asked_about():
-    assert after_reading(pull(), NOBODY) == (Planned(LocateIssues(7, 70, 12)),)
+    assert plan_after_reading(pull(), NOBODY) == (Planned(LocateIssues(7, 70, 12)),)
 
 
 def test_a_closed_one_that_names_nothing_is_left_alone():
-    assert after_reading(pull(PullAction.CLOSED), NOBODY) == ()
+    assert plan_after_reading(pull(PullAction.CLOSED), NOBODY) == ()
 
 
 def test_a_single_event_plans_a_limited_number_of_evaluations():
     body = " ".join(f"fixes #{n}" for n in range(1, 100))
-    assert after_reading(pull(body=body), NOBODY) == evaluations(*range(1, MAX_ISSUES + 1))
+    assert plan_after_reading(pull(body=body), NOBODY) == evaluations(*range(1, MAX_ISSUES + 1))
 
 
 @pytest.mark.parametrize("action", [IssueAction.EDITED, IssueAction.CLOSED, IssueAction.REOPENED])

@@ -21,11 +21,16 @@ THIRTEEN = replace(TWELVE, number=13, author="hubot")
 
 
 def decide(
-    candidates=(TWELVE, THIRTEEN), trigger="pull_request", *, issue_is_open=True, ours=0, **config
+    candidates=(TWELVE, THIRTEEN),
+    trigger="pull_request",
+    *,
+    issue_is_open=True,
+    alternatives=0,
+    **config,
 ):
     chosen = CONFIG.model_copy(update=config)
     return should_evaluate(
-        chosen, candidates, trigger, issue_is_open=issue_is_open, alternatives=ours
+        chosen, candidates, trigger, issue_is_open=issue_is_open, alternatives=alternatives
     )
 
 
@@ -72,9 +77,11 @@ def test_a_command_needs_one_candidate_only():
 
 
 def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none():
-    assert decide((TWELVE,), ours=1, min_candidates=3) == EvaluateNow((12,), ())
-    assert decide((), ours=3) == WaitForMore("the bot can judge no pull request and needs 1")
-    assert decide((), trigger="command", ours=1) == EvaluateNow((), ())
+    assert decide((TWELVE,), alternatives=1, min_candidates=3) == EvaluateNow((12,), ())
+    assert decide((), alternatives=3) == WaitForMore(
+        "the bot can judge no pull request and needs 1"
+    )
+    assert decide((), trigger="command", alternatives=1) == EvaluateNow((), ())
 
 
 def test_judgeable_pull_requests_exclude_drafts():

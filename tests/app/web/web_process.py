@@ -75,12 +75,12 @@ def settings(database_url: str, redis_url: str) -> WebSettings:
 
 @contextmanager
 def serve_web(
-    of: WebSettings, limits: RequestLimits | None = None, *, connections: int | None = None
+    settings: WebSettings, limits: RequestLimits | None = None, *, connections: int | None = None
 ) -> Iterator[Door]:
     """The real application behind a real server in a thread. `connections` is uvicorn's limit of them."""
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(of, limits=limits),
+            create_app(settings, limits=limits),
             host="127.0.0.1",
             port=0,
             log_level="error",
