@@ -20,7 +20,16 @@ from deploy.write_reference import PAGE, build_page
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [
-    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "ARCHITECTURE.md",
+            "SECURITY.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+        )
+    ),
     *GUIDES,
 ]
 COMMENTS = sorted((ROOT / "app/comments").glob("*.py"))

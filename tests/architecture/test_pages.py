@@ -8,6 +8,7 @@ from tests.architecture.source import DOCUMENTS, ROOT, relative
 
 PAGES = [
     *DOCUMENTS,
+    ROOT / "SECURITY.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
 ]
