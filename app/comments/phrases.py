@@ -102,12 +102,13 @@ def explain_unsure(
 ) -> str | None:
     """Return a sentence that explains why the consensus verifier is unsure; None if no explanation is needed.
 
-    None is needed when no patch is unsure. A language model's votes (`has_model`) or a probability (`history` is not
+    None is needed when no wholly read patch is unsure. A language model's votes (`has_model`) or a probability (`history` is not
     None) explain it already.
     """
     if has_model or history is not None:
         return None
-    if all(patch.verdict is not Verdict.UNSURE for patch in verdicts):
+    whole = [patch for patch in verdicts if patch.coverage.files_seen == patch.coverage.files]
+    if all(patch.verdict is not Verdict.UNSURE for patch in whole):
         return None
     return "Unsure: the score is too close to the middle. Such scores were often wrong for patches with known outcomes."
 

@@ -222,7 +222,7 @@ def _describe_history(view: VerdictView) -> str:
     if view.history is None:
         return "No probabilities yet: not enough history."
     if all(patch.probability is None for patch in view.verdicts):
-        return "No probabilities: no patch was judged."
+        return "No probabilities: no patch was judged in full."
     return f"Probabilities come from the outcomes of {view.history} earlier issues."
 
 

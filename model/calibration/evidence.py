@@ -1,4 +1,4 @@
-"""This module collects the evidence about each patch of a verdict and applies a calibrator to it (pure)."""
+"""This module collects the evidence about each patch of a verdict, and limits its claims to what that bears (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -74,6 +74,30 @@ def apply_calibrator(
         _apply_to_patch(patch, evidence.get(patch.id), calibrator) for patch in verdict.patches
     )
     return replace(verdict, patches=patches)
+
+
+def withdraw_partial_claims(verdict: GroupVerdict) -> GroupVerdict:
+    """Return the verdict with *unsure* in place of each claim about a patch that the verifier did not read whole.
+
+    Such a patch has no probability either. Its votes and score stay, because they are evidence about what was read.
+    """
+    patches = tuple(
+        _withdraw_claim(patch) if _is_partly_read(patch) else patch for patch in verdict.patches
+    )
+    return replace(verdict, patches=patches)
+
+
+def _is_partly_read(patch: PatchVerdict) -> bool:
+    is_judged = patch.verdict is not Verdict.NOT_JUDGED
+    return is_judged and patch.coverage.files_seen < patch.coverage.files
+
+
+def _withdraw_claim(patch: PatchVerdict) -> PatchVerdict:
+    seen, files = patch.coverage.files_seen, patch.coverage.files
+    remark = f"Only {seen} of its {files} files could be read, so the verdict claims nothing. "
+    return replace(
+        patch, verdict=Verdict.UNSURE, probability=None, reason=f"{remark}{patch.reason}"
+    )
 
 
 def _is_opinion(patch: PatchVerdict) -> bool:

@@ -13,6 +13,7 @@ from typer import Argument, Option
 
 from model import catalog
 from model.calibration.calibrator_file import CalibratorFile
+from model.calibration.evidence import withdraw_partial_claims
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import inputs
 from model.commands.exit_codes import Exit, exit_on_error, print_json, warn
@@ -94,6 +95,7 @@ def verify(options: VerifyOptions) -> None:
             verdict = _judge(options, choice, fitted, issue, patches)
         if fitted:
             verdict = fitted.calibrate(verdict, compare)
+        verdict = withdraw_partial_claims(verdict)
     if options.json_output:
         subject = _build_subject(issue, patches)
         calibration = fitted.calibration if fitted else None

@@ -102,7 +102,8 @@ class VerifyGroupHandler:
         weighed = evidence.apply_calibrator(
             verdict, known_evidence, stored.calibrator if stored else None
         )
-        whole = add_unreadable(weighed, evaluation.candidates)
+        claims = evidence.withdraw_partial_claims(weighed)
+        whole = add_unreadable(claims, evaluation.candidates)
         verdict_document = build_document(evaluation, whole, setup.name, stored)
         new = verdict.votes[len(earlier) :]
         return VerificationResult(verdict_document, whole.patches, new, setup.name, known_evidence)

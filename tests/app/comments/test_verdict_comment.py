@@ -149,7 +149,7 @@ def test_a_lone_patch_is_said_to_have_had_no_rival():
 
 def test_history_without_an_opinion_gives_no_probability():
     comment = write_verdict_comment(view(history=57))
-    assert "No probabilities: no patch was judged." in comment
+    assert "No probabilities: no patch was judged in full." in comment
 
 
 def test_without_any_judged_patch_there_are_no_reasons():

@@ -82,5 +82,5 @@ def test_votes_nobody_could_read_stay_without_a_claim_whatever_was_learnt(learni
     second, pulls = story.open_judged_issue(title="Area is wrong, and the engine babbles")
     verdict = story.verdict(second)
     assert verdict.rows == dict.fromkeys(pulls, "Unsure")
-    assert "No probabilities: no patch was judged." in verdict.body
+    assert "No probabilities: no patch was judged in full." in verdict.body
     assert {patch["probability"] for patch in verdict.document["patches"]} == {None}

@@ -1,8 +1,11 @@
 """Who judges is a setting: without a language model, or with consensus heard beside one."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select
 
+from app.comments import write_check_run
 from app.db.session import transaction
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
@@ -10,6 +13,7 @@ from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import evaluation_candidates
 from app.jobs.job import VerifyGroup
 from app.settings import QueueSettings
+from app.settings.repo_config import Mode
 from app.values.identifiers import CommitSha
 from model import catalog
 from model.engines.scripted import ScriptedEngine, ScriptLine
@@ -20,6 +24,7 @@ from tests.builders.worker_scene import build_diff
 from tests.model.fake_engines import LogprobEngine, build_token
 from worker.components import Components
 from worker.judging.verify import JudgeSetup, VerifyGroupHandler
+from worker.publishing.verdict_view import build_verdict_view
 
 pytestmark = pytest.mark.services
 REPOSITORY, ISSUE = 70, 3
@@ -146,3 +151,34 @@ def test_a_failing_consensus_never_costs_the_verdict(database, job, caplog):
     _, rows = judge(database, job, build_judge("r4p", _Broken()))
     assert [(row["score"], row["consensus"]) for row in rows] == [(1, None), (0, None), (0, None)]
     assert "the verdict does without its score" in caplog.text
+
+
+def test_a_patch_of_nine_unreadable_files_in_ten_gets_no_claim(database, job):
+    unread = "".join(
+        f"diff --git a/lib{n}.so b/lib{n}.so\nindex 1111111..2222222 100644\n"
+        f"Binary files a/lib{n}.so and b/lib{n}.so differ\n"
+        for n in range(9)
+    )
+    with transaction(database) as connection:
+        whole = evaluations.load(connection, job.evaluation).candidates[0]
+        candidates.save(
+            connection, REPOSITORY, replace(whole, diff=build_diff("w * h") + unread, files=10)
+        )
+    judge_setup = build_judge("r4p", catalog.load_consensus())
+    document, rows = judge(database, job, judge_setup)
+    partial, *others = document["patches"]
+    assert partial["coverage"] == {"files": 10, "files_seen": 1}
+    assert partial["votes"] == {"correct": 2, "incorrect": 0, "none": 0}
+    assert (partial["verdict"], partial["probability"]) == ("unsure", None)
+    assert partial["reason"].startswith("Only 1 of its 10 files could be read")
+    assert [patch["verdict"] for patch in others] == ["incorrect", "incorrect"]
+    assert [row["verdict"] for row in rows] == ["unsure", "incorrect", "incorrect"]
+    assert rows[0]["score"] == 1.0
+    with transaction(database) as connection:
+        view = build_verdict_view(evaluations.load(connection, job.evaluation))
+    enforced = replace(view, mode=Mode.ENFORCE)
+    assert [write_check_run(enforced, row).conclusion for row in view.rows] == [
+        "neutral",
+        "failure",
+        "failure",
+    ]
