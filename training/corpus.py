@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from app.db import session
 from app.db.store.models import calibrators
@@ -39,6 +39,13 @@ class Corpus:
         """
         with session.transaction(self.database) as connection:
             return history.load_records(connection, group)
+
+    def list_consenting_records(self, settings: Collection[TrainingConsent]) -> list[PullRecord]:
+        """Return the judged pull requests of repositories whose `training` setting is in `settings`."""
+        with session.transaction(self.database) as connection:
+            return _load_consenting_records(
+                connection, training_rows.find_consenting_repositories(connection, settings)
+            )
 
     def read_shadow(self, model: str) -> Shadow:
         """Return the recorded, unpublished verdicts of the trained model called `model`. Raises UnknownModel."""
@@ -85,11 +92,7 @@ class Corpus:
         """
         with session.transaction(self.database) as connection:
             allowed = training_rows.find_consenting_repositories(connection, settings)
-            records = [
-                record
-                for record in history.load_records(connection)
-                if record.issue.repository.id in allowed
-            ]
+            records = _load_consenting_records(connection, allowed)
             checks = label_checks.load_label_checks(connection)
             labelled = labels.label_patches(records, now, checks)
             first = [label for label in labelled if label.is_first]
@@ -141,6 +144,16 @@ def open_corpus() -> Iterator[Corpus]:
     """Open the corpus of the database at R4P_DATABASE_URL, as a context manager. Raises SettingsError."""
     with session.open_database() as database:
         yield Corpus(database)
+
+
+def _load_consenting_records(
+    connection: Connection, allowed: Collection[RepositoryId]
+) -> list[PullRecord]:
+    return [
+        record
+        for record in history.load_records(connection)
+        if record.issue.repository.id in allowed
+    ]
 
 
 def _build_judged_attempt(issue: str, raw: bytes, patch_belief: float | None) -> JudgedAttempt:

@@ -73,10 +73,16 @@ class TrainingConsent(StrEnum):
 
     OFF = "off"
     """No use."""
+    CALIBRATE = "calibrate"
+    """Votes and outcomes may fit calibrators. No text is used."""
     EXPORT = "export"
-    """People may write them to a file to measure by."""
+    """People may also write them to a file to measure by."""
     ON = "on"
     """The bot's model may also learn from them."""
+
+
+FOR_CALIBRATORS = frozenset(TrainingConsent) - {TrainingConsent.OFF}
+"""Settings that allow to fit calibrators on a repository's votes and outcomes."""
 
 
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -145,8 +151,9 @@ class RepoConfig(BaseModel):
     """Let `/r4p open A1` open an alternative as a draft pull request, if the operator has configured a second App
     that may write code."""
     training: TrainingConsent = TrainingConsent.OFF
-    """Allowed use of judged issues, patches and outcomes. `off`: none. `export`: a file for people to measure by.
-    `on`: the bot's model may learn from them too."""
+    """Allowed use of judged issues, patches and outcomes; each value allows what the values before it allow. `off`: none.
+    `calibrate`: fit calibrators on votes and outcomes, without any text. `export`: a file for people to measure by. `on`: the
+    bot's model may learn from them."""
 
 
 WITHOUT_FILE = RepoConfig(version=1)

@@ -24,12 +24,15 @@ FIRST_PULL = 5_000
 """Pull requests of a history are numbered from here, beyond any that a test opens."""
 
 
-def settle(connection, repository, installation=7):
-    """A repository to live in."""
+def settle(connection, repository, installation=7, *, training=None):
+    """A repository to live in. `training` is its consent; None: it has no settings file."""
     connection.execute(insert(installations).values(id=installation, account="octo"))
     connection.execute(
         insert(repositories).values(
-            id=repository, installation_id=installation, full_name="octo/cat"
+            id=repository,
+            installation_id=installation,
+            full_name="octo/cat",
+            config_text=training and f"version: 1\ntraining: {training}\n",
         )
     )
 

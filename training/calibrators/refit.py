@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from app.outcomes.judgement import Judge, Judgement, PatchKey, PullRecord
+from app.settings.repo_config import FOR_CALIBRATORS
 from model.calibration.calibration import NO_HISTORY, Calibrator
 from training import corpus
 from training.calibrators import recipes
@@ -44,7 +45,7 @@ def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
     Nothing is stored for a judge with too little history, or whose newest calibrator is the same. Returns a JSON object
     per judge, with its verifier, engine, label counts, history, calibrator number and decision.
     """
-    records = [record.limit_to(now) for record in store.list_records()]
+    records = [record.limit_to(now) for record in store.list_consenting_records(FOR_CALIBRATORS)]
     labels = {patch.key: patch for patch in label_patches(records, now, store.read_checks())}
     return [
         _refit_judge(store, judge, build_rows(records, judge, labels), now)

@@ -74,7 +74,7 @@ def test_draft_pull_requests_are_wanted_or_not(word, means):
     assert parse(f"version: 1\ndraft_pull_requests: {word}").draft_pull_requests is means
 
 
-@pytest.mark.parametrize("word", ["off", "export", "on"])
+@pytest.mark.parametrize("word", ["off", "calibrate", "export", "on"])
 def test_training_is_a_word_that_yaml_reads_as_a_truth(word):
     assert parse(f"version: 1\ntraining: {word}").training == word
 

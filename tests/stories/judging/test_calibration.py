@@ -8,13 +8,15 @@ from app.db.tables.schema import calibrators
 from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
 from tests.builders import judged_history
+from tests.stories.verdicts import ADVISORY
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def learning(story):
-    """A story that deletes the bot's calibrators at its end."""
+def learning(tell):
+    """A story in a repository that allows calibrators; it deletes the bot's calibrators at its end."""
+    story = tell(ADVISORY + "training: calibrate\n")
     yield story
     with transaction(story.stage.database) as connection:
         connection.execute(delete(calibrators))

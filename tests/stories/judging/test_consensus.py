@@ -9,7 +9,7 @@ from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
 from tests.builders import judged_history
 from tests.stories import stage as stages
-from tests.stories.verdicts import area
+from tests.stories.verdicts import ADVISORY, area
 
 pytestmark = pytest.mark.services
 
@@ -113,7 +113,8 @@ def test_a_patch_without_a_rival_is_not_judged_and_that_is_said_once(story):
     assert (check.conclusion, check.title) == ("skipped", f"Not judged: {why}")
 
 
-def test_outcomes_turn_its_belief_into_probabilities(story):
+def test_outcomes_turn_its_belief_into_probabilities(tell):
+    story = tell(ADVISORY + "training: calibrate\n")
     first, _ = rivals(story)
     document = story.verdict(first).document
     judge = Judge(document["verifier"], EngineInfo(**document["engine"]))

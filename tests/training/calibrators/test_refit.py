@@ -37,7 +37,7 @@ YES, NO = Evidence(score=1.0, valid=2), Evidence(score=0.0, valid=2)
 @pytest.fixture
 def corpus(database):
     with transaction(database) as connection:
-        judged_history.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY, training="calibrate")
     return Corpus(database)
 
 
@@ -71,6 +71,15 @@ def test_outcomes_become_an_active_calibrator_once(corpus):
 
 
 @pytest.mark.services
+@pytest.mark.parametrize("training", [None, "off"])
+def test_no_calibrator_learns_without_consent(database, training):
+    with transaction(database) as connection:
+        judged_history.settle(connection, REPOSITORY, training=training)
+        judged_history.live(connection, REPOSITORY, JUDGE)
+    assert refit_calibrators(Corpus(database), NOW) == []
+
+
+@pytest.mark.services
 def test_new_patches_decide_the_next_calibrator(corpus):
     add_history(corpus, issues=60, wrong_votes=3)
     refit_calibrators(corpus, NOW)
@@ -98,7 +107,7 @@ def test_short_history_changes_nothing(corpus):
 def test_each_judge_has_its_own_calibrator(corpus, database):
     add_history(corpus)
     with transaction(database) as connection:
-        judged_history.settle(connection, REPOSITORY + 1, installation=8)
+        judged_history.settle(connection, REPOSITORY + 1, installation=8, training="on")
         judged_history.live(connection, REPOSITORY + 1, OTHER, issues=10)
     decisions = {
         report["engine"]["prompt_fingerprint"]: report["decision"]

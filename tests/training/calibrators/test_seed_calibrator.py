@@ -23,7 +23,7 @@ SURE = Calibrator("2026-10-01T00:00:00+00:00", History(60, 90, 90), weights={"vo
 @pytest.fixture
 def corpus(database):
     with transaction(database) as connection:
-        judged_history.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY, training="calibrate")
     return Corpus(database)
 
 

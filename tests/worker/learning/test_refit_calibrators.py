@@ -26,7 +26,7 @@ JOB = RefitCalibrators(OF_THE_APP)
 def test_fitting_keeps_each_calibrator_once(twice, database_url):
     def arrange(database):
         with transaction(database) as connection:
-            judged_history.settle(connection, 70)
+            judged_history.settle(connection, 70, training="calibrate")
             judged_history.live(connection, 70, JUDGE)
         return JOB
 
