@@ -1,6 +1,7 @@
 """The compose file hands every process the settings it needs."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,52 @@ def test_the_engine_that_agents_ask_reads_calls_of_tools():
     command = yaml.safe_load(COMPOSE.read_text())["services"]["vllm"]["command"]
     assert "--enable-auto-tool-choice" in command
     assert "--tool-call-parser=${VLLM_TOOL_CALL_PARSER:-hermes}" in command
+
+
+def test_every_container_has_a_read_only_root_no_capability_and_a_memory_limit():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
+        assert service["mem_limit"], name
+        assert not {"privileged", "cap_add", "ipc", "pid", "network_mode"} & service.keys(), name
+
+
+def test_only_the_agents_container_changes_dockers_profiles():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    changed = {
+        name: service["security_opt"]
+        for name, service in services.items()
+        if service["security_opt"] != ["no-new-privileges:true"]
+    }
+    assert changed == {
+        "worker-agents": [
+            "no-new-privileges:true",
+            "seccomp:agents-seccomp.json",
+            "apparmor:unconfined",
+        ]
+    }
+    assert (COMPOSE.parent / "agents-seccomp.json").is_file()
+
+
+def test_every_image_is_pinned_to_an_exact_version():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    images = {service["image"] for service in services.values() if "image" in service}
+    assert images
+    for image in images:
+        assert re.fullmatch(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-\w+)?(@sha256:[0-9a-f]{64})?", image)
+
+
+def test_the_model_server_has_a_key_and_no_way_out():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    key = services["vllm"]["environment"]["VLLM_API_KEY"]
+    assert key.startswith("${VLLM_API_KEY:?")
+    assert services["vllm"]["networks"] == ["inside"]
+    assert "ports" not in services["vllm"]
+    asking = {
+        name: service["environment"]["R4P_ENGINE_API_KEY"]
+        for name, service in services.items()
+        if "R4P_ENGINE_URL" in service.get("environment", {})
+    }
+    assert asking == dict.fromkeys(["worker-verify", "worker-agents", "worker-train"], key)
