@@ -1,7 +1,7 @@
 """The doorbell: the only module that sends messages to the Celery broker.
 
-A ring says that a job may be due. The doorbell never retries a ring: the sweeper rings again for every job that is
-still due. An unclaimed job is safe in PostgreSQL.
+A ring says that a queue may have a due job. It names no job, because the worker claims the job whose turn it is. The
+doorbell never retries a ring: the sweeper rings again while jobs are due. An unclaimed job is safe in PostgreSQL.
 """
 
 import queue
@@ -17,10 +17,9 @@ from redis.exceptions import RedisError
 from app.db.store.queue.job_rows import StoredJob
 from app.jobs.job import Queue
 from app.metrics import Metrics
-from app.values.identifiers import JobId
 
 RUN_TASK: Final = "r4p.run"
-"""The Celery task that claims and runs a job. Its arguments are the job id and the queue."""
+"""The Celery task that claims and runs due jobs of a queue. Its argument is the queue."""
 
 SOCKET_SECONDS: Final = 1.0
 
@@ -42,7 +41,7 @@ _DOWN: Final = (OperationalError, KombuError, RedisError, OSError)
 
 
 class Doorbell:
-    """Sends Celery messages that tell workers which job may be due. Threads may share it and its few connections."""
+    """Sends Celery messages that tell workers which queue may have a due job. Threads may share it and its few connections."""
 
     def __init__(self, redis_url: str) -> None:
         self._celery = Celery("r4p", broker=redis_url, set_as_current=False)
@@ -62,15 +61,15 @@ class Doorbell:
             worker_send_task_events=False,
         )
 
-    def ring(self, queue: Queue, job: JobId) -> bool:
-        """Tell the workers of a queue that the job with the id `job` may be due.
+    def ring(self, queue: Queue) -> bool:
+        """Tell the workers of a queue that a job may be due.
 
         Returns False if the broker did not take the message within about a second, else True.
         """
         try:
             self._celery.send_task(
                 RUN_TASK,
-                (job, queue.value),
+                (queue.value,),
                 queue=queue.value,
                 retry=False,
                 time_limit=TIME_LIMIT_SECONDS[queue],
@@ -143,8 +142,8 @@ class BackgroundDoorbell:
 
     def _ring(self, batch: list[StoredJob]) -> None:
         for queue_, jobs in groupby(sorted(batch, key=_by_queue), key=_by_queue):
-            for job in list(jobs)[:_BURST]:
-                if not self._doorbell.ring(queue_, job.id):
+            for _ in list(jobs)[:_BURST]:
+                if not self._doorbell.ring(queue_):
                     self._metrics.count_doorbell_failure()
                     return
 

@@ -64,6 +64,11 @@ class Job:
         values = self.to_payload().items()
         return ":".join([self.kind, *(str(v) for name, v in values if name != "installation")])
 
+    @property
+    def tenant(self) -> InstallationId:
+        """The installation whose turn the job takes in its queue, and whose pause and limits it heeds."""
+        return self.installation
+
     def to_payload(self) -> dict[str, Json]:
         """Return the job's fields by name, as the queue of record stores them."""
         return asdict(self)
@@ -221,6 +226,10 @@ class PurgeData(Job):
     repository: RepositoryId | None
 
     @property
+    def tenant(self) -> InstallationId:
+        return OF_THE_APP  # an installation that is paused must be forgotten too
+
+    @property
     def key(self) -> str:
         return f"purge_data:{self.installation}:{self.repository or 'all'}"
 
@@ -233,6 +242,10 @@ class ForgetCheckout(Job):
     kind = "forget_checkout"
 
     repository: RepositoryId
+
+    @property
+    def tenant(self) -> InstallationId:
+        return OF_THE_APP
 
 
 @dataclass(frozen=True, slots=True)

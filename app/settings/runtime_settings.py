@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from app.settings.loader import Settings
 
@@ -65,6 +65,9 @@ class QueueSettings(Settings):
     """Attempts at a job before it gives up."""
     concurrency: int = 2
     """Number of child processes of a worker."""
+    max_running_per_installation: int = Field(default=16, ge=1)
+    """Most jobs of one installation that run at the same time in one queue. Workers that claim in the same moment
+    may exceed it by their number."""
     day_seconds: float = 86_400.0
     """Length of a day. Survival is measured after 7, 30 and 90 days."""
     reactions_seconds: float = 3_600.0

@@ -6,7 +6,15 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from migrations.columns import belongs_to, identity, moment, now
 
-TABLES = ("deliveries", "ignored_deliveries", "jobs", "effects", "etags", "write_limits")
+TABLES = (
+    "deliveries",
+    "ignored_deliveries",
+    "jobs",
+    "installation_controls",
+    "effects",
+    "etags",
+    "write_limits",
+)
 """In the order of creation."""
 
 
@@ -16,6 +24,7 @@ def create() -> None:
     _create_ignored_deliveries()
     _create_jobs()
     _create_indexes_of_jobs()
+    _create_installation_controls()
     _create_effects()
     _create_etags()
     _create_write_limits()
@@ -101,22 +110,19 @@ def _create_indexes_of_jobs() -> None:
         "ix_jobs_dead_key",
         "jobs",
         ["key", "id"],
-        unique=False,
         postgresql_where=sa.text("state = 'dead'"),
     )
     op.create_index(op.f("ix_jobs_delivery_guid"), "jobs", ["delivery_guid"])
     op.create_index(
-        "ix_jobs_due",
+        "ix_jobs_turn",
         "jobs",
-        ["queue", "run_after", "id"],
-        unique=False,
+        ["queue", "installation_id", "run_after", "id"],
         postgresql_where=sa.text("state = 'ready'"),
     )
     op.create_index(
         "ix_jobs_ended",
         "jobs",
         ["finished_at"],
-        unique=False,
         postgresql_where=sa.text("state in ('done','superseded')"),
     )
     op.create_index(op.f("ix_jobs_installation_id"), "jobs", ["installation_id"])
@@ -124,8 +130,13 @@ def _create_indexes_of_jobs() -> None:
         "ix_jobs_lease",
         "jobs",
         ["lease_until"],
-        unique=False,
         postgresql_where=sa.text("state = 'running'"),
+    )
+    op.create_index(
+        "ix_jobs_running_turn",
+        "jobs",
+        ["queue", "installation_id"],
+        postgresql_where=sa.text("state not in ('ready','done','dead','superseded')"),
     )
     op.create_index(
         "uq_jobs_ready_key",
@@ -140,6 +151,29 @@ def _create_indexes_of_jobs() -> None:
         ["key"],
         unique=True,
         postgresql_where=sa.text("state = 'running'"),
+    )
+
+
+def _create_installation_controls() -> None:
+    op.create_table(
+        "installation_controls",
+        sa.Column(
+            "installation_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="0: all installations",
+        ),
+        moment("paused_at"),
+        sa.Column(
+            "limits",
+            JSONB(),
+            server_default=sa.text("'{}'"),
+            nullable=False,
+            comment="limits that replace the operator's settings, by name",
+        ),
+        sa.PrimaryKeyConstraint("installation_id", name=op.f("pk_installation_controls")),
+        comment="what the operator decided about installations: pauses and limits of their own",
     )
 
 

@@ -28,7 +28,7 @@ def jobs(count, queue=Queue.GITHUB, *, is_due=True):
 
 def test_a_ring_lies_in_its_queue_until_it_is_heard(doorbell):
     assert doorbell.count_waiting(Queue.GITHUB) == 0
-    assert doorbell.ring(Queue.GITHUB, JobId(7))
+    assert doorbell.ring(Queue.GITHUB)
     assert doorbell.count_waiting(Queue.GITHUB) == 1
     assert doorbell.count_waiting(Queue.EVENTS) == 0
     assert doorbell.is_reachable()
@@ -38,7 +38,7 @@ def test_a_ring_lies_in_its_queue_until_it_is_heard(doorbell):
 def test_a_broker_that_is_away_is_given_up_within_a_second(url):
     bell = Doorbell(url)
     started = time.monotonic()
-    assert not bell.ring(Queue.GITHUB, JobId(7))
+    assert not bell.ring(Queue.GITHUB)
     assert bell.count_waiting(Queue.GITHUB) is None
     assert not bell.is_reachable()
     assert time.monotonic() - started < 3

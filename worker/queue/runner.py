@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
@@ -22,7 +22,7 @@ from app.db.store.queue.jobs import ClaimedJob
 from app.dispatch import Doorbell
 from app.jobs.job import Queue
 from app.settings import QueueSettings
-from app.values.identifiers import JobId
+from app.values.identifiers import InstallationId
 from model.errors import Cancelled
 from worker.queue.context import Context, Handler
 from worker.queue.endings import (
@@ -98,14 +98,16 @@ class Runner:
     doorbell: Doorbell
     pace: QueueSettings
     stopping: Callable[[], bool] = lambda: False
+    last_turns: dict[Queue, InstallationId] = field(default_factory=dict)
+    """The installation that this process served last, of each queue."""
 
-    def answer(self, job: JobId, queue: Queue) -> int:
-        """Run `job`, which a doorbell message named, then other due jobs of `queue`; return how many jobs ran.
+    def answer(self, queue: Queue) -> int:
+        """Run due jobs of `queue`, and return how many jobs ran. The installations take turns.
 
-        After 5 s (GO_ON_SECONDS) no further job starts. If `job` is gone or taken, the first is another due job.
+        After 5 s (GO_ON_SECONDS) no further job starts.
         """
         started = time.monotonic()
-        claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)
+        claimed = self._next(queue)
         ran = 0
         while claimed is not None:
             self.run(claimed)
@@ -131,7 +133,16 @@ class Runner:
         self._ring(context.stored)
 
     def _next(self, queue: Queue) -> ClaimedJob | None:
-        return jobs.claim_next(self.database, queue, self.pace.lease_seconds)
+        claimed = jobs.claim_next(
+            self.database,
+            queue,
+            self.pace.lease_seconds,
+            after=self.last_turns.get(queue, jobs.BEFORE_ALL),
+            max_running=self.pace.max_running_per_installation,
+        )
+        if claimed is not None:
+            self.last_turns[queue] = claimed.job.tenant
+        return claimed
 
     def _handler(self, claimed: ClaimedJob) -> Handler:
         handler = self.handlers.get(claimed.job.kind)
@@ -175,7 +186,7 @@ class Runner:
     def _ring(self, stored: list[StoredJob]) -> None:
         # Ring after the handler, outside its transactions: a worker must find the committed rows.
         for job in {job.id: job for job in stored if job.is_due}.values():
-            if not self.doorbell.ring(job.queue, job.id):
+            if not self.doorbell.ring(job.queue):
                 return  # the sweeper rings for what is left
 
 

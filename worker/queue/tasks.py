@@ -8,7 +8,6 @@ from celery import Celery
 
 from app.dispatch import RUN_TASK
 from app.jobs.job import Queue
-from app.values.identifiers import JobId
 from worker.queue.runner import Runner
 from worker.queue.upkeep import Upkeep
 
@@ -31,8 +30,8 @@ def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
     Each task calls `runtime` when it runs, to get the objects that it works with.
     """
 
-    def run(job: int, queue: str) -> None:
-        runtime().runner.answer(JobId(job), Queue(queue))
+    def run(queue: str) -> None:
+        runtime().runner.answer(Queue(queue))
 
     def sweep() -> None:
         runtime().upkeep.sweep()

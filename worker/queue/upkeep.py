@@ -89,9 +89,7 @@ class Upkeep:
             return 0
         with self.database.begin() as connection:
             due_jobs = upkeep.list_due(connection, queue, MAX_RINGS - waiting)
-        rung = 0
-        for job in due_jobs:
-            if not self.doorbell.ring(queue, job.id):
-                break
-            rung += 1
-        return rung
+        for rung, _ in enumerate(due_jobs):
+            if not self.doorbell.ring(queue):
+                return rung
+        return len(due_jobs)

@@ -64,7 +64,20 @@ jobs = Table(
     Column("waits", Integer, nullable=False, server_default="0", comment="waits in a row"),
     moment("waits_since"),
     CheckConstraint("state in ('ready','running','done','dead','superseded')", name="state"),
-    Index("ix_jobs_due", "queue", "run_after", "id", postgresql_where=text("state = 'ready'")),
+    Index(
+        "ix_jobs_turn",
+        "queue",
+        "installation_id",
+        "run_after",
+        "id",
+        postgresql_where=text("state = 'ready'"),
+    ),
+    Index(
+        "ix_jobs_running_turn",
+        "queue",
+        "installation_id",
+        postgresql_where=text("state not in ('ready','done','dead','superseded')"),
+    ),
     Index(
         "uq_jobs_ready_key", "key", "wish", unique=True, postgresql_where=text("state = 'ready'")
     ),
@@ -77,6 +90,27 @@ jobs = Table(
     ),
     Index("ix_jobs_dead_key", "key", "id", postgresql_where=text("state = 'dead'")),
     comment="the queue of record",
+)
+
+installation_controls = Table(
+    "installation_controls",
+    metadata,
+    Column(
+        "installation_id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="0: all installations",
+    ),
+    moment("paused_at"),
+    Column(
+        "limits",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="limits that replace the operator's settings, by name",
+    ),
+    comment="what the operator decided about installations: pauses and limits of their own",
 )
 
 effects = Table(

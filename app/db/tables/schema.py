@@ -12,7 +12,15 @@ from app.db.tables.groups import (
 )
 from app.db.tables.models import calibrators, model_aliases, models, shadow_verdicts, trainings
 from app.db.tables.outcomes import label_checks, outcome_events, outcomes
-from app.db.tables.queue import deliveries, effects, etags, ignored_deliveries, jobs, write_limits
+from app.db.tables.queue import (
+    deliveries,
+    effects,
+    etags,
+    ignored_deliveries,
+    installation_controls,
+    jobs,
+    write_limits,
+)
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
 __all__ = [
@@ -32,6 +40,7 @@ __all__ = [
     "groups",
     "hints",
     "ignored_deliveries",
+    "installation_controls",
     "installations",
     "jobs",
     "label_checks",

@@ -73,7 +73,14 @@ def test_two_starters_at_once_do_not_collide(empty_url, tmp_path):
 
 @pytest.mark.parametrize(
     "index",
-    ["uq_jobs_ready_key", "uq_jobs_running_key", "ix_jobs_due", "ix_jobs_lease", "ix_jobs_ended"],
+    [
+        "uq_jobs_ready_key",
+        "uq_jobs_running_key",
+        "ix_jobs_turn",
+        "ix_jobs_running_turn",
+        "ix_jobs_lease",
+        "ix_jobs_ended",
+    ],
 )
 def test_the_queue_has_the_indexes_it_relies_on(database, index):
     assert index in {found["name"] for found in inspect(database).get_indexes("jobs")}

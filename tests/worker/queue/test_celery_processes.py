@@ -58,7 +58,7 @@ class Crew:
 
     def put_and_ring(self, number: int, behaviour: str) -> None:
         for job in put(self.database, an_issue(number, behaviour)):
-            assert self.doorbell.ring(job.queue, job.id)
+            assert self.doorbell.ring(job.queue)
 
     def marks(self) -> list[tuple[int, str]]:
         with self.database.connect() as connection:

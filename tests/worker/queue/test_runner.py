@@ -27,7 +27,7 @@ def run(database, doorbell):
     def answer(handler, *, stopping=lambda: False):
         handlers = dict.fromkeys(["evaluate_issue", "locate_issues"], handler)
         runner = Runner(database, handlers, doorbell, PACE, stopping)
-        return runner.answer(rows(database, "id")[0], Queue.GITHUB)
+        return runner.answer(Queue.GITHUB)
 
     return answer
 
@@ -115,8 +115,8 @@ def test_a_job_that_keeps_failing_is_dead_after_three_attempts(database, run, ca
 
 
 def test_a_kind_without_a_handler_is_given_up_with_a_hint(database, doorbell):
-    (stored,) = put(database, a_pull())
-    Runner(database, {}, doorbell, PACE).answer(stored.id, Queue.GITHUB)
+    put(database, a_pull())
+    Runner(database, {}, doorbell, PACE).answer(Queue.GITHUB)
     ((state, why),) = rows(database, "state, error")
     assert state == "dead"
     assert "locate_issues" in why

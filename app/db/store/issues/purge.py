@@ -17,6 +17,7 @@ from app.db.tables.schema import (
     deliveries,
     etags,
     forgotten,
+    installation_controls,
     installations,
     jobs,
     patches,
@@ -124,7 +125,7 @@ def _list_repositories(
 
 
 def _delete_installation(connection: Connection, installation: InstallationId) -> None:
-    for table in (etags, write_limits):
+    for table in (etags, write_limits, installation_controls):
         connection.execute(delete(table).where(table.c.installation_id == installation))
     connection.execute(delete(installations).where(installations.c.id == installation))
 

@@ -32,7 +32,7 @@ def serialize_jobs(planned: Sequence[Planned]) -> str:
             "key": item.job.key,
             "wish": item.wish,
             "payload": payload,
-            "installation_id": item.job.installation,
+            "installation_id": item.job.tenant,
             "repository_id": payload.get("repository"),
             "delay": item.delay_seconds,
         }

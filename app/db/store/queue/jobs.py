@@ -12,13 +12,17 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Row
 from sqlalchemy.exc import IntegrityError
 
+from app.db.store.queue.claim_statements import CLAIM_NEXT, CLAIM_ONE
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
 from app.jobs.job import Job, Json, Planned, Queue, parse_job
 from app.jobs.waits import Waits, WaitsFor
-from app.values.identifiers import DeliveryGuid, JobId
+from app.values.identifiers import DeliveryGuid, InstallationId, JobId
 
 _WAITS_FOR_NOBODY: Final = {"who": None, "times": 0, "since": None}
 
+BEFORE_ALL: Final = InstallationId(-1)
+"""No installation: the first turn is that of the lowest id, which is 0 for jobs of the whole App."""
+UNLIMITED: Final = 1_000_000
 ERROR_LIMIT: Final = 2_000
 """Most characters of an error that the table keeps."""
 
@@ -45,23 +49,6 @@ class ClaimedJob:
 
 
 _ENQUEUE: Final = f"with planned as (select * from {PLANNED}) {STORE}"
-
-# A scalar subquery instead of `not exists`, which PostgreSQL may plan as a join over all running
-# jobs. `skip locked` lets workers claim different jobs without waiting for each other.
-_CLAIM: Final = """
-update jobs set state = 'running', attempt = attempt + 1, token = token + 1, claimed_at = now(),
-    lease_until = now() + %(lease)s * interval '1 second'
-where id = (
-    select id from jobs as wanted
-    where {wanted} and state = 'ready' and run_after <= now() and (
-        select true from jobs as other
-        where other.key = wanted.key and other.state = 'running' limit 1) is null
-    order by run_after, id limit 1
-    for update of wanted skip locked)
-returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, waits_since
-"""
-_CLAIM_ONE: Final = _CLAIM.format(wanted="id = %(job)s")
-_CLAIM_NEXT: Final = _CLAIM.format(wanted="queue = %(queue)s")
 
 # This means `state = 'running'`, written so that the planner uses the id: the partial indexes on
 # running jobs look small, but hold many entries of jobs that ended.
@@ -108,17 +95,38 @@ def enqueue(
 
 
 def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
-    """Claim the job with the id `job` for this worker for `lease_seconds`, or return None.
+    """Claim the job with the id `job`, whoever's turn it is, for `lease_seconds`, or return None.
+
+    Workers use `claim_next`, which is fair to all installations and heeds their pauses.
 
     The job must be ready and due, no other worker may be claiming it, and no job with the same key may be running. A
     job that this release cannot read is postponed by a minute.
     """
-    return _claim(database, _CLAIM_ONE, {"job": job, "lease": lease_seconds})
+    return _claim(database, CLAIM_ONE, {"job": job, "lease": lease_seconds})
 
 
-def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJob | None:
-    """Claim the job of a queue that has been due longest, for `lease_seconds`. Return None if there is none."""
-    return _claim(database, _CLAIM_NEXT, {"queue": queue.value, "lease": lease_seconds})
+def claim_next(
+    database: Engine,
+    queue: Queue,
+    lease_seconds: float,
+    *,
+    after: InstallationId = BEFORE_ALL,
+    max_running: int = UNLIMITED,
+) -> ClaimedJob | None:
+    """Claim the job that has been due longest of the next installation, for `lease_seconds`, or return None.
+
+    The installations take turns in the order of their ids, and `after` had the last turn. An installation is passed
+    over while it has nothing due, is paused, or runs `max_running` jobs of the queue (or its own limit). The queue
+    `events` ignores pauses, because recording events writes nothing on GitHub and spends no tokens.
+    """
+    values: dict[str, Json] = {
+        "queue": queue.value,
+        "lease": lease_seconds,
+        "after": after,
+        "max_running": max_running,
+        "heeds_pause": queue is not Queue.EVENTS,
+    }
+    return _claim(database, CLAIM_NEXT, values)
 
 
 def renew_lease(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:

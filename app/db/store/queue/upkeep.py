@@ -89,14 +89,13 @@ class Waiting:
 
 
 def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
-    """Lock and list the jobs of a queue that workers can claim now, at most `limit`, the longest due first.
+    """Lock and list jobs of a queue that are due, at most `limit`, in no particular order.
 
     Jobs that another transaction claims at this moment are left out. The locks end with the transaction.
     """
     chosen = (
         select(jobs.c.id)
         .where(jobs.c.queue == queue.value, jobs.c.state == "ready", jobs.c.run_after <= func.now())
-        .order_by(jobs.c.run_after, jobs.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
