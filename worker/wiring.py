@@ -54,7 +54,7 @@ from worker.components import Components
 from worker.git.tree_export import TreeExporter
 from worker.judging.collect import EvaluateIssueHandler
 from worker.judging.locate_issues import locate_issues
-from worker.judging.reconcile import plan_reconciliation, reconcile_pulls
+from worker.judging.reconcile import plan_reconciliation
 from worker.judging.rivals import RivalCollector
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
@@ -78,6 +78,7 @@ from worker.queue.runner import Runner
 from worker.queue.tasks import Runtime
 from worker.queue.upkeep import Tick, Upkeep
 from worker.repositories import forget
+from worker.repositories.missed_changes import MissedChanges
 from worker.repositories.redeliver import plan_redelivery, request_redeliveries
 from worker.repositories.repository_config import refresh_config
 
@@ -164,7 +165,9 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     MeasureSurvival: lambda parts: partial(
         observe_outcomes.measure_survival, parts.github, parts.checkouts
     ),
-    Reconcile: lambda parts: partial(reconcile_pulls, parts.github, parts.pace.debounce_seconds),
+    Reconcile: lambda parts: MissedChanges(
+        parts.github, parts.pace.debounce_seconds, parts.identity.bot_name
+    ),
     PurgeData: lambda parts: partial(forget.purge_data, parts.github),
     ForgetCheckout: lambda parts: partial(
         forget.forget_checkout, parts.checkouts, parts.tree_store

@@ -193,7 +193,12 @@ class RunCommand(Job):
 
     @property
     def key(self) -> str:
-        return f"run_command:{self.asked_in}"
+        return self.key_of(self.asked_in)
+
+    @classmethod
+    def key_of(cls, asked_in: CommandSource) -> str:
+        """Return the key of the job for the comment or review `asked_in`."""
+        return f"{cls.kind}:{asked_in}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +213,7 @@ class RefreshConfig(Job):
 
 @dataclass(frozen=True, slots=True)
 class Reconcile(Job):
-    """Look in a repository for open pull requests whose webhooks never arrived."""
+    """Look in a repository for changes and commands whose webhooks never arrived."""
 
     queue = Queue.GITHUB
     kind = "reconcile"

@@ -73,6 +73,6 @@ class QueueSettings(Settings):
     reactions_seconds: float = 3_600.0
     """Interval between two reads of the thumbs on a verdict."""
     reconcile_seconds: float = 900.0
-    """Interval between two searches for missed pull requests and webhooks."""
+    """Interval between two searches for missed changes and webhooks."""
     calibrate_seconds: float = 3_600.0
     """Interval between two fits of the calibrators."""

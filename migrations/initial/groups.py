@@ -41,6 +41,11 @@ def _create_repositories() -> None:
         sa.Column(
             "config_error", sa.Text(), comment="why the newest file is not used; null: it is used"
         ),
+        sa.Column(
+            "changes_read_until",
+            sa.DateTime(timezone=True),
+            comment="reconciling read all changes on GitHub up to here; null: none yet",
+        ),
         now("created_at"),
         belongs_to("repositories", "installation_id", "installations"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_repositories")),
@@ -78,6 +83,7 @@ def _create_groups() -> None:
             "waiting", sa.Text(), comment="why the group gets no verdict now; null: no obstacle"
         ),
         now("updated_at"),
+        now("read_at"),
         belongs_to("groups", "repository_id", "repositories"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_groups")),
         sa.UniqueConstraint(

@@ -106,52 +106,24 @@ def _create_jobs() -> None:
 
 
 def _create_indexes_of_jobs() -> None:
-    op.create_index(
-        "ix_jobs_dead_key",
-        "jobs",
-        ["key", "id"],
-        postgresql_where=sa.text("state = 'dead'"),
-    )
     op.create_index(op.f("ix_jobs_delivery_guid"), "jobs", ["delivery_guid"])
-    op.create_index(
-        "ix_jobs_turn",
-        "jobs",
-        ["queue", "installation_id", "run_after", "id"],
-        postgresql_where=sa.text("state = 'ready'"),
-    )
-    op.create_index(
-        "ix_jobs_ended",
-        "jobs",
-        ["finished_at"],
-        postgresql_where=sa.text("state in ('done','superseded')"),
-    )
     op.create_index(op.f("ix_jobs_installation_id"), "jobs", ["installation_id"])
-    op.create_index(
-        "ix_jobs_lease",
-        "jobs",
-        ["lease_until"],
-        postgresql_where=sa.text("state = 'running'"),
-    )
-    op.create_index(
-        "ix_jobs_running_turn",
-        "jobs",
-        ["queue", "installation_id"],
-        postgresql_where=sa.text("state not in ('ready','done','dead','superseded')"),
-    )
-    op.create_index(
-        "uq_jobs_ready_key",
-        "jobs",
-        ["key", "wish"],
-        unique=True,
-        postgresql_where=sa.text("state = 'ready'"),
-    )
-    op.create_index(
-        "uq_jobs_running_key",
-        "jobs",
-        ["key"],
-        unique=True,
-        postgresql_where=sa.text("state = 'running'"),
-    )
+    for name, columns, condition in (
+        ("ix_jobs_command_key", ["key"], "kind = 'run_command'"),
+        ("ix_jobs_dead_key", ["key", "id"], "state = 'dead'"),
+        ("ix_jobs_turn", ["queue", "installation_id", "run_after", "id"], "state = 'ready'"),
+        ("ix_jobs_ended", ["finished_at"], "state in ('done','superseded')"),
+        ("ix_jobs_lease", ["lease_until"], "state = 'running'"),
+        (
+            "ix_jobs_running_turn",
+            ["queue", "installation_id"],
+            "state not in ('ready','done','dead','superseded')",
+        ),
+        ("uq_jobs_ready_key", ["key", "wish"], "state = 'ready'"),
+        ("uq_jobs_running_key", ["key"], "state = 'running'"),
+    ):
+        where = sa.text(condition)
+        op.create_index(name, "jobs", columns, unique=name[:2] == "uq", postgresql_where=where)
 
 
 def _create_installation_controls() -> None:

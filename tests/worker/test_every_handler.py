@@ -25,9 +25,9 @@ from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
 from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
 from worker.judging.locate_issues import locate_issues
-from worker.judging.reconcile import reconcile_pulls
 from worker.publishing.publish_verdict import PublishVerdictHandler
 from worker.repositories.forget import forget_checkout, tidy_checkouts
+from worker.repositories.missed_changes import MissedChanges
 from worker.repositories.repository_config import refresh_config
 from worker.wiring import HANDLED
 
@@ -256,10 +256,9 @@ def test_looking_for_missed_pull_requests_plans_each_once(twice, scene):
         scene.repo.open_pr("Another", f"Fixes #{scene.issue}", files=area("w"))
         return Reconcile(scene.installation, scene.id)
 
-    left = twice(
-        partial(reconcile_pulls, scene.github, 0.0), arrange, lambda _: sorted(scene.stored()[2])
-    )
-    assert left == ["evaluate_issue", "locate_issues"]
+    handler = MissedChanges(scene.github, 0.0, scene.app.slug)
+    left = twice(handler, arrange, lambda _: sorted(scene.stored()[2]))
+    assert left == ["evaluate_issue", "locate_issues", "locate_issues"]
 
 
 def test_forgetting_a_checkout_deletes_it(twice, scene):

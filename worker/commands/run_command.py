@@ -67,7 +67,9 @@ class RunCommandHandler:
         with transaction(context.database) as connection:
             stored = groups.load_active_repository(connection, job.repository)
             delivery = webhook_state.load_delivery(connection, job.delivery)
-        if stored is None or delivery is None:
+            # A webhook may arrive after reconciling found its comment and carried the commands out.
+            is_done = jobs.has_job(connection, job.key, job.kind, done_besides=context.claimed.id)
+        if stored is None or delivery is None or is_done:
             return
         event = parse_event(delivery.event, job.delivery, delivery.body)
         if not isinstance(event, Written):

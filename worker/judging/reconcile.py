@@ -1,22 +1,14 @@
-"""Find missed pull requests and stuck verdicts at regular times, because webhooks can be lost."""
+"""Plan the regular search for missed changes, and mend evaluations that are stuck."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from app.db.session import transaction
 from app.db.store.alternatives import proposals
 from app.db.store.issues import evaluations, groups, stuck_evaluations
 from app.db.store.issues.evaluations import Evaluation, VerificationResult, patch_id
 from app.db.store.queue import jobs
-from app.github.api import rest_reader
-from app.github.api.rest_reader import PullSummary
-from app.github.errors import NotFound, Unprocessable
-from app.github.http.connection import GitHub
 from app.jobs.job import (
-    EvaluateIssue,
-    LocateIssues,
     Planned,
     ProposePatches,
     PublishVerdict,
@@ -24,7 +16,6 @@ from app.jobs.job import (
     VerifyGroup,
 )
 from app.policy.alternative_policy import RefusalReason
-from app.values.identifiers import CommitSha, PullNumber
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -38,61 +29,10 @@ from model.errors import BadDiff
 from model.patches import diff
 from worker.judging.verify import build_document
 from worker.publishing.verdict_view import NOT_FINISHED
-from worker.queue.context import Context
-from worker.repositories.repository_config import get_quiet_seconds
-
-MISSED_WITHIN = timedelta(days=1)
-"""An unknown pull request that changed before this time was seen already and names no issue."""
-
-
-def reconcile_pulls(
-    github: GitHub, least_quiet_seconds: float, context: Context, job: Reconcile
-) -> None:
-    """Plan jobs for a repository's open pull requests on GitHub that differ from the stored ones.
-
-    Lost webhooks would have caused these jobs. `job` names the repository. An unchanged list costs no quota of GitHub's
-    API. `least_quiet_seconds` is the shortest delay of an evaluation, so that a burst of events leads to one.
-    """
-    with transaction(context.database) as connection:
-        stored = groups.load_active_repository(connection, job.repository)
-        heads = groups.list_heads(connection, job.repository)
-    if stored is None:
-        return
-    try:
-        pulls = rest_reader.list_open_pulls(github, stored.ref)
-    except (NotFound, Unprocessable):
-        return  # deleted or uninstalled: the webhook about it is late or lost
-    quiet = get_quiet_seconds(stored.config_text, least_quiet_seconds)
-    missed = find_missed_pulls(pulls, heads, datetime.now(UTC))
-    with context.transaction() as connection:
-        for pull in missed:
-            issues = groups.list_issues_of_pull(connection, job.repository, pull)
-            again = [
-                Planned(EvaluateIssue(job.installation, job.repository, issue, "reconcile"), quiet)
-                for issue in issues
-            ]
-            locate = Planned(LocateIssues(job.installation, job.repository, pull))
-            context.enqueue(connection, again or [locate])
-
-
-def find_missed_pulls(
-    pulls: Sequence[PullSummary], heads: dict[PullNumber, CommitSha], now: datetime
-) -> tuple[PullNumber, ...]:
-    """Return the numbers of the pull requests whose webhooks were lost (pure).
-
-    `pulls` are the open pull requests on GitHub, and `heads` the stored head commits by number. A stored pull request
-    counts if its head differs, and a pull request that is not stored if it changed less than a day before `now`.
-    """
-    return tuple(
-        pull.number
-        for pull in pulls
-        if heads.get(pull.number) != pull.head_sha
-        and (pull.number in heads or now - pull.updated_at < MISSED_WITHIN)
-    )
 
 
 def plan_reconciliation(connection: Connection) -> Sequence[Planned]:
-    """Return jobs that search each repository for missed pull requests, and jobs for stuck evaluations.
+    """Return jobs that search each repository for missed changes, and jobs for stuck evaluations.
 
     This also stores the verdict *not judged* for evaluations whose jobs gave up.
     """

@@ -12,6 +12,7 @@ from app.db.store.queue import jobs
 from app.db.store.queue.job_rows import StoredJob
 from app.db.store.queue.jobs import ClaimedJob
 from app.jobs.job import Planned
+from app.values.identifiers import DeliveryGuid
 from model.errors import Cancelled
 from worker.queue.errors import Postponed
 
@@ -64,12 +65,19 @@ class Context:
         """
         jobs.fence(connection, self.claimed)
 
-    def enqueue(self, connection: Connection, planned: Sequence[Planned]) -> None:
-        """Store follow-up jobs in the transaction of `connection`, under the webhook delivery of this job.
+    def enqueue(
+        self,
+        connection: Connection,
+        planned: Sequence[Planned],
+        *,
+        delivery: DeliveryGuid | None = None,
+    ) -> None:
+        """Store follow-up jobs in the transaction of `connection`, under a webhook delivery.
 
-        The runner tells workers about them after the handler has ended.
+        `delivery` is its GUID; None: the delivery of this job. The runner tells workers about the jobs after the
+        handler has ended.
         """
-        delivery = self.claimed.delivery
+        delivery = delivery or self.claimed.delivery
         self.stored.extend(jobs.enqueue(connection, planned, delivery=delivery))
 
 

@@ -1,6 +1,6 @@
 """Tables of installations, repositories, groups and pull requests."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Table, Text, UniqueConstraint
 
 from app.db.tables.columns import belongs_to, identity, metadata, moment, now
 
@@ -22,6 +22,11 @@ repositories = Table(
     Column("default_branch", Text),
     Column("config_text", Text, comment="the last valid .github/r4p.yml; null: none"),
     Column("config_error", Text, comment="why the newest file is not used; null: it is used"),
+    Column(
+        "changes_read_until",
+        DateTime(timezone=True),
+        comment="reconciling read all changes on GitHub up to here; null: none yet",
+    ),
     now("created_at"),
 )
 
@@ -51,6 +56,7 @@ groups = Table(
     Column("state", Text, nullable=False, server_default="open"),
     Column("waiting", Text, comment="why the group gets no verdict now; null: no obstacle"),
     now("updated_at"),
+    now("read_at"),
     UniqueConstraint("repository_id", "issue_number"),
     comment="issues, each with the pull requests that claim to resolve it",
 )

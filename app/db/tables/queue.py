@@ -89,6 +89,7 @@ jobs = Table(
         postgresql_where=text("state in ('done','superseded')"),
     ),
     Index("ix_jobs_dead_key", "key", "id", postgresql_where=text("state = 'dead'")),
+    Index("ix_jobs_command_key", "key", postgresql_where=text("kind = 'run_command'")),
     comment="the queue of record",
 )
 

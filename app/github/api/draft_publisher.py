@@ -183,7 +183,7 @@ class DraftPublisher:
         owner = repository.full_name.partition("/")[0]
         query: dict[str, str | int] = {"head": f"{owner}:{new.branch}", "state": "all"}
         call = Call(Method.GET, f"/repos/{repository.full_name}/pulls", query)
-        pulls = rest.read_slice(tuple[rest.OpenPull, ...], call, self._ask(repository, call))
+        pulls = rest.read_slice(tuple[rest.BranchPull, ...], call, self._ask(repository, call))
         own = (pull for pull in pulls if (pull.head.ref, pull.head.sha) == (new.branch, commit))
         return next((PullNumber(pull.number) for pull in own), None)
 

@@ -1,17 +1,17 @@
 """Read comments, reactions, permissions and pull requests from GitHub over REST. `publisher` writes."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 from app.github.api_call import Call, Method
 from app.github.errors import NotFound, Unprocessable
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub
+from app.github.http.transport import PER_PAGE
 from app.github.wire import rest
 from app.values.identifiers import (
     CommentId,
-    CommitSha,
     InstallationId,
     IssueNumber,
     PullNumber,
@@ -53,12 +53,28 @@ class ReviewComment:
 
 
 @dataclass(frozen=True, slots=True)
-class PullSummary:
-    """The facts of an open pull request that show whether the bot missed an event."""
+class Thread:
+    """An issue or a pull request in GitHub's list of issues."""
 
-    number: PullNumber
-    head_sha: CommitSha
+    number: int
+    is_pull: bool
+    is_open: bool
+    comments: int
+    """Number of comments below it."""
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PersonComment:
+    """A person's comment on an issue or a pull request that nobody edited. Untrusted text."""
+
+    id: CommentId
+    body: str
+    author: str
+    author_id: int
+    association: str
+    """GitHub's role of the author, for display only."""
+    created_at: datetime
 
 
 def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Permission:
@@ -140,23 +156,64 @@ def list_review_comments(
     )
 
 
-def list_open_pulls(github: GitHub, repository: RepositoryRef) -> tuple[PullSummary, ...]:
-    """Return the 100 open pull requests of a repository that changed last, newest change first.
+def list_changed_threads(
+    github: GitHub, repository: RepositoryRef, since: datetime, page: int
+) -> tuple[Thread, ...]:
+    """Return one page of the issues and pull requests that changed at `since` or later, oldest change first.
 
-    Reading an unchanged list again costs no API quota.
+    A page has 100 entries; a shorter one is the last. Reading an unchanged page again costs no API quota.
     """
-    path = f"/repos/{repository.full_name}/pulls"
+    path = f"/repos/{repository.full_name}/issues"
     query: dict[str, str | int] = {
-        "state": "open",
+        "state": "all",
         "sort": "updated",
-        "direction": "desc",
-        "per_page": 100,
+        "direction": "asc",
+        "since": _format_time(since),
+        "per_page": PER_PAGE,
+        "page": page,
     }
     answer = github.get_conditional(repository, path, query)
     return tuple(
-        PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
-        for item in rest.read_slice(tuple[rest.OpenPull, ...], _build_call(path), answer)
+        Thread(
+            number=item.number,
+            is_pull=item.pull_request is not None,
+            is_open=item.state == "open",
+            comments=item.comments,
+            updated_at=item.updated_at,
+        )
+        for item in rest.read_slice(tuple[rest.ThreadSlice, ...], _build_call(path), answer)
     )
+
+
+def list_new_comments(
+    github: GitHub, repository: RepositoryRef, number: int, since: datetime
+) -> tuple[PersonComment, ...]:
+    """Return the comments that people wrote at `since` or later below the issue or pull request `number`.
+
+    Comments of bots and comments that somebody edited are left out, because they never command.
+    """
+    path = f"/repos/{repository.full_name}/issues/{number}/comments"
+    scope = Scope.for_repository(repository, Purpose.READ)
+    return tuple(
+        PersonComment(
+            id=CommentId(item.id),
+            body=item.body,
+            author=item.user.login,
+            author_id=item.user.id,
+            association=item.author_association,
+            created_at=item.created_at,
+        )
+        for answer in github.pages(scope, path, {"since": _format_time(since)})
+        for item in rest.read_slice(tuple[rest.WrittenComment, ...], _build_call(path), answer)
+        if item.user is not None
+        and item.user.type == "User"
+        and item.created_at >= since
+        and item.updated_at == item.created_at
+    )
+
+
+def _format_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _build_call(path: str) -> Call:

@@ -117,10 +117,23 @@ class PullHead(RestSlice):
     ref: Text
 
 
-class OpenPull(RestSlice):
+class BranchPull(RestSlice):
     number: int
-    updated_at: datetime
     head: PullHead
+
+
+class ThreadSlice(RestSlice):
+    number: int
+    state: str
+    comments: int
+    updated_at: AwareDatetime
+    pull_request: dict[str, Any] | None = None
+
+
+class WrittenComment(CommentSlice):
+    author_association: str = "NONE"
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
 
 
 class NumberSlice(RestSlice):

@@ -10,6 +10,24 @@ from tests.github.world.state import Comment, Issue
 from tests.github.world.world import World
 
 
+def list_issues(world: World, call: Call) -> Answer:
+    """GET .../issues: issues and pull requests that changed at `since` or later"""
+    query = call.query
+    since, state = query.get("since", ""), query.get("state", "open")
+    listed = [
+        thread
+        for thread in call.repo.issues.values()
+        if state in {"all", thread.state} and timestamp(thread.updated_at) >= since
+    ]
+    key = "updated_at" if query.get("sort") == "updated" else "created_at"
+    listed.sort(
+        key=lambda thread: (getattr(thread, key), thread.number),
+        reverse=query.get("direction", "desc") == "desc",
+    )
+    shown = [issues.issue(world, call.repo, thread) for thread in listed]
+    return build_page(shown, query, _url(world, call))
+
+
 def list_comments(world: World, call: Call) -> Answer:
     """GET .../issues/{issue_number}/comments, oldest first"""
     since = call.query.get("since", "")

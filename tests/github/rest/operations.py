@@ -39,6 +39,7 @@ ENDPOINTS: dict[str, Endpoint] = {
     "apps/create-installation-access-token": _app(apps.create_token),
     "apps/list-webhook-deliveries": _app(apps.list_deliveries),
     "apps/redeliver-webhook-delivery": _app(apps.redeliver),
+    "issues/list-for-repo": _endpoint(issues.list_issues, "issues=read"),
     "issues/list-comments": _endpoint(issues.list_comments, _READ_THREAD),
     "issues/create-comment": _endpoint(issues.create_comment, _WRITE_THREAD, content=True),
     "issues/update-comment": _endpoint(issues.update_comment, _WRITE_THREAD),

@@ -44,11 +44,13 @@ def test_a_webhook_that_never_came_is_made_up_for_by_the_clock(story):
     story.stage.standin.hold_webhooks()
     story.push(first, "w * h")
     late = story.rival(issue, "h * w")
+    question = story.repo.comment(issue, "/r4p status", "reader")
     story.stage.standin.release([])
     story.stage.tick("reconcile")
     story.wait_for(lambda: story.verdict(issue).rows.get(first) == "Correct")
     story.settle()
     assert story.verdict(issue).rows[late] == "Correct"
+    assert "Compared here:" in story.answer(issue, question)
 
 
 def test_the_echo_of_our_own_comment_and_checks_does_nothing(story):

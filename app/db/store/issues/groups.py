@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import group_members, groups, installations, pull_requests, repositories
@@ -104,7 +104,7 @@ def upsert_group(
 
     `text` is the issue's title and body, and `state` its state on GitHub: `open` or `closed`.
     """
-    values = {"title": text[0], "body": text[1], "state": state}
+    values = {"title": text[0], "body": text[1], "state": state, "read_at": func.now()}
     statement = (
         insert(groups)
         .values(repository_id=number, issue_number=issue, **values)

@@ -12,8 +12,11 @@ from psycopg import AsyncConnection
 from psycopg.errors import OperationalError, UniqueViolation
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from sqlalchemy import Connection
+from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
+from app.db.tables.schema import deliveries
 from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
 
@@ -115,6 +118,18 @@ async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> 
         # The connection may be a leftover from before a database restart: try a fresh one.
         await pool.check()
         return await _accept(pool, delivery, planned)
+
+
+def store_rebuilt(connection: Connection, delivery: Delivery) -> None:
+    """Store a delivery that the bot rebuilt from GitHub's API; do nothing if its GUID is stored."""
+    values = {
+        "guid": delivery.guid,
+        "event": delivery.event,
+        "installation_id": delivery.installation,
+        "repository_id": delivery.repository,
+        "body": delivery.body,
+    }
+    connection.execute(insert(deliveries).values(values).on_conflict_do_nothing())
 
 
 async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:

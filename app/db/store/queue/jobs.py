@@ -202,6 +202,21 @@ def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish:
     return row is not None
 
 
+def has_job(
+    connection: Connection, key: str, kind: str, *, done_besides: JobId | None = None
+) -> bool:
+    """Return whether a job of this `kind` with this `key` is stored, in any state.
+
+    With `done_besides`, only jobs in state done count, except the job with that id.
+    """
+    condition = "" if done_besides is None else " and state = 'done' and id <> %(besides)s"
+    row = connection.exec_driver_sql(
+        f"select from jobs where key = %(key)s and kind = %(kind)s{condition} limit 1",
+        {"key": key, "kind": kind, "besides": done_besides},
+    ).first()
+    return row is not None
+
+
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
     """Mark ready and running jobs with one of `keys` as superseded, and return their number.
 
