@@ -49,8 +49,10 @@ def up(
 ) -> None:
     """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
     require_extras("up", "embedded")
+    from app.operator import processes
     from app.operator import up as supervisor
 
+    processes.hide_memory()
     listen = supervisor.Listen(host, port)
     raise typer.Exit(supervisor.run(data, listen, engine_url=engine_url, model=model))
 
@@ -65,6 +67,7 @@ def serve(
     from app.web import main as web
 
     processes.end_with_parent()
+    processes.hide_memory()
     web.serve(host, port)
 
 

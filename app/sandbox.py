@@ -1,24 +1,19 @@
 """The command that starts an agent's process in the sandbox, and a check that it works on this machine.
 
-An agent reads text from strangers and obeys a language model. So its process gets an empty environment. With
-bubblewrap it also has no network and sees no other process. It can read Python, git, our package and its source tree,
-and it can write only to a small folder in memory. The host's /proc, /etc, /home and /run are not there.
+An agent reads text from strangers and obeys a language model. So bubblewrap gives its process an empty environment and
+no network, and it sees no other process. It can read Python, git, our package and its source tree, and it can write
+only to a small folder in memory. The host's /proc, /etc, /home and /run are not there.
 """
 
-import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import model
 from app import bubblewrap
 from app.settings import get_interpreter
-from app.settings.engine_settings import Sandbox
-from model.agents.process import seccomp_filter
 from model.prompts.untrusted import escape_invisible
 
 _AGENT: Final = "model.agents.process.child_process"
@@ -32,16 +27,14 @@ build_diff([FileChange("a", b"1", b"2")], seconds=30)
 """
 SAID_NOTHING: Final = "it wrote nothing to standard error"
 _PROBE_SECONDS: Final = 60.0
-_TREE, _SCRATCH = Path("/tree"), Path("/tmp")  # noqa: S108 - inside the sandbox, where no other user is
-_CONTAINER: Final = "or run this worker in a container of its own that holds no secret, and set R4P_AGENT_SANDBOX=container"
-_NO_FILTER: Final = "in a container only a filter of system calls keeps an agent off the network, and there is no filter for"
-_INSTEAD: Final = (
-    "set R4P_AGENT_SANDBOX=bubblewrap, or run this worker on x86-64 or ARM-64 under Linux"
-)
+TREE: Final = Path("/tree")
+"""Path of the source tree inside the sandbox."""
+SCRATCH: Final = Path("/tmp")  # noqa: S108 - inside the sandbox, where no other user is
+"""Path of an empty folder in memory inside the sandbox."""
 _FIX: Final = (
     "this needs bubblewrap 0.8 or newer, and a kernel that lets this user make user namespaces (on Debian "
     "`sysctl kernel.unprivileged_userns_clone=1`, on Ubuntu an AppArmor profile for bwrap, in Docker a seccomp profile "
-    f"that allows it); {_CONTAINER}"
+    "that allows it)"
 )
 # When memory runs out, the kernel kills the agent first, before the database and the worker.
 _FIRST_TO_GO: Final = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
@@ -51,72 +44,48 @@ class NoSandbox(Exception):
     """No sandbox can be started on this machine. The message names the fix."""
 
 
-@contextmanager
-def provide_folders(sandbox: Sandbox, tree: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the paths of the source tree and of an empty scratch folder, as the agent's process sees them.
-
-    `tree` is the source tree's path on this machine. With bubblewrap, the scratch folder is in memory and no other
-    process sees it.
-    """
-    if sandbox is Sandbox.BUBBLEWRAP:
-        yield _TREE, _SCRATCH
-    else:
-        with TemporaryDirectory(prefix="r4p-agent-") as folder:
-            yield tree.resolve(), Path(folder)
-
-
-def build_command(
-    sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT)
-) -> list[str]:
+def build_command(tree: Path, program: Sequence[str] = ("-m", _AGENT)) -> list[str]:
     """Return the command that runs an agent on the source tree `tree`, in the sandbox, with an empty environment.
 
-    `program` holds Python's arguments. The function appends the number of processes that the agent may start; 0: no
-    limit. Raises NoSandbox.
+    `program` holds Python's arguments. The function appends the number of processes that the agent may start. Raises
+    NoSandbox.
     """
     run = [get_interpreter(), "-I", "-X", "utf8", *program]
-    shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
-    if sandbox is Sandbox.CONTAINER:
-        if not seccomp_filter.is_supported_machine():
-            raise NoSandbox(f"{_NO_FILTER} {platform.machine()}: {_INSTEAD}")
-        return [*shell, *run, "0"]
     try:
-        program = str(bubblewrap.find())
+        walls = str(bubblewrap.find())
     except bubblewrap.NoBubblewrap as error:
-        raise NoSandbox(f"{error}, {_CONTAINER}") from None
-    return [*shell, program, *_bubblewrap_options(tree.resolve()), "--", *run, f"{_PROCESSES}"]
+        raise NoSandbox(str(error)) from None
+    shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
+    return [*shell, walls, *_bubblewrap_options(tree.resolve()), "--", *run, f"{_PROCESSES}"]
 
 
-def check_sandbox(sandbox: Sandbox) -> str | None:
+def check_sandbox() -> str | None:
     """Start an agent's process as a test; return None if it works, else why it failed and how to fix it.
 
     The process loads every module of an agent and writes a diff.
     """
     try:
-        probe = build_command(sandbox, Path(model.__file__).parent, ("-c", _PROBE))
+        probe = build_command(Path(model.__file__).parent, ("-c", _PROBE))
         done = subprocess.run(
             probe, env={}, cwd="/", capture_output=True, timeout=_PROBE_SECONDS, check=False
         )
     except NoSandbox as error:
         return str(error)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"no agent can be started in the sandbox {sandbox}: {error}"
+        return f"no agent can be started in bubblewrap: {error}"
     lines = done.stderr.decode(errors="replace").strip().splitlines()
     last = escape_invisible(lines[-1][:300]) if lines else SAID_NOTHING
-    return explain_failure(sandbox, last) if done.returncode else None
+    return explain_failure(last) if done.returncode else None
 
 
-def explain_failure(sandbox: Sandbox, last: str) -> str:
+def explain_failure(last: str) -> str:
     """Return a sentence that says why an agent's process did not start, and how to fix it.
 
     `last` is the last line of the process's standard error.
     """
     is_bubblewrap = last.startswith("bwrap:") or last == SAID_NOTHING
-    fix = (
-        _FIX
-        if is_bubblewrap and sandbox is Sandbox.BUBBLEWRAP
-        else f"`{get_interpreter()} -I -m {_AGENT} 0` must start"
-    )
-    return f"no agent can be started in the sandbox {sandbox} ({last}): {fix}"
+    fix = _FIX if is_bubblewrap else f"`{get_interpreter()} -I -m {_AGENT} 0` must start"
+    return f"no agent can be started in bubblewrap ({last}): {fix}"
 
 
 def _bubblewrap_options(tree: Path) -> Iterator[str]:
@@ -124,7 +93,7 @@ def _bubblewrap_options(tree: Path) -> Iterator[str]:
     yield from ("--unshare-all", "--unshare-user", "--uid", "65534")
     yield from ("--gid", "65534", "--hostname", "agent", "--cap-drop", "ALL", "--clearenv")
     yield from ("--die-with-parent", "--new-session")
-    yield from ("--size", f"{_SCRATCH_BYTES}", "--tmpfs", str(_SCRATCH))
+    yield from ("--size", f"{_SCRATCH_BYTES}", "--tmpfs", str(SCRATCH))
     for device in ("/dev/null", "/dev/urandom"):  # git needs both
         yield from ("--dev-bind", device, device)
     yield from ("--ro-bind", "/usr", "/usr")
@@ -136,7 +105,7 @@ def _bubblewrap_options(tree: Path) -> Iterator[str]:
     yield from _read_only(Path("/etc/ld.so.cache"))
     for needed in _python_folders():
         yield from _read_only(needed)
-    yield from ("--ro-bind", str(tree), str(_TREE), "--remount-ro", "/", "--chdir", str(_SCRATCH))
+    yield from ("--ro-bind", str(tree), str(TREE), "--remount-ro", "/", "--chdir", str(SCRATCH))
 
 
 def _python_folders() -> Iterator[Path]:

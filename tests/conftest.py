@@ -15,7 +15,6 @@ from app.bubblewrap import find as find_bubblewrap
 from app.db.session import create_database_engine
 from app.dispatch import Doorbell
 from app.sandbox import check_sandbox
-from app.settings.engine_settings import Sandbox
 from tests import services as running_services
 from tests import vllm_server
 from tests.crashes import EveryWay
@@ -133,4 +132,4 @@ def large_data() -> Path:
 @pytest.fixture(scope="session")
 def bubblewrap() -> None:
     """Real walls; what else keeps an agent from starting is a failure."""
-    assert check_sandbox(Sandbox.BUBBLEWRAP) is None
+    assert check_sandbox() is None

@@ -11,9 +11,12 @@ from typing import Final
 
 from celery.__main__ import main
 
+from app.operator.processes import hide_memory
+
 _APPLICATION: Final = "worker.celery_app"
 
 if __name__ == "__main__":
+    hide_memory()
     import_module(_APPLICATION)
     sys.argv[1:1] = ["-A", _APPLICATION, "--quiet"]
     main()

@@ -109,7 +109,7 @@ class Components:
     def agent_setup(self) -> AgentSetup:
         """The agent that the settings choose, with its language model; the first use loads an embedded model."""
         engine = catalog.load_engine(_choose_engine(load(EngineSettings)))
-        return AgentSetup(self.agent_settings.agent, engine, self.agent_settings.agent_sandbox)
+        return AgentSetup(self.agent_settings.agent, engine)
 
     @property
     def agent_description(self) -> AgentDescription | None:

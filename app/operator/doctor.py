@@ -20,7 +20,6 @@ from app.settings import (
     find_mistakes,
     load,
 )
-from app.settings.engine_settings import Sandbox
 from app.settings.repo_config import FILE
 from model import catalog
 from model.engines.server_check import PROBABILITIES, CapabilityCheck, check_server
@@ -59,7 +58,7 @@ def run() -> int:
     lines = list(list_findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and settings.verifier not in catalog.ENGINELESS_VERIFIERS:
-        lines += [_check_agents(load(AgentSettings).agent_sandbox), _drafts()]
+        lines += [_check_agents(), _drafts()]
     width = max(len(line.about) for line in lines)
     for line in lines:
         sys.stdout.write(
@@ -91,13 +90,10 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
             yield _check_embedded(settings)
 
 
-def _check_agents(sandbox: Sandbox) -> Line:
+def _check_agents() -> Line:
     """Check whether agents can write alternatives. Verdicts need no agents."""
-    if why := check_sandbox(sandbox):
+    if why := check_sandbox():
         return Line(Mark.LESS, "agents", f"no alternatives can be written: {why}")
-    if sandbox is Sandbox.CONTAINER:
-        message = "only an empty environment isolates them: their worker's container must hold no secret and reach only the model"
-        return Line(Mark.LESS, "agents", message)
     return Line(Mark.OK, "agents", f"bubblewrap isolates them: {bubblewrap.find()}")
 
 

@@ -123,7 +123,7 @@ TRAINER = Process(
 )
 """Trains models. It runs only if the operator has set a plan."""
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
 
 def strip_settings() -> dict[str, str]:
@@ -161,6 +161,15 @@ def end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() == 1:
         sys.exit("r4p: the parent is gone already")
+
+
+def hide_memory() -> None:
+    """Keep this process's environment and memory from other processes of the same user, and write no core dumps.
+
+    Children of a fork inherit this, and exec ends it. It works on Linux only. Root can read every process all the same.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
 
 
 _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {

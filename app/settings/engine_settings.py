@@ -1,6 +1,5 @@
 """Settings of the verifier, of the agent and of their language model."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,15 +7,6 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
 from app.settings.loader import Settings
-
-
-class Sandbox(StrEnum):
-    """How the bot isolates an agent's process."""
-
-    BUBBLEWRAP = "bubblewrap"
-    """No network, no foreign files, and no view of the host's processes."""
-    CONTAINER = "container"
-    """Only an empty environment. Use it in a container of its own that holds no secret."""
 
 
 class EngineSettings(Settings):
@@ -66,15 +56,13 @@ class EngineSettings(Settings):
 
 
 class AgentSettings(Settings):
-    """Settings of the agent that writes alternatives, and of its sandbox. They hold no secret.
+    """Settings of the agent that writes alternatives. They hold no secret.
 
     The processes that plan and do this work read them.
     """
 
     agent: str = "mini-se"
     """Name of the agent in the agents' catalogue."""
-    agent_sandbox: Sandbox = Sandbox.BUBBLEWRAP
-    """The sandbox of an agent's process. `container` is for a worker in a container of its own."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
     """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
     verifier: str = "r4p"

@@ -22,6 +22,11 @@ OTHER_NAMES = frozenset(
     }
 )
 """Variables with our prefix that are no settings."""
+REMOVED = {
+    "R4P_AGENT_SANDBOX": "agents always run in bubblewrap now: unset it, and let `r4p doctor` check that bubblewrap "
+    "works where this worker runs"
+}
+"""Settings of earlier versions, and what to do instead."""
 _SERVICE = re.compile(
     r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$"
 )
@@ -125,7 +130,7 @@ def _describe_unknown() -> list[str]:
         name: value for name, value in read_environment().items() if name.upper().startswith(PREFIX)
     }
     return [
-        f"{name}: no setting has this name: {_suggest(name.upper(), names)}"
+        f"{name}: {REMOVED.get(name.upper()) or f'no setting has this name: {_suggest(name.upper(), names)}'}"
         for name, value in sorted(own.items())
         if name.upper() not in used and not is_service_link(name, value)
     ]

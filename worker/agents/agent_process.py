@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from app.sandbox import NoSandbox, build_command, explain_failure, provide_folders
-from app.settings.engine_settings import Sandbox
+from app.sandbox import SCRATCH, TREE, NoSandbox, build_command, explain_failure
 from model.agents import agent_catalog
 from model.agents.process.messages import (
     AgentMessage,
@@ -67,7 +66,6 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     guidance: Guidance | None = None,
     limits: AgentLimits = _LIMITS,
     on_step: Callable[[int, Step], None] = lambda _attempt, _step: None,
-    sandbox: Sandbox = Sandbox.BUBBLEWRAP,
     ledger: UsageLedger | None = None,
 ) -> tuple[Attempt, ...]:
     """Run one attempt of an agent per seed, in one sandboxed process, and return the attempts in seed order.
@@ -85,40 +83,37 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
         raise ValueError(f"seeds {list(seeds)} repeat; each attempt needs its own seed")
     metered = MeteredEngine(engine, limits.tokens, len(seeds))
     ledger = ledger or UsageLedger(agent, EngineInfo(engine.name, engine.model, ""), seeds)
-    with provide_folders(sandbox, tree) as (mounted_tree, scratch):
-        task = AgentTask(
-            tree=str(mounted_tree),
-            scratch=str(scratch),
-            agent=agent,
-            engine=describe_engine(engine),
-            issue=issue,
-            seeds=tuple(seeds),
-            seconds=limits.seconds,
-            guidance=guidance,
-        )
-        record = _AttemptChecks(task, metered, ledger)
-        try:
-            with _open_process(sandbox, tree, limits, engine.context_tokens) as process:
-                _start_attempts(process, task, sandbox)
-                _follow(process, record, metered, on_step)
-            return record.require_all()
-        except (NoSandbox, ProcessEnded, BadMessage, LimitExceeded, _InvalidRecord) as error:
-            raise AgentFailed(str(error)) from error
-        finally:
-            ledger.tokens, ledger.is_exhausted = metered.token_cost, metered.is_exhausted
-            ledger.finished = record.list_finished()
+    task = AgentTask(
+        tree=str(TREE),
+        scratch=str(SCRATCH),
+        agent=agent,
+        engine=describe_engine(engine),
+        issue=issue,
+        seeds=tuple(seeds),
+        seconds=limits.seconds,
+        guidance=guidance,
+    )
+    record = _AttemptChecks(task, metered, ledger)
+    try:
+        with _open_process(tree, limits, engine.context_tokens) as process:
+            _start_attempts(process, task)
+            _follow(process, record, metered, on_step)
+        return record.require_all()
+    except (NoSandbox, ProcessEnded, BadMessage, LimitExceeded, _InvalidRecord) as error:
+        raise AgentFailed(str(error)) from error
+    finally:
+        ledger.tokens, ledger.is_exhausted = metered.token_cost, metered.is_exhausted
+        ledger.finished = record.list_finished()
 
 
-def _open_process(
-    sandbox: Sandbox, tree: Path, limits: AgentLimits, context_tokens: int
-) -> SandboxedProcess:
+def _open_process(tree: Path, limits: AgentLimits, context_tokens: int) -> SandboxedProcess:
     """Build the agent's process with its time limit and its longest line. Entering it starts the process."""
     longest = max(LINE_BYTES, _LINE_BYTES_PER_TOKEN * context_tokens)
     seconds = limits.seconds + limits.grace_seconds
-    return SandboxedProcess(build_command(sandbox, tree), seconds, longest)
+    return SandboxedProcess(build_command(tree), seconds, longest)
 
 
-def _start_attempts(process: SandboxedProcess, task: AgentTask, sandbox: Sandbox) -> None:
+def _start_attempts(process: SandboxedProcess, task: AgentTask) -> None:
     """Send the task.
 
     Raises NoSandbox when the process does not start, ProcessEnded or BadMessage.
@@ -126,7 +121,7 @@ def _start_attempts(process: SandboxedProcess, task: AgentTask, sandbox: Sandbox
     first = next(process.read_lines(), None)
     if first is None:
         process.wait_for_exit()
-        raise NoSandbox(explain_failure(sandbox, process.read_last_error()))
+        raise NoSandbox(explain_failure(process.read_last_error()))
     if not isinstance(parse_agent_message(first), Ready):
         raise BadMessage("the first message of the agent's process was not Ready")
     process.send(encode_message(task))

@@ -22,7 +22,6 @@ from app.db.store.queue import progress
 from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
 from app.policy.alternative_policy import RefusalReason, find_new_edits, has_budget
-from app.settings.engine_settings import Sandbox
 from app.settings.repo_config import RepoConfig
 from model.agents.trajectories.trajectory import Attempt, Step, StopReason
 from model.domain import EngineInfo, Issue
@@ -42,12 +41,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AgentSetup:
-    """The agent that writes alternatives, its engine and its sandbox."""
+    """The agent that writes alternatives, and its engine."""
 
     agent: str
     """The agent's name in the catalog."""
     engine: Engine
-    sandbox: Sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +192,6 @@ class ProposePatchesHandler:
                 guidance=second_attempts.create_guidance(tree, batch.hint) if batch.hint else None,
                 limits=reservation.limits,
                 on_step=record_step,
-                sandbox=setup.sandbox,
                 ledger=ledger,
             )
         except (Cancelled, Postponed, Fenced) as error:

@@ -1,7 +1,7 @@
-"""Forbid system calls to an agent's process: sockets, foreign memory, mounts, namespaces, kernel modules.
+"""Forbid system calls to an agent's process: sockets, foreign memory, signals, mounts, namespaces, kernel modules.
 
 The process installs the filter on itself before it reads anything, and its children inherit it. The filter is the
-second layer behind the sandbox. Where the sandbox is a container, the filter is what blocks the network.
+second layer behind the sandbox.
 """
 
 import ctypes
@@ -21,6 +21,8 @@ _TIOCSTI: Final = 0x5412
 """`TIOCSTI`, the `ioctl` that types characters into a terminal."""
 _CLONE3: Final = 435
 """`clone3` takes its flags by pointer, which a filter cannot read. After ENOSYS, libc falls back to `clone`."""
+_NEGATIVE: Final = 0x80000000
+"""`kill` with a negative number signals a group or every process. An agent ends only single children."""
 _X32: Final = 0x40000000
 """Call numbers from here on belong to the unused x32 table."""
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
@@ -33,20 +35,22 @@ class _Machine:
     audit: int
     clone: int
     ioctl: int
+    kill: int
     own_group: tuple[int, ...]
     """setpgid and setsid succeed without effect: the parent ends all processes by their process group."""
     forbidden: tuple[int, ...]
 
 
-_NEWER: Final = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442)
-"""Same number on every architecture: io_uring_*, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick,
-pidfd_getfd, process_madvise, mount_setattr.
+_NEWER: Final = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442)
+"""Same number on every architecture: pidfd_send_signal, io_uring_*, open_tree, move_mount, fsopen, fsconfig, fsmount,
+fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr.
 """
 _MACHINES: Final = {
     "x86_64": _Machine(
         0xC000003E,
         clone=56,
         ioctl=16,
+        kill=62,
         own_group=(109, 112),
         forbidden=(
             *(41, 42, 43, 49, 50, 288),  # socket, connect, accept, bind, listen, accept4
@@ -61,6 +65,7 @@ _MACHINES: Final = {
                 313,
                 320,
             ),  # init_module, delete_module, kexec_load, finit_module, kexec_file_load
+            *(200, 234, 129, 297),  # tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo
             *(303, 304),  # name_to_handle_at, open_by_handle_at
             *(103, 135, 163, 167, 168, 169, 172, 173, 179),  # syslog … quotactl: a system's own
         ),
@@ -69,6 +74,7 @@ _MACHINES: Final = {
         0xC00000B7,
         clone=220,
         ioctl=29,
+        kill=129,
         own_group=(154, 157),
         forbidden=(
             *(198, 203, 202, 200, 201, 242),
@@ -77,16 +83,12 @@ _MACHINES: Final = {
             *(217, 218, 219),
             *(241, 280, 282),
             *(105, 106, 104, 273, 294),
+            *(130, 131, 138, 240),
             *(264, 265),
             *(116, 92, 89, 224, 225, 142, 60),
         ),
     ),
 }
-
-
-def is_supported_machine() -> bool:
-    """Return whether the system-call filter supports this machine: Linux on x86_64 or aarch64."""
-    return _get_machine() is not None
 
 
 def install_filter() -> bool:
@@ -129,6 +131,7 @@ def _build_program(machine: _Machine) -> bytes:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL)]
     lines += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, unknown)]
     lines += _refuse_argument(machine.clone, _FIRST, _ANY_BIT, _NAMESPACES)
+    lines += _refuse_argument(machine.kill, _FIRST, _AT_LEAST, _NEGATIVE)
     lines += _refuse_argument(machine.ioctl, _SECOND, _EQUAL, _TIOCSTI)
     return b"".join(struct.pack("HBBI", *line) for line in [*lines, (_RETURN, 0, 0, _ALLOW)])
 

@@ -163,15 +163,7 @@ def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, w
     assert code == 0
     assert found["agents"].startswith("less: no alternatives can be written: ")
     assert why in found["agents"]
-    assert "R4P_AGENT_SANDBOX=container" in found["agents"]
     assert "\033" not in found["agents"]
-
-
-def test_a_container_is_said_to_be_less(doctor, bwrap):
-    bwrap()
-    code, found = doctor(agent_sandbox="container")
-    assert code == 0
-    assert found["agents"].startswith("less: ")
 
 
 def test_without_a_model_there_is_no_agent(doctor):

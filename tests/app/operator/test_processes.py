@@ -1,5 +1,6 @@
 """Each process is told only the secrets its work needs."""
 
+import os
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ from app.operator.processes import (
     list_processes,
     remote_environment,
 )
-from app.settings import SettingsError
+from app.settings import SettingsError, build_child_environment
 
 GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
 
@@ -85,3 +86,43 @@ def test_only_a_run_is_started_as_several_processes(monkeypatch, arguments, outp
 
 def test_a_fit_is_told_no_secret():
     assert SECRETS & FIT.build_environment(GIVEN).keys() == set()
+
+
+WORKER = """
+import runpy, subprocess, sys
+sys.argv = ["celery", "--version"]
+try:
+    runpy.run_module(MODULE, run_name="__main__", alter_sys=True)
+except SystemExit:
+    pass
+subprocess.run([sys.executable, "-c", CHILD])
+"""
+CHILD = """
+import os
+for name, flags in (("environ", os.O_RDONLY), ("mem", os.O_RDWR)):
+    try:
+        os.close(os.open(f"/proc/{os.getppid()}/{name}", flags))
+        print(name, "opened")
+    except PermissionError:
+        print(name, "refused")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+@pytest.mark.parametrize(
+    ("module", "answer"), [("worker.celery_command", "refused"), ("platform", "opened")]
+)
+def test_a_child_of_a_worker_cannot_read_the_workers_memory(module, answer):
+    """The second module is the control: an ordinary process hides nothing from its own user."""
+    # Root reads every process, so root gives up its capabilities first.
+    plain = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    code = WORKER.replace("MODULE", repr(module)).replace("CHILD", repr(CHILD))
+    command = [*plain, sys.executable, "-c", code]
+    given = {
+        "R4P_DATABASE_URL": "postgresql://r4p:canary@localhost/r4p",
+        "R4P_REDIS_URL": "redis://localhost",
+    }
+    done = subprocess.run(
+        command, env=build_child_environment(given), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-2:] == [f"environ {answer}", f"mem {answer}"], done.stderr

@@ -24,6 +24,7 @@ from app.settings import (
     list_known_names,
     load,
 )
+from app.settings.loader import REMOVED
 
 ROOT = Path(__file__).parents[3]
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
@@ -65,6 +66,7 @@ def test_settings_that_can_not_be_used_are_a_mistake_of_usage():
         ("R4P_PRIVATE_KEYPATH", "no setting has this name: did you mean R4P_PRIVATE_KEY_PATH?"),
         ("r4p_log_levle", "r4p_log_levle: no setting has this name: did you mean R4P_LOG_LEVEL?"),
         ("R4P_XYZZY", "R4P_XYZZY: no setting has this name: unset it"),
+        ("R4P_AGENT_SANDBOX", "R4P_AGENT_SANDBOX: agents always run in bubblewrap now: unset it"),
     ],
 )
 def test_a_name_that_no_setting_has_is_told_with_the_nearest(monkeypatch, name, lines):
@@ -110,7 +112,7 @@ def test_every_name_that_the_repository_writes_down_is_known():
     }
     prefixes = {"R4P_GATE", "R4P_TRAIN"}
     assert len(written) > 50
-    assert written - prefixes <= list_known_names()
+    assert written - prefixes - REMOVED.keys() <= list_known_names()
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ def test_a_key_that_is_missing_is_told_beside_what_else_is(monkeypatch):
             ["WEBHOOK_SECRET", "APP_ID", "PRIVATE_KEY_PATH", "VERIFIER", "AGENT", "LOG_LEVEL"],
         ),
         (("models", "promote", "m"), ["DATABASE_URL", "GATE_MARGIN"]),
-        (("doctor",), ["MIN_LINES", "AGENT_SANDBOX"]),
+        (("doctor",), ["MIN_LINES", "STOP_EARLY"]),
         (("train", "status"), ["DATABASE_URL", "TRAIN_GPUS"]),
         (("calibrate",), ["DATABASE_URL"]),
     ],
@@ -224,7 +226,7 @@ def test_a_process_tells_every_mistake_in_its_settings_at_once(command, names):
     wrong = {"LOG_LEVEL": "loud", "TRAIN_GPUS": "-1", "GATE_MARGIN": "7", "MODLE": "unknown"}
     # The doctor reports a verifier or an agent that does not exist in its table, not as a setting.
     if command == ("doctor",):
-        wrong |= {"MIN_LINES": "-1", "AGENT_SANDBOX": "box"}
+        wrong |= {"MIN_LINES": "-1", "STOP_EARLY": "soon"}
     else:
         wrong |= {"VERIFIER": "oracle", "AGENT": "smith"}
     done = run_cli(*command, **wrong)

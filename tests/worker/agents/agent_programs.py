@@ -26,7 +26,7 @@ say(messages.Ready())
 def program(code):
     """Stands for `build_command`: an agent's process that runs this code instead, after it said that it is ready."""
 
-    def start(sandbox, tree):
-        return build_command(sandbox, tree, ("-c", SAYS + code))
+    def start(tree):
+        return build_command(tree, ("-c", SAYS + code))
 
     return start

@@ -8,7 +8,6 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import attempts as attempt_table
 from app.jobs.job import ProposePatches
-from app.settings.engine_settings import Sandbox
 from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
 from model.engines.scripted import ScriptedEngine
@@ -47,9 +46,7 @@ def store_waiting_evaluation(database, trees, wanted=3):
 
 def agents(trees, run):
     """The handler, with agents that do what `run` does."""
-    return ProposePatchesHandler(
-        trees, lambda: AgentSetup("mini-se", ScriptedEngine([]), Sandbox.BUBBLEWRAP), run
-    )
+    return ProposePatchesHandler(trees, lambda: AgentSetup("mini-se", ScriptedEngine([])), run)
 
 
 def build_writing_agents(*patches):
