@@ -1,6 +1,6 @@
 """Makes untrusted text safe to publish: GitHub shows it as it is, and nothing in it becomes active (pure).
 
-Mentions, references, closing keywords, links, images, markup and HTML would be active. The functions remove nothing.
+Mentions, references, closing keywords, links, commit ids, advisories, emoji codes, images, markup and HTML would be active. The functions remove nothing.
 They show invisible characters by their code points.
 """
 
@@ -23,6 +23,15 @@ _LIVE = (
     (re.compile(r"(gh-)(?=\d)", re.IGNORECASE), r"\1" + _BREAK),
     (re.compile(r"://"), ":" + _BREAK + "//"),
     (re.compile(r"(www)\.", re.IGNORECASE), r"\1" + _BREAK + "."),
+)
+
+# GitHub leaves these alone inside code, so code keeps them and can be copied.
+_LIVE_OUTSIDE_CODE = (
+    # A commit's id, or its first 7 digits. After each six, so that no part is long enough.
+    (re.compile(r"([0-9a-f]{6})(?=[0-9a-f])", re.IGNORECASE), rf"\1{_BREAK}"),
+    (re.compile(r"(ghsa-|cve-)(?=[0-9a-z])", re.IGNORECASE), rf"\1{_BREAK}"),
+    # The closing colon may open the next code. Escaped underscores have a backslash.
+    (re.compile(r":(?=[\w+\\-]+:)"), ":" + _BREAK),
 )
 
 # Invisible characters that Unicode counts as letters or marks: fillers, selectors, joiners.
@@ -96,7 +105,10 @@ def _line(line: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return _inert(_MARKUP.sub(r"\\\g<0>", text))
+    text = _inert(_MARKUP.sub(r"\\\g<0>", text))
+    for pattern, replacement in _LIVE_OUTSIDE_CODE:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _inert(text: str) -> str:

@@ -19,6 +19,10 @@ OUR_TAGS = re.compile(r"</?(?:p|code|br)(?: /)?>")
 LIVE = re.compile(
     r"@[\w-]|(?<![‹])#\d|\bgh-\d|://|\bwww\.|[\w.-]+/[\w.-]+#\d|<[a-z!/]", re.IGNORECASE
 )
+LIVE_OUTSIDE_CODE = re.compile(
+    r"\b[0-9a-f]{7,64}\b|\bghsa(?:-[0-9a-z]{4}){3}|\bcve-\d{4}-\d{4,}|:[\w+-]+:", re.IGNORECASE
+)
+"""What GitHub makes of plain words: links to commits and advisories, and pictures."""
 
 
 def render(markdown):
@@ -39,6 +43,8 @@ def assert_inert(text, markdown):
     assert tags(rendered) == []
     seen = unescape(OUR_TAGS.sub("", rendered))
     live = [m for m in LIVE.findall(seen) if not m.startswith("<")]
+    prose = unescape(OUR_TAGS.sub("", re.sub(r"<code>.*?</code>", " ", rendered, flags=re.DOTALL)))
+    live += LIVE_OUTSIDE_CODE.findall(prose)
     assert live == [], (text, rendered)
 
 
@@ -48,6 +54,24 @@ MENTIONS += ["@<!-- -->mona", "@&#109;ona", "**@mona**", "[@mona](x)", "@\u200dm
 REFERENCES = ["#12", "Fixes #12", "fixes: #12", "octo/cat#12", "GH-12", "gh-12", "&#35;12", "\\#12"]
 REFERENCES += ["Closes https://github.com/octo/cat/issues/12", "#&#49;2", "(#12)", "`#12`", "x#12"]
 REFERENCES += ["closes octo/cat#12", "resolves GH-12", "**#12**", "#12.", "[#12](#12)", "&num;12"]
+COMMITS = ["1234567", "DEADBEEF", "see 0123456789abcdef0123456789abcdef01234567.", "a@0123abc4"]
+COMMITS += [
+    "0123456" * 9,
+    "octo/cat@0123456789",
+    "0123abc...4567def",
+    "&#97;bcdef01",
+    "junk00abcdef1",
+]
+ADVISORIES = ["GHSA-gq4m-8f2v-p3xx", "ghsa-gq4m-8f2v-p3xx", "CVE-2021-42574", "cve-2021-42574"]
+PICTURES = [
+    ":tada:",
+    ":+1:",
+    ":white_check_mark:",
+    "::tada::",
+    "a:100:b",
+    ":a:b:",
+    "&colon;x&colon;",
+]
 LINKS = ["https://evil.example", "http://evil.example", "www.evil.example", "WWW.evil.example"]
 LINKS += [
     "[x](https://evil.example)",
@@ -131,7 +155,8 @@ UNSEEN += [
     "a\r\nb",
     "\u00ad",
 ]
-HOSTILE = MENTIONS + REFERENCES + LINKS + IMAGES + HTML + BLOCKS + INLINE + UNSEEN
+HOSTILE = MENTIONS + REFERENCES + COMMITS + ADVISORIES + PICTURES + LINKS + IMAGES + HTML + BLOCKS
+HOSTILE += INLINE + UNSEEN
 
 
 def test_there_are_enough_hostile_texts_and_no_two_are_equal():
@@ -185,7 +210,8 @@ def test_an_invisible_character_is_shown_by_its_code_point(text, shown):
 
 
 def test_code_stays_readable_as_code():
-    assert quote_paragraph("returns `None` for `[]`", 100) == "returns `None` for `[]`"
+    code = "returns `None` for `[]`, `x[a:b:c]` and `0123456789abcdef`"
+    assert quote_paragraph(code, 100) == code
 
 
 def test_long_text_is_cut_with_an_ellipsis():
