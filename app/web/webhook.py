@@ -39,7 +39,7 @@ IN_FLIGHT_BYTES: Final = 100 * 1024 * 1024
 RETRY_SECONDS: Final = 10
 """Value of `Retry-After` when no more bytes fit."""
 
-_EVENT: Final = re.compile(r"[a-z_]{1,64}")
+_EVENT: Final = re.compile(r"[a-z0-9_]{1,64}")
 _GUID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 

@@ -77,14 +77,15 @@ def test_a_delivery_without_its_headers_is_refused(door, database, name, value):
     assert deliveries(database) == []
 
 
-def test_an_event_of_no_interest_is_counted_and_not_stored(database, services, broker):
+@pytest.mark.parametrize("event", ["star", "projects_v2_item"])
+def test_an_event_of_no_interest_is_counted_and_not_stored(database, services, broker, event):
     with serve_web(settings(services.clean_database(), services.redis_url)) as door:
         for _ in range(3):
-            reply = door.knock(b"{}", headers(b"{}", event="star"))
+            reply = door.knock(b"{}", headers(b"{}", event=event))
             assert (reply.status_code, reply.json()["status"]) == (202, "ignored")
     with database.connect() as connection:
         found = connection.execute(text("select reason, count from ignored_deliveries")).all()
-    assert [tuple(row) for row in found] == [("not handled: star", 3)]
+    assert [tuple(row) for row in found] == [(f"not handled: {event}", 3)]
     assert deliveries(database) == []
 
 
