@@ -31,16 +31,27 @@ _AUTOMATION: Final = frozenset(
         ".tekton",
         ".zuul.d",
         "zuul.d",
-        ".vscode",
-        ".husky",
-        ".devcontainer",
+        ".teamcity",
+        ".mergify",
     ]
 )
-"""Root folders of workflows, actions, hooks, tasks and this bot's settings."""
-_STEERING: Final = frozenset(
-    [".gitmodules", ".gitattributes", "codeowners", "jenkinsfile", ".envrc"]
+"""Root folders of workflows, actions and this bot's settings."""
+_TOOL_FOLDERS: Final = frozenset(
+    [
+        *(".vscode", ".idea", ".devcontainer", ".husky", ".cargo", ".mvn", ".yarn"),
+        *(".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".clinerules"),
+    ]
 )
-"""Files that control automation in any folder."""
+"""Folders of editors, package managers and coding agents. These tools read them in any folder and run what they name."""
+_STEERING: Final = frozenset(
+    [
+        *(".gitmodules", ".gitattributes", ".envrc", "codeowners", "owners", "owners_aliases"),
+        *(".npmrc", ".yarnrc", ".pypirc", "pip.conf", "pip.ini", ".bazelrc", ".renovaterc"),
+        *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"),
+        *(".cursorrules", ".windsurfrules", ".clinerules"),
+    ]
+)
+"""Files that control automation, reviewers, the sources of packages or coding agents, in any folder."""
 _STEERING_STEMS: Final = frozenset(
     [
         ".gitlab-ci",
@@ -59,10 +70,14 @@ _STEERING_STEMS: Final = frozenset(
         "zuul",
         "buildspec",
         "cloudbuild",
+        ".vsts-ci",
+        "wercker",
+        *(".mergify", "bors", ".kodiak", "renovate", ".renovaterc", "dependabot"),
+        *(".yarnrc", ".mcp", "mcp", ".devcontainer", ".aider.conf"),
     ]
 )
 """Stems of such files; the suffix is in _SETTINGS."""
-_SETTINGS: Final = frozenset(["yml", "yaml", "json", "jsonnet", "toml", "star"])
+_SETTINGS: Final = frozenset(["yml", "yaml", "json", "json5", "jsonnet", "toml", "star"])
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
@@ -96,14 +111,20 @@ def explain_write_refusal(path: str) -> str | None:
     """Return why an agent may not change this file; None when it may. Call it after `check_path`.
 
     Refused are files that run with a repository's secrets, select dependencies' sources or reviewers, or configure
-    the bot.
+    the bot, editors or other agents.
     """
-    first, *_ = names = [_fold_name(name) for name in path.split("/")]
-    stem, _, kind = names[-1].rpartition(".")
-    steers = names[-1] in _STEERING or (stem in _STEERING_STEMS and kind in _SETTINGS)
-    if first in _AUTOMATION or steers:
+    names = [_fold_name(name) for name in path.split("/")]
+    in_folder = names[0] in _AUTOMATION or not _TOOL_FOLDERS.isdisjoint(names)
+    if in_folder or _is_steering_file(names[-1]):
         return "it controls automation, secrets or reviewers, which a fix may not change; change the code instead"
     return None
+
+
+def _is_steering_file(name: str) -> bool:
+    """Return whether tools obey a file with this folded name, in any folder."""
+    stem, _, kind = name.rpartition(".")
+    is_settings = stem in _STEERING_STEMS and kind in _SETTINGS
+    return is_settings or name in _STEERING or "jenkinsfile" in {name, stem, kind}
 
 
 @lru_cache(maxsize=65_536)

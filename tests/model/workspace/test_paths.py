@@ -63,6 +63,35 @@ def test_path_is_quoted_short_on_one_line():
         *("azure-pipelines.yaml", ".drone.yaml", ".drone.star", ".woodpecker.yaml", ".envrc"),
         *(".tekton/push.yaml", "cloudbuild.json", "CloudBuild.YAML", ".pre-commit-hooks.yaml"),
         *(".vscode/tasks.json", ".travis.yml", "appveyor.yml", ".gitlab-ci.yaml", ".envrc. "),
+        *(
+            "OWNERS",
+            "pkg/OWNERS",
+            "OWNERS_ALIASES",
+            ".mergify.yml",
+            ".mergify/config.yml",
+            "bors.toml",
+        ),
+        *(".kodiak.toml", "AGENTS.md", "docs/Agents.MD", "CLAUDE.md", "GEMINI.md", ".mcp.json"),
+        *(".claude/settings.json", "web/.claude/hooks/x.sh", ".cursor/rules/a.mdc", ".cursorrules"),
+        *(
+            ".teamcity/settings.kts",
+            ".idea/workspace.xml",
+            "web/.vscode/tasks.json",
+            ".vsts-ci.yml",
+        ),
+        *(
+            "wercker.yml",
+            ".npmrc",
+            "web/.npmrc",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".yarn/releases/yarn.cjs",
+        ),
+        *(".pypirc", "pip.conf", ".bazelrc", "src/.envrc", ".devcontainer/devcontainer.json"),
+        *(".devcontainer.json", "Jenkinsfile", "ci/Jenkinsfile.release", "ci/release.Jenkinsfile"),
+        *(".gitmodules", "renovate.json", "renovate.json5", ".renovaterc", ".renovaterc.json"),
+        *("dependabot.yml", ".pre-commit-config.yaml", ".cargo/config.toml", ".mvn/extensions.xml"),
+        *("ＡＧＥＮＴＳ.md", "claude.md:stream", ".ＣＬＡＵＤＥ/x", "\u200bCLAUDE.md", "owners "),
     ],
 )
 def test_automation_file_may_not_be_written(path):
@@ -70,7 +99,19 @@ def test_automation_file_may_not_be_written(path):
 
 
 @pytest.mark.parametrize(
-    "path", ["cloudbuild.py", "src/drone.yml", "zuul/main.py", "buildspec", "docs/tekton/a.yaml"]
+    "path",
+    [
+        *("cloudbuild.py", "src/drone.yml", "zuul/main.py", "buildspec", "docs/tekton/a.yaml"),
+        *(
+            "owners/model.py",
+            "src/owners.py",
+            "agents/run.py",
+            "claude.py",
+            "mcp.py",
+            "renovate.ts",
+        ),
+        *("src/jenkinsfile_parser.py", "src/mergify/a.yml", "pip.py", "npmrc.md", "idea/a.py"),
+    ],
 )
 def test_code_named_like_automation_may_be_written(path):
     assert explain_write_refusal(path) is None

@@ -130,7 +130,7 @@ def test_automation_file_is_read_and_not_written(workspace, root, path):
     assert workspace.list_changed() == ()
 
 
-@pytest.mark.parametrize("path", ["package/github.py", "docs/github/workflows/a.yml", "owners"])
+@pytest.mark.parametrize("path", ["package/github.py", "docs/github/workflows/a.yml", "owners.py"])
 def test_file_named_like_automation_is_written(workspace, path):
     workspace.write(path, b"mine\n")
     assert workspace.list_changed() == (path,)
