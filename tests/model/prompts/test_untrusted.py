@@ -48,13 +48,53 @@ def test_injection_becomes_a_visible_escape(text, safe, trick):
     assert escape_patch(text) == SafeText(safe, ((trick, 1),))
 
 
+SPECIAL_TOKENS = {
+    "ChatML and Qwen": "<|im_start|> <|endoftext|> <|fim_prefix|> <tool_call> </tool_response> <think>",
+    "Llama 2": "<s> </s> <unk> <pad> [INST] [/INST] <<SYS>> <</SYS>>",
+    "Llama 3": "<|begin_of_text|> <|eot_id|> <|python_tag|>",
+    "Mistral": "[SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS] "
+    "[TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CONTENT] [ARGS] [CALL_ID] [THINK] [/THINK] [IMG] [IMG_BREAK] "
+    "[IMG_END] [AUDIO] [BEGIN_AUDIO] [PREFIX] [MIDDLE] [SUFFIX] [MODEL_SETTINGS] <SPECIAL_12>",
+    "GLM": "[gMASK] [sMASK] [MASK] <sop> <eop> <eos> <|observation|> <arg_key> </arg_value>",
+    "Gemma": "<bos> <eos> <pad> <mask> <start_of_turn> <end_of_turn> <start_of_image> <end_of_image> "
+    "<image_soft_token> <unused42> <start_function_call> <end_function_response>",
+    "StarCoder": "<fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <file_sep> <repo_name> <reponame> "
+    "<filename> <gh_stars> <issue_start> <issue_comment> <issue_closed> <commit_before> <commit_msg> "
+    "<pr> <pr_diff_hunk> <jupyter_code> <jupyter_output> <empty_output>",
+    "DeepSeek": "<\uff5ctool\u2581calls\u2581begin\uff5c> <tool\u2581call\u2581begin> <|EOT|>",
+    "T5 and BERT": "<extra_id_0> [CLS] [SEP] [PAD] [UNK]",
+    "Seed and MiniMax": "<seed:bos> </seed:tool_call> <minimax:tool_call> ]~b] [e~[",
+}
+
+
+ORDINARY_CODE = (
+    "<unk> <pad> <bos> <eos> <mask> <filename> <pr> [ARGS] [THINK] [/THINK] [IMG] [AUDIO] [PREFIX] "
+    "[MIDDLE] [SUFFIX] [MASK] [CLS] [SEP] [PAD] [UNK]"
+)
+"""Escaped, and not reported: an honest patch may hold them."""
+
+
+@pytest.mark.parametrize("tokens", SPECIAL_TOKENS.values(), ids=SPECIAL_TOKENS)
+def test_no_special_token_of_a_known_model_survives(tokens):
+    """A tokenizer reads a special token anywhere, also in the middle of a word."""
+    for token in tokens.split():
+        text = f"x{token}x"
+        safe = escape_patch(text)
+        assert token not in safe.text
+        reported = () if token in ORDINARY_CODE.split() else ((InjectionKind.SPECIAL_TOKEN, 1),)
+        assert safe.injections == reported, token
+        assert safe.text.endswith(f"⟧{text[2:]}"), "all but the first character stays legible"
+        assert restore_escapes(safe.text) == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "if a < patch and b > issue:", "List<Issue> issues = <issues>", "❤️ ☎️",
         "\ttabs\r\nand dos line ends", "naïve ⟦x⟧ Ω", "\u0442\u0435\u0441\u0442 x",
         "\u0440\u0430\u0437_x, \u03bcs, \u0394x, \u03c1_max", "「＜x＞」 a \u2216 b",
-        "array[INSTANCE]",
+        "array[INSTANCE]", "x[args] + y[prefix] + z[mask]", "vector<string> v; a <b> c <script>",
+        "a[INDEX] = b[SIZE]", "Map<Pr, File>", "if a <sop and b> c", "<issue_id> <commit>", "[e] ~ ]~=",
     ],
 )  # fmt: skip
 def test_honest_text_is_unchanged(text):
