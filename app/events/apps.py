@@ -47,6 +47,7 @@ def _read_check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent
         conclusion=check.find_text("conclusion", NAME_LIMIT),
         app_id=app_id,
         app_slug=app.find_text("slug", NAME_LIMIT) or "",
+        is_ours=app_id == source.own_app,
         pulls=tuple(
             PullNumber(pull.get_number("number")) for pull in check.list_objects("pull_requests")
         ),

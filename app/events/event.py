@@ -187,6 +187,8 @@ class CheckEvent(RepositoryEvent):
     conclusion: str | None
     app_id: int
     app_slug: str
+    is_ours: bool
+    """True: our own App made the check, as far as its id is known."""
     pulls: tuple[PullNumber, ...]
     """Pull requests that GitHub names. Often empty for those from forks."""
     external_id: str

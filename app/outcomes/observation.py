@@ -198,6 +198,7 @@ def _read_button(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEv
     own_check = _OUR_CHECK.match(event.external_id)
     if (
         event.action == CheckAction.REQUESTED_ACTION
+        and event.is_ours
         and kind
         and own_check
         and not event.sender.is_bot

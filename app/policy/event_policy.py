@@ -155,7 +155,8 @@ def _after_pull_request(event: PullRequestEvent, links: StoredLinks) -> tuple[Pl
 
 
 def _asks_again(event: CheckEvent) -> bool:
-    if event.sender.is_bot:
+    """Return whether a person pressed a button of our own check. Buttons of another App are not orders to this bot."""
+    if event.sender.is_bot or not event.is_ours:
         return False
     pressed = event.action is CheckAction.REQUESTED_ACTION and event.button == Button.VERIFY
     return pressed or event.action is CheckAction.REREQUESTED

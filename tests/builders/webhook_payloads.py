@@ -122,6 +122,7 @@ def build_check_event(**changes):
         "conclusion": None,
         "app_id": 99,
         "app_slug": "r4p",
+        "is_ours": True,
         "pulls": (12,),
         "external_id": "",
         "button": None,

@@ -16,6 +16,7 @@ def test_a_finished_check_run_is_read_whole():
         conclusion="success",
         app_id=15368,
         app_slug="github-actions",
+        is_ours=False,
         pulls=(12,),
         external_id="e",
         button=None,
@@ -47,4 +48,7 @@ def test_our_own_finished_checks_are_ignored_but_their_buttons_are_not():
     done = envelope(action="completed", check_run=ours)
     again = envelope(action="rerequested", check_run=ours)
     assert read("check_run", done, own_app=99) == Ignored("our own check")
-    assert read("check_run", again, own_app=99).action is CheckAction.REREQUESTED
+    event = read("check_run", again, own_app=99)
+    assert (event.action, event.is_ours) == (CheckAction.REREQUESTED, True)
+    assert not read("check_run", again, own_app=98).is_ours
+    assert not read("check_run", again).is_ours

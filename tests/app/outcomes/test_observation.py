@@ -156,14 +156,14 @@ def test_ci_is_the_act_of_an_app_whoever_made_it_run():
     assert (nameless.actor, nameless.actor_id, nameless.permission) == (None, None, APP)
 
 
-def press(button, external_id, sender=None):
-    return observe_payload(
-        "check_run",
+def press(button, external_id, sender=None, app=99):
+    payload = webhook_payloads.envelope(
         action="requested_action",
-        check_run=webhook_payloads.check(external_id=external_id),
+        check_run=webhook_payloads.check(external_id=external_id, app={"id": app, "slug": "r4p"}),
         requested_action={"identifier": button},
         sender=sender or webhook_payloads.account(),
     )
+    return observe(webhook_payloads.read("check_run", payload, own_app=99), RECEIVED)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +187,10 @@ def test_a_button_on_our_check_is_an_opinion_about_its_pull_request(button, kind
 )
 def test_a_press_of_another_button_is_no_opinion(button, external_id, sender):
     assert press(button, external_id, sender) == ()
+
+
+def test_a_button_of_another_app_that_copies_our_id_is_no_opinion():
+    assert press(Button.AGREE, check_key(17, 12, SHA), app=98) == ()
 
 
 def test_a_suite_without_conclusion_and_a_single_run_say_nothing():

@@ -259,6 +259,8 @@ def test_asking_again_by_button_counts_as_a_command_and_does_not_wait(event):
         check(CheckAction.COMPLETED),
         check(CheckAction.REQUESTED_ACTION, Button.AGREE),
         check(CheckAction.REREQUESTED, sender=Actor(5, "x[bot]", is_bot=True)),
+        build_check_event(action=CheckAction.REREQUESTED, is_ours=False),
+        build_check_event(action=CheckAction.REQUESTED_ACTION, button=Button.VERIFY, is_ours=False),
         comment("/r4p verify"),
         review(),
         push(config_touched=False),
