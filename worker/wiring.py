@@ -34,7 +34,13 @@ from app.jobs.job import (
     VerifyGroup,
 )
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
-from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
+from app.jobs.outcome_jobs import (
+    CheckClaims,
+    HearReview,
+    MeasureSurvival,
+    PollReactions,
+    ResolvePermission,
+)
 from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
 from app.settings import (
@@ -68,6 +74,7 @@ from worker.learning.register_model import Registrar
 from worker.learning.train_model import TrainModelHandler, plan_training
 from worker.learning.unload_adapters import plan_unloads, unload_adapters
 from worker.outcomes import observe_outcomes
+from worker.outcomes.claim_checks import check_claims
 from worker.outcomes.record_event import RecordEventHandler
 from worker.outcomes.review_hints import hear_review
 from worker.publishing.open_draft import OpenDraftHandler
@@ -160,6 +167,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     RunCommand: _run_command,
     RefreshConfig: lambda parts: partial(refresh_config, parts.github),
     ResolvePermission: lambda parts: partial(observe_outcomes.resolve_permission, parts.github),
+    CheckClaims: lambda parts: partial(check_claims, parts.github, parts.checkouts),
     HearReview: lambda parts: partial(hear_review, parts.github),
     PollReactions: lambda parts: partial(observe_outcomes.poll_reactions, parts.github),
     MeasureSurvival: lambda parts: partial(

@@ -43,6 +43,17 @@ class MeasureSurvival(Job):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckClaims(Job):
+    """Compare commits that claim to revert or contain the pull request `pull` with its patch, by git."""
+
+    queue = Queue.GITHUB
+    kind = "check_claims"
+
+    repository: RepositoryId
+    pull: PullNumber
+
+
+@dataclass(frozen=True, slots=True)
 class HearReview(Job):
     """Use a maintainer's review of an alternative's draft as guidance for a second attempt."""
 

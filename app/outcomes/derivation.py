@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from app.outcomes.claims import is_proven
 from app.outcomes.outcome_event import (
     APP,
     CAN_WRITE,
@@ -18,7 +19,7 @@ from app.outcomes.outcome_event import (
     Snapshot,
 )
 
-RULE_VERSION = 3
+RULE_VERSION = 4
 """Version of the rule. Raise it with every change of meaning, so that stored outcomes can be derived again."""
 
 SUPERSEDED_WITHIN = timedelta(days=14)
@@ -112,7 +113,7 @@ def _closings(history: History) -> Iterator[Outcome]:
 
 def _explain_closing(history: History, closing: OutcomeEvent) -> str:
     """Return the most specific known reason. Nobody knows a person's motives."""
-    if _is_near(closing, _select(history, EventKind.LANDED), LANDED_WITHIN):
+    if _is_near(closing, _select_proven(history, EventKind.LANDED), LANDED_WITHIN):
         return "landed_indirectly"
     if _is_near(closing, history.rival_merges, SUPERSEDED_WITHIN):
         return "superseded"
@@ -151,8 +152,8 @@ def _issue_reopenings(history: History) -> Iterator[Outcome]:
 
 
 def _reverts(history: History) -> Iterator[Outcome]:
-    """Yield the first revert. Only a merged or landed pull request can be reverted."""
-    revert = next(_select(history, EventKind.REVERTED), None)
+    """Yield the first proven revert. Only a merged or landed pull request can be reverted."""
+    revert = next(_select_proven(history, EventKind.REVERTED), None)
     merge = _find_merge(history)
     if revert and merge:
         reverter = revert.details.by
@@ -167,7 +168,7 @@ def _find_merge(history: History) -> OutcomeEvent | None:
     landed = (
         event
         for event in _select(history, EventKind.PULL_CLOSED)
-        if _is_near(event, _select(history, EventKind.LANDED), LANDED_WITHIN)
+        if _is_near(event, _select_proven(history, EventKind.LANDED), LANDED_WITHIN)
     )
     return merge or next(landed, None)
 
@@ -236,6 +237,11 @@ def _may_count(event: OutcomeEvent) -> bool:
 
 def _select(history: History, *kinds: EventKind) -> Iterator[OutcomeEvent]:
     return (event for event in history.events if event.kind in kinds)
+
+
+def _select_proven(history: History, kind: EventKind) -> Iterator[OutcomeEvent]:
+    """Yield the claims that count; what a message says alone is unknown."""
+    return (event for event in _select(history, kind) if is_proven(event, history.events))
 
 
 def _select_latest(

@@ -34,6 +34,8 @@ class EventKind(StrEnum):
     REVERTED = "reverted"
     LANDED = "landed"
     """A commit on the default branch names the pull request that it contains."""
+    CLAIM_CHECKED = "claim_checked"
+    """Git compared a commit with the pull request that it claims to revert or contain. `about` is the claim's kind."""
     SURVIVAL = "survival"
 
 

@@ -99,7 +99,8 @@ def _happened(connection, repository, pull, *, is_good):
         f"reverted:{repository}:{pull}",
         START + timedelta(days=3),
         pull=pull,
-        details=Details(by="#1"),
+        permission="write",
+        details=Details(by="#1", by_author=True),
     )
     outcome_events.append(connection, repository, [merge] if is_good else [merge, revert])
     outcomes.rederive(connection, repository, [pull])

@@ -30,6 +30,12 @@ def outcomes(*events, snapshots=(), rivals=()):
     return [(str(outcome.kind), outcome.reason) for outcome in found]
 
 
+def proven(claim, state="proven"):
+    """Git's answer to a claim that it compared."""
+    told = {"about": str(claim.kind), "state": state, "head": claim.head}
+    return happened(EventKind.CLAIM_CHECKED, 9, f"checked:{claim.source}", **told)
+
+
 def merged(day=0.0, **fields):
     return happened(EventKind.PULL_MERGED, day, **fields)
 

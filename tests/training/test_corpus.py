@@ -110,7 +110,8 @@ def _build_revert(pull, opened):
         f"reverted:{pull}",
         opened + timedelta(days=5),
         pull=pull,
-        details=Details(commit=f"{pull:x}".rjust(40, "c"), by="#9999"),
+        permission="write",
+        details=Details(commit=f"{pull:x}".rjust(40, "c"), by="#9999", by_author=True),
     )
 
 

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.services
 ELSEWHERE = {
     *("record_event", "purge_data"),  # test_record_event.py
     *("open_draft", "tell_draft"),  # test_open_draft.py
+    "check_claims",  # test_claim_checks.py
     "hear_review",  # test_review_hints.py
     "propose_patches",  # test_propose.py
     "redeliver",

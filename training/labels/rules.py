@@ -190,7 +190,7 @@ _RULES = (
         "landed",
         LabelGrade.WEAKLY_CORRECT,
         0.7,
-        f"It was closed, and a commit on the default branch says that it carries it; {_WINDOW} ago.",
+        f"It was closed, and git finds its patch in a commit on the default branch that names it; {_WINDOW} ago.",
         "merge bots; what they changed on the way is not seen",
     ),
     Rule(

@@ -25,7 +25,11 @@ from app.values.identifiers import CommentId, IssueNumber, PullNumber, Repositor
 from worker.git.checkout import CheckoutBusy, Checkouts
 from worker.git.hardened_git import GitUnreachable
 from worker.outcomes import second_attempts, survival
-from worker.outcomes.record_event import plan_permission_jobs, record_outcomes
+from worker.outcomes.record_event import (
+    plan_claim_checks,
+    plan_permission_jobs,
+    record_outcomes,
+)
 from worker.outcomes.review_hints import load_review
 from worker.outcomes.survival import Revert
 from worker.queue.context import Context
@@ -119,6 +123,8 @@ def measure_survival(
         raise
     with context.transaction() as connection:
         record_outcomes(connection, job.repository, events)
+        checks = plan_claim_checks(connection, repository, [job.pull])
+        context.enqueue(connection, list(checks))
 
 
 def _measure(

@@ -1,6 +1,6 @@
 """Turn a stored webhook delivery into database rows and further jobs, using the database only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -10,10 +10,17 @@ from app.db.store.issues import groups, webhook_state
 from app.db.store.outcomes import outcome_events, outcomes
 from app.events import GHOST, CheckEvent, Event, Ignored, RepositoryEvent, parse
 from app.jobs.job import EvaluateIssue, Planned, RecordEvent
-from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
+from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
+from app.outcomes.claims import CLAIMS, find_unchecked_claims
 from app.policy.event_policy import StoredLinks, find_closing_issues, plan_follow_ups
-from app.values.identifiers import DeliveryGuid, IssueNumber, RepositoryId, RepositoryRef
+from app.values.identifiers import (
+    DeliveryGuid,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
 from worker.outcomes import second_attempts
 from worker.queue.context import Context
 from worker.repositories.repository_config import get_quiet_seconds
@@ -79,6 +86,10 @@ class RecordEventHandler:
             if isinstance(event, RepositoryEvent):
                 stored = record_outcomes(connection, event.repository.id, seen, job.delivery)
                 context.enqueue(connection, list(self._plan_follow_ups(event.repository, stored)))
+                touched = find_claimed_pulls(connection, event.repository.id, stored)
+                context.enqueue(
+                    connection, list(plan_claim_checks(connection, event.repository, touched))
+                )
             links = self._load_known_links(connection, event, promised)
             context.enqueue(connection, plan_follow_ups(event, links))
             if isinstance(event, CheckEvent):
@@ -132,6 +143,25 @@ def record_outcomes(
     touched = outcome_events.find_touched_pulls(connection, number, stored)
     outcomes.rederive(connection, number, touched)
     return stored
+
+
+def find_claimed_pulls(
+    connection: Connection, number: RepositoryId, events: Sequence[OutcomeEvent]
+) -> list[PullNumber]:
+    """Return the pull requests of repository `number` that `events` end, or claim to revert or contain."""
+    endings = {EventKind.PULL_CLOSED, EventKind.PULL_MERGED}
+    telling = [event for event in events if event.kind in CLAIMS | endings]
+    return outcome_events.find_touched_pulls(connection, number, telling)
+
+
+def plan_claim_checks(
+    connection: Connection, repository: RepositoryRef, pulls: Iterable[PullNumber]
+) -> Iterator[Planned]:
+    """Yield one job for each collected pull request about which there are unchecked claims; the job asks git."""
+    for pull in pulls:
+        history = outcomes.load_history(connection, repository.id, pull)
+        if history.snapshots and find_unchecked_claims(history):
+            yield Planned(CheckClaims(repository.installation, repository.id, pull))
 
 
 def plan_permission_jobs(

@@ -78,7 +78,7 @@ def measure_survival(
     with checkouts.open_repository(repository) as git:
 
         def read() -> Survival:
-            before, after = _find_range(git, merged, head, base, merge)
+            before, after = find_patch_range(git, merged.head, head, base, merge)
             return compare_commits(git, before, after, now)
 
         return fetch_until(git, checkouts.build_remote(repository, token), specs, read)
@@ -160,12 +160,18 @@ def _parse_revert(entry: str, repository: RepositoryRef) -> Revert | None:
     return Revert(CommitSha(sha), datetime.fromtimestamp(int(seconds), UTC), commits, pulls)
 
 
-def _find_range(git: Git, merged: MergedPull, head: str, base: str, merge: str) -> tuple[str, str]:
-    """Return the two commits whose difference is exactly this patch."""
-    if git.text("rev-parse", f"{head}^{{commit}}") == merged.head:
-        began = find_merge_base(git, base, merged.head)
-        if began is not None and began != merged.head:
-            return began, merged.head
+def find_patch_range(
+    git: Git, merged_head: str, head: str, base: str, merge: str
+) -> tuple[str, str]:
+    """Return the two commits whose difference is exactly the patch of a merged pull request.
+
+    `head`, `base` and `merge` are local refs: the pull request's head now, the base branch before the merge, and the
+    merge commit. `merged_head` is the head at the merge. Raises BaseNotFound when deeper history is needed.
+    """
+    if git.text("rev-parse", f"{head}^{{commit}}") == merged_head:
+        began = find_merge_base(git, base, merged_head)
+        if began is not None and began != merged_head:
+            return began, merged_head
     # The base contains the head already, or the head moved since. What remains is the merge's own
     # commit,
     # which after a rebase of several commits is only the last of them.

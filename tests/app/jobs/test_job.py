@@ -23,7 +23,13 @@ from app.jobs.job import (
     parse_job,
 )
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
-from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
+from app.jobs.outcome_jobs import (
+    CheckClaims,
+    HearReview,
+    MeasureSurvival,
+    PollReactions,
+    ResolvePermission,
+)
 
 EXAMPLES = [
     (RecordEvent(7, "guid"), "record_event:guid"),
@@ -39,6 +45,7 @@ EXAMPLES = [
     (ResolvePermission(7, 70, "mona"), "resolve_permission:70:mona"),
     (PollReactions(7, 70, 3), "poll_reactions:70:3"),
     (MeasureSurvival(7, 70, 12, 30), "measure_survival:70:12:30"),
+    (CheckClaims(7, 70, 12), "check_claims:70:12"),
     (HearReview(7, 70, "guid"), "hear_review:70:guid"),
     (Reconcile(7, 70), "reconcile:70"),
     (PurgeData(7, 70), "purge_data:7:70"),

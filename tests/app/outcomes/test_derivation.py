@@ -15,7 +15,11 @@ from tests.builders.outcome_events import (
     judged,
     merged,
     outcomes,
+    proven,
 )
+
+LANDED = happened(EventKind.LANDED, 0.1)
+REVERTED = happened(EventKind.REVERTED, 4, by="#15")
 
 
 @pytest.mark.parametrize(
@@ -69,8 +73,10 @@ def test_a_verdict_in_the_same_second_as_the_merge_came_before_it():
         ({"permission": "app"}, [], [merged(13, pull=13)], "superseded"),
         ({}, [], [merged(15, pull=13)], "unknown"),
         ({}, [], [merged(-15, pull=13)], "unknown"),
-        ({}, [happened(EventKind.LANDED, 0.1)], [merged(pull=13)], "landed_indirectly"),
-        ({}, [happened(EventKind.LANDED, -2)], [], "unknown"),
+        ({}, [LANDED, proven(LANDED)], [merged(pull=13)], "landed_indirectly"),
+        ({}, [LANDED], [], "unknown"),
+        ({}, [LANDED, proven(LANDED, "refuted")], [], "unknown"),
+        ({}, [happened(EventKind.LANDED, -2), proven(LANDED)], [], "unknown"),
         ({}, [happened(EventKind.ISSUE_CLOSED, -9, state="not_planned")], [], "issue_not_planned"),
         ({}, [happened(EventKind.ISSUE_CLOSED, -9, state="completed")], [], "unknown"),
         ({}, [happened(EventKind.ISSUE_CLOSED, 1, state="duplicate")], [], "unknown"),
@@ -83,16 +89,18 @@ def test_a_closing_says_what_is_known_of_why(closing, others, rivals, reason):
 def test_a_landed_pull_request_can_be_reverted_and_leave_its_issue_open():
     events = [
         closed(0),
-        happened(EventKind.LANDED, 0.1),
+        LANDED,
+        proven(LANDED),
         happened(EventKind.ISSUE_REOPENED, 3),
-        happened(EventKind.REVERTED, 4, by="#15"),
+        REVERTED,
+        proven(REVERTED),
     ]
     assert outcomes(*events) == [
         ("closed", "landed_indirectly"),
         ("reopened", "issue"),
         ("reverted", "by #15"),
     ]
-    assert ("reverted", "by #15") not in outcomes(closed(0), events[-1])
+    assert ("reverted", "by #15") not in outcomes(closed(0), *events[-2:])
 
 
 def test_an_issue_that_was_opened_again_no_longer_explains_a_closing():
@@ -127,15 +135,20 @@ def test_a_merge_reported_twice_is_one_merge():
 def test_a_revert_told_by_pull_request_and_by_commit_is_one_revert():
     by_pull = happened(EventKind.REVERTED, 1, by="#15")
     by_commit = happened(EventKind.REVERTED, 2, by=OTHER)
-    assert outcomes(merged(), by_pull, by_commit) == [("merged", None), ("reverted", "by #15")]
+    answers = [proven(by_pull), proven(by_commit)]
+    assert outcomes(merged(), by_pull, by_commit, *answers) == [
+        ("merged", None),
+        ("reverted", "by #15"),
+    ]
 
 
 def test_an_unmerged_pull_request_cannot_be_reverted():
-    assert outcomes(closed(), happened(EventKind.REVERTED, 1)) == [("closed", "unknown")]
+    assert outcomes(closed(), REVERTED, proven(REVERTED)) == [("closed", "unknown")]
 
 
 def test_a_revert_without_a_known_cause_has_no_reason():
-    assert outcomes(merged(), happened(EventKind.REVERTED, 1))[-1] == ("reverted", None)
+    revert = happened(EventKind.REVERTED, 1)
+    assert outcomes(merged(), revert, proven(revert))[-1] == ("reverted", None)
 
 
 def test_only_pushes_after_a_public_verdict_are_an_answer_to_it():
@@ -255,7 +268,8 @@ def test_every_order_of_a_whole_life_gives_the_same_outcomes():
         closed(0, by_author=True),
         happened(EventKind.PULL_REOPENED, 1),
         merged(2),
-        happened(EventKind.REVERTED, 3, by="#15"),
+        REVERTED,
+        proven(REVERTED),
     ]
     expected = [
         ("closed", "closed_by_author"),

@@ -9,16 +9,17 @@ from app.db.session import transaction
 from app.db.tables.schema import effects, installations, repositories
 from app.github.api.rest_reader import ReactionFacts
 from app.github.endpoints import build_endpoints
-from app.jobs.outcome_jobs import PollReactions
+from app.jobs.outcome_jobs import CheckClaims, PollReactions
 from app.jobs.waits import WaitsFor
 from app.outcomes import Details, EventKind, OutcomeEvent
-from app.values.identifiers import IssueNumber
+from app.values.identifiers import IssueNumber, PullNumber
 from tests.builders import stored_outcomes
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.local_github import LocalGitHub, Reply, connected
 from tests.worker.outcomes.judged_repository import FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
+from worker.outcomes.claim_checks import check_claims
 from worker.outcomes.observe_outcomes import (
     compare_reactions,
     measure_survival,
@@ -181,10 +182,13 @@ def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, to
     world.record()
     revert = world.repo.revert(first)
     world.repo.merge(revert.number, user="maintainer")
+    job = CheckClaims(world.installation, world.id, PullNumber(first))
     if told:
         world.record()
-        assert ("reverted", f"by #{revert.number}") in {row[1:3] for row in world.list_outcomes()}
+        assert job in waiting(world.database)
     world.do(survival, world.measure_survival(first, 30))
+    assert job in waiting(world.database)
+    world.do(partial(check_claims, *survival.args), job)
     kinds = [row[1] for row in world.list_outcomes()]
     assert kinds.count("reverted") == 1
     with transaction(world.database) as connection:

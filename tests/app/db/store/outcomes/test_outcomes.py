@@ -125,9 +125,15 @@ def test_ci_of_a_judged_head_needs_no_event_about_it(connection, group):
     assert told(connection, group) == [(SECOND, "ci", "success")]
 
 
+def revert_by_a_writer(commit):
+    """A revert of a commit that somebody with write access wrote and merged."""
+    word = {"by": "#15", "by_author": True, "permission": "write"}
+    return happened(EventKind.REVERTED, hours=3, commit=commit, head=OTHER, **word)
+
+
 @pytest.mark.parametrize("merge_first", [True, False])
 def test_a_revert_finds_the_merge_by_its_commit_in_either_order(connection, group, merge_first):
-    revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT[:9], by="#15", head=OTHER)
+    revert = revert_by_a_writer(MERGE_COMMIT[:9])
     events = [merged(FIRST), revert]
     for event in events if merge_first else reversed(events):
         record(connection, event)
@@ -137,8 +143,10 @@ def test_a_revert_finds_the_merge_by_its_commit_in_either_order(connection, grou
 @pytest.mark.parametrize("landed_first", [True, False])
 def test_a_revert_finds_what_landed_by_its_commit_in_either_order(connection, group, landed_first):
     landing = happened(EventKind.LANDED, FIRST, hours=1.1, head=MERGE_COMMIT)
-    revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT[:9], by="#15", head=OTHER)
+    revert = revert_by_a_writer(MERGE_COMMIT[:9])
+    proof = {"about": "landed", "state": "proven", "head": MERGE_COMMIT}
     record(connection, closed(FIRST, hours=1.0))
+    record(connection, happened(EventKind.CLAIM_CHECKED, FIRST, hours=2, **proof))
     for event in (landing, revert) if landed_first else (revert, landing):
         record(connection, event)
     assert told(connection, group) == [
@@ -149,7 +157,7 @@ def test_a_revert_finds_what_landed_by_its_commit_in_either_order(connection, gr
 
 def test_ci_and_reverts_by_commit_say_which_verdict_was_read_and_what_was_merged(connection, group):
     record(connection, merged(FIRST))
-    revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT, by="#15", head=OTHER)
+    revert = revert_by_a_writer(MERGE_COMMIT)
     ci = {"head": head_of(SECOND), "state": "success", "about": "actions"}
     record(connection, revert, happened(EventKind.CI_CONCLUDED, hours=4, **ci))
     verdict = evaluation_of(connection, FIRST)
@@ -181,7 +189,7 @@ def test_any_order_of_arrival_leaves_the_same_outcomes(connection, group):
         closed(SECOND, actor="mia"),
         merged(FIRST),
         happened(EventKind.CI_CONCLUDED, **ci),
-        happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT[:7], by="#15"),
+        revert_by_a_writer(MERGE_COMMIT[:7]),
         happened(EventKind.DISAGREED, issue=ISSUE, actor_id=1),
         happened(EventKind.ISSUE_REOPENED, hours=4, issue=ISSUE),
     ]
