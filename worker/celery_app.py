@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 PATIENCE_SECONDS: Final = 20.0
 """Time for running jobs to stop after SIGTERM; supervisors kill after 30 seconds."""
 TIDY_SECONDS: Final = 600.0
+RETENTION_SECONDS: Final = 3_600.0
 CHECKOUTS_SECONDS: Final = 3_600.0
 ADAPTERS_SECONDS: Final = 3_600.0
 TRAINING_SECONDS: Final = 600.0
@@ -101,6 +102,7 @@ def _build_schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
     return {
         "sweep": every(pace.sweep_seconds, tasks.SWEEP),
         "janitor": every(TIDY_SECONDS, tasks.TIDY),
+        "retention": every(RETENTION_SECONDS, tasks.RETAIN),
         "reconcile": every(pace.reconcile_seconds, tasks.TICK, "reconcile"),
         "reactions": every(pace.reactions_seconds, tasks.TICK, "reactions"),
         "redeliver": every(pace.reconcile_seconds, tasks.TICK, "redeliver"),

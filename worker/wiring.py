@@ -48,6 +48,7 @@ from app.settings import (
     DatabaseSettings,
     EngineSettings,
     QueueSettings,
+    RetentionSettings,
     TrainSettings,
     WriterSettings,
     load,
@@ -234,7 +235,7 @@ def create_runtime(
     doorbell = Doorbell(broker.redis_url)
     return Runtime(
         Runner(database, build_handlers(Components(database, pace)), doorbell, pace, stopping),
-        Upkeep(database, doorbell, pace, TICKS),
+        Upkeep(database, doorbell, pace, TICKS, load(RetentionSettings)),
     )
 
 

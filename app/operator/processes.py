@@ -20,6 +20,7 @@ from app.settings import (
     IdentitySettings,
     LogSettings,
     QueueSettings,
+    RetentionSettings,
     RunSettings,
     Settings,
     TrainSettings,
@@ -181,7 +182,7 @@ _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
 }
 """Settings that jobs of each queue need."""
 _STORE_KINDS = (DatabaseSettings, BrokerSettings)
-_PACE_KINDS = (QueueSettings, LogSettings, IdentitySettings, ChildSettings)
+_PACE_KINDS = (QueueSettings, RetentionSettings, LogSettings, IdentitySettings, ChildSettings)
 
 
 def exec_worker(queues: str, concurrency: int | None) -> None:

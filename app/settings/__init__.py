@@ -32,6 +32,7 @@ from app.settings.runtime_settings import (
     DatabaseSettings,
     LogSettings,
     QueueSettings,
+    RetentionSettings,
 )
 from app.settings.training_settings import GateSettings, RunSettings, TrainSettings
 
@@ -48,6 +49,7 @@ __all__ = [
     "IdentitySettings",
     "LogSettings",
     "QueueSettings",
+    "RetentionSettings",
     "RunSettings",
     "Settings",
     "SettingsError",

@@ -1,10 +1,13 @@
 """Settings of the database, the broker, the logs and the pace of work."""
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
 
 from app.settings.loader import Settings
+
+LEAST_DAYS: Final = 8
+"""Fewest days of retention: GitHub Enterprise Server redelivers webhooks for 7 days, and a GUID must be known so long."""
 
 
 class LogSettings(Settings):
@@ -39,6 +42,34 @@ class DatabaseSettings(Settings):
             actual = f", not with {scheme}{mark}" if mark else ""
             raise ValueError(f"must start with postgresql://{actual}")
         return value
+
+
+def _parse_days(value: object) -> object:
+    """Read a number of days, or `forever` as None."""
+    if value is None or value == "forever":
+        return None
+    try:
+        return TypeAdapter(Annotated[int, Field(ge=LEAST_DAYS)]).validate_python(value)
+    except ValidationError:
+        raise ValueError(
+            f"can't be {value!r}: give a whole number of at least {LEAST_DAYS}, or forever"
+        ) from None
+
+
+Days = Annotated[int | None, BeforeValidator(_parse_days)]
+"""Days that data stays; None: for ever, as the text `forever`."""
+
+
+class RetentionSettings(Settings):
+    """How long data stays. A purge after the App was removed deletes at once, whatever these settings say."""
+
+    keep_deliveries_days: Days = 30
+    """Days that webhook deliveries stay, or `forever`. Their bodies go a month at a time, so at most 31 days later."""
+    keep_votes_days: Days = 180
+    """Days that the model's replies stay, or `forever`; also a month at a time. Verdicts keep their counts of votes."""
+    keep_evaluations_days: Days = 730
+    """Days after an issue's last evaluation that its evaluations, patches and outcomes stay, or `forever`. Training and
+    calibration learn from nothing older."""
 
 
 class BrokerSettings(Settings):

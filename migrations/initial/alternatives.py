@@ -63,6 +63,8 @@ def _create_attempts() -> None:
         comment="attempts of agents with their trajectories; training reads them",
     )
     op.create_index("ix_attempts_repository_id", "attempts", ["repository_id", "created_at"])
+    op.create_index(op.f("ix_attempts_guided_by"), "attempts", ["guided_by"])
+    op.create_index(op.f("ix_attempts_patch_sha256"), "attempts", ["patch_sha256"])
 
 
 def _bill_of_attempts() -> list[sa.Column[object]]:
@@ -154,6 +156,9 @@ def _create_evaluation_alternatives() -> None:
             "evaluation_id", "attempt_id", name=op.f("pk_evaluation_alternatives")
         ),
         comment="alternatives in evaluations, with their verdicts",
+    )
+    op.create_index(
+        op.f("ix_evaluation_alternatives_attempt_id"), "evaluation_alternatives", ["attempt_id"]
     )
 
 

@@ -101,6 +101,7 @@ def _create_outcomes() -> None:
         ),
         comment="outcomes, derived from outcome_events by a versioned rule",
     )
+    op.create_index(op.f("ix_outcomes_event_id"), "outcomes", ["event_id"])
 
 
 def _create_label_checks() -> None:

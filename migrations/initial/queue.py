@@ -8,6 +8,7 @@ from migrations.columns import belongs_to, identity, moment, now
 
 TABLES = (
     "deliveries",
+    "delivery_bodies",
     "ignored_deliveries",
     "jobs",
     "installation_controls",
@@ -21,6 +22,7 @@ TABLES = (
 def create() -> None:
     """Create the tables and their indexes."""
     _create_deliveries()
+    _create_delivery_bodies()
     _create_ignored_deliveries()
     _create_jobs()
     _create_indexes_of_jobs()
@@ -38,13 +40,26 @@ def _create_deliveries() -> None:
         sa.Column("event", sa.Text(), nullable=False),
         sa.Column("installation_id", sa.BigInteger()),
         sa.Column("repository_id", sa.BigInteger()),
-        sa.Column("body", sa.LargeBinary(), nullable=False, comment="raw bytes of the signed body"),
         now("received_at"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_deliveries")),
         sa.UniqueConstraint("guid", name=op.f("uq_deliveries_guid")),
         comment="stored webhook deliveries; ignored ones are only counted",
     )
     op.create_index(op.f("ix_deliveries_installation_id"), "deliveries", ["installation_id"])
+
+
+def _create_delivery_bodies() -> None:
+    op.create_table(
+        "delivery_bodies",
+        sa.Column("delivery_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "received_at", sa.DateTime(timezone=True), nullable=False, comment="as in deliveries"
+        ),
+        sa.Column("body", sa.LargeBinary(), nullable=False, comment="raw bytes of the signed body"),
+        sa.PrimaryKeyConstraint("delivery_id", "received_at", name=op.f("pk_delivery_bodies")),
+        comment="bodies of deliveries, one partition a month; no foreign key, so that dropping a month locks no delivery",
+        postgresql_partition_by="RANGE (received_at)",
+    )
 
 
 def _create_ignored_deliveries() -> None:

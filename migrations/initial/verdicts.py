@@ -68,6 +68,7 @@ def _create_candidates() -> None:
         ),
         comment="candidates: a pull request at one head commit on one base commit",
     )
+    op.create_index(op.f("ix_candidates_patch_sha256"), "candidates", ["patch_sha256"])
 
 
 def _create_evaluations() -> None:
@@ -159,13 +160,19 @@ def _create_evaluation_candidates() -> None:
             "evaluation_id", "candidate_id", name=op.f("pk_evaluation_candidates")
         ),
     )
+    op.create_index(
+        op.f("ix_evaluation_candidates_candidate_id"), "evaluation_candidates", ["candidate_id"]
+    )
 
 
 def _create_votes() -> None:
     op.create_table(
         "votes",
-        identity(),
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "number", sa.Integer(), autoincrement=False, nullable=False, comment="its place, from 0"
+        ),
+        now("created_at"),
         sa.Column("seed", sa.BigInteger(), nullable=False),
         sa.Column(
             "seats",
@@ -178,7 +185,7 @@ def _create_votes() -> None:
         sa.Column("failure", sa.Text()),
         sa.Column("reply", sa.Text(), nullable=False),
         belongs_to("votes", "evaluation_id", "evaluations"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
-        comment="replies of the engine in full; training reads them",
+        sa.PrimaryKeyConstraint("evaluation_id", "number", "created_at", name=op.f("pk_votes")),
+        comment="replies of the engine in full, one partition a month",
+        postgresql_partition_by="RANGE (created_at)",
     )
-    op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"])

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from migrations.initial import alternatives, groups, learning, outcomes, queue, verdicts
+from migrations.initial import alternatives, groups, learning, outcomes, partitions, queue, verdicts
 
 revision = "0001"
 down_revision = None
@@ -14,13 +14,15 @@ SUBJECTS = (groups, queue, verdicts, outcomes, alternatives, learning)
 
 
 def upgrade() -> None:
-    """Create all tables."""
+    """Create all tables, and the partitions of the next months."""
     for subject in SUBJECTS:
         subject.create()
+    partitions.create()
 
 
 def downgrade() -> None:
-    """Drop all tables, the referring ones first."""
+    """Drop all tables with their partitions, the referring ones first."""
     for subject in reversed(SUBJECTS):
         for table in reversed(subject.TABLES):
             op.drop_table(table)
+    partitions.drop()

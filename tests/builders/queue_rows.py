@@ -1,9 +1,10 @@
 """A few words for tests to speak with the queue of record."""
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, insert, text
 
 from app.db.store.queue import jobs, upkeep
 from app.db.store.queue.job_rows import StoredJob
+from app.db.tables.schema import deliveries, delivery_bodies
 from app.jobs.job import EvaluateIssue, Job, LocateIssues, Planned
 from app.policy.event_policy import BY_COMMAND
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, PullNumber, RepositoryId
@@ -63,3 +64,11 @@ def let_leases_end(database: Engine) -> None:
     execute(
         database, "update jobs set lease_until = now() - interval '1 s' where state = 'running'"
     )
+
+
+def insert_delivery(connection: Connection, body: bytes, **columns: object) -> None:
+    """Insert a webhook delivery and its body, as the web process does."""
+    key = (deliveries.c.id, deliveries.c.received_at)
+    row = connection.execute(insert(deliveries).values(**columns).returning(*key)).one()
+    kept = {"delivery_id": row.id, "received_at": row.received_at, "body": body}
+    connection.execute(insert(delivery_bodies).values(**kept))

@@ -15,8 +15,8 @@ from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
-from app.db.tables.schema import deliveries, installations, repositories, votes
 from app.db.tables.schema import evaluations as evaluation_table
+from app.db.tables.schema import installations, repositories, votes
 from app.github.api.publisher import Publisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
@@ -33,6 +33,7 @@ from model import catalog
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.pull_requests import build_pull
+from tests.builders.queue_rows import insert_delivery
 from tests.github.facts import App
 from tests.github.repo import Repo
 from tests.github.stand_in import StandIn
@@ -215,16 +216,9 @@ def build_pull_row(pull, state="open"):
 
 def store_delivery(database, sent, **columns):
     """Store a webhook of the stand-in as the web process does."""
+    row = {"guid": sent.guid, "event": sent.event, "installation_id": sent.installation_id}
     with transaction(database) as connection:
-        connection.execute(
-            insert(deliveries).values(
-                guid=sent.guid,
-                event=sent.event,
-                installation_id=sent.installation_id,
-                body=json.dumps(sent.payload).encode(),
-                **columns,
-            )
-        )
+        insert_delivery(connection, json.dumps(sent.payload).encode(), **row, **columns)
 
 
 def build_diff(result):

@@ -13,6 +13,7 @@ from worker.queue.upkeep import Upkeep
 
 SWEEP: Final = "r4p.sweep"
 TIDY: Final = "r4p.janitor"
+RETAIN: Final = "r4p.retain"
 TICK: Final = "r4p.tick"
 
 
@@ -25,7 +26,7 @@ class Runtime:
 
 
 def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
-    """Add the worker's tasks to a Celery application: run a job; sweep, tidy and tick of Upkeep.
+    """Add the worker's tasks to a Celery application: run a job; sweep, tidy, retain and tick of Upkeep.
 
     Each task calls `runtime` when it runs, to get the objects that it works with.
     """
@@ -39,8 +40,12 @@ def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
     def tidy() -> None:
         runtime().upkeep.tidy()
 
+    def retain() -> None:
+        runtime().upkeep.retain()
+
     def tick(name: str) -> None:
         runtime().upkeep.tick(name)
 
-    for name, function in ((RUN_TASK, run), (SWEEP, sweep), (TIDY, tidy), (TICK, tick)):
+    own = ((SWEEP, sweep), (TIDY, tidy), (RETAIN, retain), (TICK, tick))
+    for name, function in ((RUN_TASK, run), *own):
         celery.task(function, name=name)

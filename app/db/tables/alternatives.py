@@ -39,7 +39,9 @@ attempts = Table(
     Column("stop", Text, nullable=False, comment="reason of the end"),
     Column("failure", Text, comment="error message for the operator"),
     Column("steps", Integer, nullable=False),
-    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: no patch"),
+    Column(
+        "patch_sha256", Text, ForeignKey(patches.c.sha256), index=True, comment="null: no patch"
+    ),
     Column("prompt_tokens", BigInteger, nullable=False),
     Column("cached_tokens", BigInteger, nullable=False),
     Column("completion_tokens", BigInteger, nullable=False),
@@ -53,6 +55,7 @@ attempts = Table(
         "guided_by",
         BigInteger,
         ForeignKey("attempts.id", ondelete="CASCADE"),
+        index=True,
         comment="the earlier attempt that its hint is about; null: it had no hint",
     ),
     Column("guidance", JSONB, comment="the hint; null: none"),
@@ -94,7 +97,7 @@ evaluation_alternatives = Table(
     "evaluation_alternatives",
     metadata,
     belongs_to("evaluation_id", evaluations, primary_key=True),
-    belongs_to("attempt_id", attempts, primary_key=True),
+    belongs_to("attempt_id", attempts, primary_key=True, index=True),
     *build_opinion_columns(),
     comment="alternatives in evaluations, with their verdicts",
 )

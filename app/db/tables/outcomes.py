@@ -55,7 +55,7 @@ outcomes = Table(
     Column("actor", Text),
     Column("permission", Text),
     Column("evaluation_id", BigInteger, comment="evaluation that was public then; null: none"),
-    belongs_to("event_id", outcome_events),
+    belongs_to("event_id", outcome_events, index=True),
     Column("rule_version", Integer, nullable=False),
     now("derived_at"),
     UniqueConstraint("repository_id", "pull_number", "kind", "event_id"),

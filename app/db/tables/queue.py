@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    DateTime,
     Index,
     Integer,
     LargeBinary,
@@ -24,9 +25,18 @@ deliveries = Table(
     Column("event", Text, nullable=False),
     Column("installation_id", BigInteger, index=True),
     Column("repository_id", BigInteger),
-    Column("body", LargeBinary, nullable=False, comment="raw bytes of the signed body"),
     now("received_at"),
     comment="stored webhook deliveries; ignored ones are only counted",
+)
+
+delivery_bodies = Table(
+    "delivery_bodies",
+    metadata,
+    Column("delivery_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("received_at", DateTime(timezone=True), primary_key=True, comment="as in deliveries"),
+    Column("body", LargeBinary, nullable=False, comment="raw bytes of the signed body"),
+    comment="bodies of deliveries, one partition a month; no foreign key, so that dropping a month locks no delivery",
+    postgresql_partition_by="RANGE (received_at)",
 )
 
 ignored_deliveries = Table(

@@ -14,6 +14,7 @@ from app.db.tables.models import calibrators, model_aliases, models, shadow_verd
 from app.db.tables.outcomes import label_checks, outcome_events, outcomes
 from app.db.tables.queue import (
     deliveries,
+    delivery_bodies,
     effects,
     etags,
     ignored_deliveries,
@@ -29,6 +30,7 @@ __all__ = [
     "calibrators",
     "candidates",
     "deliveries",
+    "delivery_bodies",
     "drafts",
     "effects",
     "etags",

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    DateTime,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
@@ -40,7 +42,13 @@ candidates = Table(
     Column("pull_number", BigInteger, nullable=False),
     Column("head_sha", Text, nullable=False),
     Column("base_sha", Text, nullable=False),
-    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: unreadable patch"),
+    Column(
+        "patch_sha256",
+        Text,
+        ForeignKey(patches.c.sha256),
+        index=True,
+        comment="null: unreadable patch",
+    ),
     Column("unreadable", Text, comment="why there is no patch"),
     Column(
         "read_again",
@@ -126,7 +134,7 @@ evaluation_candidates = Table(
     "evaluation_candidates",
     metadata,
     belongs_to("evaluation_id", evaluations, primary_key=True),
-    belongs_to("candidate_id", candidates, primary_key=True),
+    belongs_to("candidate_id", candidates, primary_key=True, index=True),
     Column("strength", Text),
     *build_opinion_columns(),
 )
@@ -134,13 +142,15 @@ evaluation_candidates = Table(
 votes = Table(
     "votes",
     metadata,
-    identity(),
-    belongs_to("evaluation_id", evaluations, index=True),
+    belongs_to("evaluation_id", evaluations, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False, comment="its place, from 0"),
+    Column("created_at", DateTime(timezone=True), primary_key=True, server_default=func.now()),
     Column("seed", BigInteger, nullable=False),
     Column("seats", ARRAY(Text), nullable=False, comment="patch id of each seat; empty: padding"),
     Column("correct", ARRAY(Text), comment="boxed patch ids; null: unreadable"),
     Column("forced", Boolean, nullable=False),
     Column("failure", Text),
     Column("reply", Text, nullable=False),
-    comment="replies of the engine in full; training reads them",
+    comment="replies of the engine in full, one partition a month",
+    postgresql_partition_by="RANGE (created_at)",
 )

@@ -20,7 +20,13 @@ pytestmark = pytest.mark.services
 
 def deliveries(database, columns="guid"):
     with database.connect() as connection:
-        return list(connection.scalars(text(f"select {columns} from deliveries order by id")))
+        return list(
+            connection.scalars(
+                text(
+                    f"select {columns} from deliveries left join delivery_bodies on delivery_id = id order by id"
+                )
+            )
+        )
 
 
 def test_a_delivery_is_stored_with_its_job_and_the_bell_is_rung(door, database, broker):

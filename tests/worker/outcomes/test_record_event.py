@@ -2,16 +2,17 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, select, update
 
 from app.db.session import transaction
-from app.db.tables.schema import deliveries, jobs, metadata, outcome_events, repositories
+from app.db.tables.schema import delivery_bodies, jobs, metadata, outcome_events, repositories
 from app.db.tables.schema import outcomes as outcomes_table
 from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
 from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermission
 from tests.builders import stored_outcomes, webhook_payloads
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import (
     FIRST,
     INSTALLATION,
@@ -50,15 +51,8 @@ def removed_github():
 def store(database, guid, event, **payload):
     body = webhook_payloads.encode(webhook_payloads.envelope(**payload))
     with transaction(database) as connection:
-        connection.execute(
-            insert(deliveries).values(
-                guid=guid,
-                event=event,
-                installation_id=INSTALLATION,
-                repository_id=REPOSITORY,
-                body=body,
-            )
-        )
+        about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY}
+        insert_delivery(connection, body, guid=guid, event=event, **about)
     return RecordEvent(INSTALLATION, guid)
 
 
@@ -130,8 +124,20 @@ def test_an_ignored_or_purged_delivery_leaves_no_trace(database, group):
     assert contents(database) == before
     carry_out(database, RECORD, store(database, "g3", "star", action="created"))
     after = contents(database)
-    assert {name for name in after if after[name] != before[name]} == {"deliveries"}
+    assert {name for name in after if after[name] != before[name]} == {
+        "deliveries",
+        "delivery_bodies",
+    }
     assert waiting(database) == []
+
+
+def test_job_of_a_delivery_without_its_body_ends_and_changes_nothing(database, group):
+    job = merge(database)
+    with transaction(database) as connection:
+        connection.execute(delete(delivery_bodies))
+    before = contents(database)
+    carry_out(database, RECORD, job)
+    assert (contents(database), waiting(database)) == (before, [])
 
 
 def test_the_right_of_bots_is_not_asked_for(database, group):

@@ -12,7 +12,7 @@ from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.tables.schema import deliveries
+from app.db.tables.schema import deliveries, delivery_bodies
 from app.jobs.job import EvaluateIssue
 from app.jobs.outcome_jobs import HearReview
 from app.values.identifiers import CommitSha
@@ -87,9 +87,9 @@ def test_a_review_is_heard_once_with_its_lines(twice, scene, copy_alternative, b
 def test_a_review_that_is_gone_says_nothing(scene, database, copy_alternative, gone):
     job = copy_alternative("It subtracts.")
     with transaction(database) as connection:
-        told = json.loads(bytes(connection.scalar(select(deliveries.c.body))))
+        told = json.loads(bytes(connection.scalar(select(delivery_bodies.c.body))))
         told["review"]["id"] = 1
-        changed = update(deliveries).values(body=json.dumps(told).encode())
+        changed = update(delivery_bodies).values(body=json.dumps(told).encode())
         connection.execute(changed if gone == "review" else delete(deliveries))
     carry_out(database, partial(hear_review, scene.github), job)
     assert read_hints(scene, database) == ([], 0)

@@ -234,8 +234,8 @@ def save_verdict(
     for alternative in evaluation_alternatives.list_of_evaluation(connection, identity):
         key = {"evaluation_id": identity, "attempt_id": alternative.attempt}
         candidate_store.save_opinion(connection, alternative_table, key, opinions[alternative.id])
-    for vote in verified.new_votes:
-        votes.save(connection, identity, vote)
+    for number, vote in enumerate(verified.new_votes):
+        votes.save(connection, identity, number, vote)
     connection.execute(
         _update(identity).values(
             state="verified",

@@ -6,7 +6,7 @@ installation has a new number; a repository returns by being added.
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select, true
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.queue import jobs as jobs_store
@@ -15,6 +15,7 @@ from app.db.tables.schema import (
     attempts,
     candidates,
     deliveries,
+    delivery_bodies,
     etags,
     forgotten,
     installation_controls,
@@ -45,25 +46,45 @@ def purge(
     tombstone = {"installation_id": installation, "repository_id": number or _ALL}
     connection.execute(insert(forgotten).values(**tombstone).on_conflict_do_nothing())
     # Delete jobs before deliveries: a delivery arriving meanwhile must not stay without its job.
-    for table in (jobs, deliveries):
-        statement = delete(table).where(table.c.installation_id == installation)
-        if number is not None:
-            statement = statement.where(table.c.repository_id == number)
-        if table is jobs:
-            # Keep the running purge itself, and jobs that delete git objects from disks.
-            waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
-            statement = statement.where(jobs.c.state != "running", ~waits)
-        connection.execute(statement)
+    # Keep the running purge itself, and jobs that delete git objects from disks.
+    waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
+    theirs = (_belongs_to(jobs, installation, number), jobs.c.state != "running", ~waits)
+    connection.execute(delete(jobs).where(*theirs))
+    delete_deliveries(connection, _belongs_to(deliveries, installation, number))
     gone = _list_repositories(connection, installation, number)
     if number is None:
         _delete_installation(connection, installation)
     else:
         _delete_repository(connection, installation, number)
+    delete_unused_patches(connection, true())
+    return gone
+
+
+def delete_deliveries(connection: Connection, chosen: ColumnElement[bool]) -> None:
+    """Delete the webhook deliveries that fulfil the condition `chosen`, with their bodies."""
+    key = (deliveries.c.id, deliveries.c.received_at)
+    gone = delete(deliveries).where(chosen).returning(*key).cte("gone")
+    connection.execute(
+        delete(delivery_bodies).where(
+            delivery_bodies.c.delivery_id == gone.c.id,
+            delivery_bodies.c.received_at == gone.c.received_at,
+        )
+    )
+
+
+def delete_unused_patches(connection: Connection, chosen: ColumnElement[bool]) -> None:
+    """Delete those of the `chosen` patches that no candidate and no agent's attempt refers to."""
     referred = [
         exists().where(table.c.patch_sha256 == patches.c.sha256) for table in (candidates, attempts)
     ]
-    connection.execute(delete(patches).where(~or_(*referred)))
-    return gone
+    connection.execute(delete(patches).where(chosen, ~or_(*referred)))
+
+
+def _belongs_to(
+    table: Table, installation: InstallationId, number: RepositoryId | None
+) -> ColumnElement[bool]:
+    mine = table.c.installation_id == installation
+    return mine if number is None else mine & (table.c.repository_id == number)
 
 
 def block_purge(connection: Connection, installation: InstallationId) -> None:

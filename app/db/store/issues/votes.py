@@ -27,16 +27,17 @@ def find_earlier(
             spoke["model"].astext == engine.model,
             spoke["prompt_fingerprint"].astext == engine.prompt_fingerprint,
         )
-        .order_by(votes.c.id)
+        .order_by(votes.c.evaluation_id, votes.c.number)
     )
     return tuple(_build_vote(row) for row in rows)
 
 
-def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
-    """Save one reply of the engine, readable or not, as a vote of the evaluation `identity`."""
+def save(connection: Connection, identity: EvaluationId, number: int, vote: Vote) -> None:
+    """Save one reply of the engine, readable or not, as the vote `number` (from 0) of the evaluation `identity`."""
     connection.execute(
         insert(votes).values(
             evaluation_id=identity,
+            number=number,
             seed=vote.seed,
             seats=[seat or "" for seat in vote.seats],
             correct=None if vote.correct is None else sorted(vote.correct),

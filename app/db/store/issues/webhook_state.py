@@ -8,12 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, case, delete, func, select, update
+from sqlalchemy import Connection, case, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues import purge
 from app.db.tables.schema import (
     deliveries,
+    delivery_bodies,
     group_members,
     groups,
     installations,
@@ -46,7 +47,7 @@ class StoredDelivery:
 
 
 def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
-    """Load a stored webhook delivery by its GUID; None when it was purged.
+    """Load a stored webhook delivery by its GUID; None when it was purged, or its body is older than the bot keeps.
 
     A purge of the installation then waits for this transaction, and also deletes what the transaction stores.
     """
@@ -54,9 +55,14 @@ def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery 
     if owner is not None:
         purge.block_purge(connection, owner)
     row = connection.execute(
-        select(deliveries.c.event, deliveries.c.body, deliveries.c.received_at)
+        select(deliveries.c.event, delivery_bodies.c.body, deliveries.c.received_at)
+        .join(
+            delivery_bodies,
+            (delivery_bodies.c.delivery_id == deliveries.c.id)
+            & (delivery_bodies.c.received_at == deliveries.c.received_at),
+        )
         .where(deliveries.c.guid == guid)
-        .with_for_update(read=True)
+        .with_for_update(read=True, of=deliveries)
     ).one_or_none()
     return None if row is None else StoredDelivery(row.event, bytes(row.body), row.received_at)
 
@@ -75,7 +81,7 @@ def apply_event(connection: Connection, event: Event, received_at: datetime) -> 
     """
     about = event.repository.id if isinstance(event, RepositoryEvent) else None
     if purge.is_forgotten(connection, event.installation, about):
-        connection.execute(delete(deliveries).where(deliveries.c.guid == event.delivery))
+        purge.delete_deliveries(connection, deliveries.c.guid == event.delivery)
         return False
     match event:
         case InstallationEvent():

@@ -61,9 +61,11 @@ class AcceptedDelivery:
 
 _ACCEPT: Final = f"""
 with stored as (
-    insert into deliveries (guid, event, installation_id, repository_id, body)
-    values (%(delivery)s, %(event)s, %(installation)s, %(repository)s, %(body)b)
-    on conflict (guid) do nothing returning guid),
+    insert into deliveries (guid, event, installation_id, repository_id)
+    values (%(delivery)s, %(event)s, %(installation)s, %(repository)s)
+    on conflict (guid) do nothing returning id, received_at),
+body as (insert into delivery_bodies (delivery_id, received_at, body)
+    select id, received_at, %(body)b from stored),
 planned as (select * from {PLANNED} where exists (select from stored)),
 ready as ({STORE})
 select exists (select from stored) as is_new, id, queue, is_due

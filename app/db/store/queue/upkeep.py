@@ -17,8 +17,8 @@ from app.values.identifiers import InstallationId, JobId, RepositoryId
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
 """Kinds of jobs that the purge of an installation itself needs."""
 PRUNE: Final = """
-delete from jobs where state in ('done','superseded')
-    and finished_at < now() - %(days)s * interval '1 day'
+delete from jobs where id in (select id from jobs where state in ('done','superseded')
+    and finished_at < now() - %(days)s * interval '1 day' order by finished_at limit %(limit)s)
 """
 """Must repeat the condition of the index `ix_jobs_ended`; otherwise PostgreSQL reads the whole
 table."""
@@ -224,9 +224,9 @@ def prune_etags(connection: Connection, days: int) -> int:
     return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
 
 
-def prune_jobs(connection: Connection, days: int) -> int:
-    """Delete jobs done or superseded more than `days` days ago; return how many were deleted. Dead jobs stay."""
-    done = connection.exec_driver_sql(PRUNE, {"days": days})
+def prune_jobs(connection: Connection, days: int, limit: int = 50_000) -> int:
+    """Delete at most `limit` jobs done or superseded more than `days` days ago; return how many. Dead jobs stay."""
+    done = connection.exec_driver_sql(PRUNE, {"days": days, "limit": limit})
     return done.rowcount
 
 

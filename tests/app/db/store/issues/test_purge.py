@@ -18,6 +18,7 @@ from app.db.tables.schema import (
 from app.jobs.job import ProposePatches
 from app.values.identifiers import EvaluationId, RepositoryId
 from tests.app.db.store.outcomes.test_outcomes import merged
+from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import FIRST, INSTALLATION, ISSUE, REPOSITORY, count, settle
 
 pytestmark = pytest.mark.services
@@ -30,7 +31,7 @@ def connection(database):
         outcome_events.append(connection, REPOSITORY, [merged(FIRST)])
         outcomes.rederive(connection, REPOSITORY, [FIRST])
         about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY}
-        connection.execute(insert(deliveries).values(guid="g", event="push", body=b"{}", **about))
+        insert_delivery(connection, b"{}", guid="g", event="push", **about)
         for state in ("ready", "running", "dead"):
             job = {"kind": "locate_issues", "queue": "github", "payload": {}, "state": state}
             connection.execute(insert(jobs).values(**job, **about))
@@ -72,8 +73,7 @@ def test_a_delivery_that_comes_meanwhile_keeps_its_job(database, number):
         guid = f"after statement {len(came)}"
         came.append(guid)
         with database.begin() as other:
-            row = {"guid": guid, "event": "push", "body": b"{}"}
-            other.execute(insert(deliveries).values(**row, **about))
+            insert_delivery(other, b"{}", guid=guid, event="push", **about)
             other.execute(insert(jobs).values(delivery_guid=guid, **job, **about))
 
     came = []

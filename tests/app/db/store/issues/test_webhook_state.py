@@ -2,12 +2,13 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from app.db.store.issues import webhook_state
-from app.db.tables.schema import deliveries, groups, installations, pull_requests, repositories
+from app.db.tables.schema import groups, installations, pull_requests, repositories
 from app.events import parse
 from tests.builders import webhook_payloads
+from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import FIRST, ISSUE, settle
 
 pytestmark = pytest.mark.services
@@ -116,8 +117,7 @@ def test_repositories_added_to_an_installation_are_known(connection):
 
 
 def test_a_delivery_is_read_as_it_came_and_a_purged_one_is_none(connection):
-    values = {"guid": "g", "event": "push", "body": b"\x00{}", "received_at": RECEIVED}
-    connection.execute(insert(deliveries).values(values))
+    insert_delivery(connection, b"\x00{}", guid="g", event="push", received_at=RECEIVED)
     assert webhook_state.load_delivery(connection, "g") == webhook_state.StoredDelivery(
         "push", b"\x00{}", RECEIVED
     )
