@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues.candidates import save_patch
 from app.db.tables.schema import agent_runs, attempts
+from app.github.redaction import redact
 from app.policy.alternative_policy import Cost, RefusalReason, map_stop_reason
 from app.values.identifiers import AlternativeNumber, CommitSha, RepositoryId
 from model.agents.trajectories import trajectory_json
@@ -120,7 +121,7 @@ def save(
             model=record.engine.model,
             seed=record.seed,
             stop=record.stop,
-            failure=record.failure,
+            failure=None if record.failure is None else redact(record.failure),
             steps=record.steps,
             patch_sha256=None if record.patch is None else save_patch(connection, record.patch),
             prompt_tokens=record.tokens.prompt,

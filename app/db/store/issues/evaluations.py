@@ -13,6 +13,7 @@ from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.tables.schema import evaluation_alternatives as alternative_table
 from app.db.tables.schema import evaluation_candidates, evaluations, groups, repositories
+from app.github.redaction import redact
 from app.jobs.job import Json
 from app.policy.alternative_policy import RefusalReason
 from app.policy.group_policy import LeftOutPull
@@ -241,7 +242,7 @@ def save_verdict(
             state="verified",
             verifier=verified.verifier,
             verdict=verified.document,
-            failure=verified.failure,
+            failure=None if verified.failure is None else redact(verified.failure),
             verified_at=func.now(),
         )
     )

@@ -4,6 +4,7 @@ from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import evaluations, votes
+from app.github.redaction import redact
 from app.values.identifiers import EvaluationId
 from model.domain import EngineInfo, PatchId, Vote
 
@@ -42,7 +43,7 @@ def save(connection: Connection, identity: EvaluationId, number: int, vote: Vote
             seats=[seat or "" for seat in vote.seats],
             correct=None if vote.correct is None else sorted(vote.correct),
             forced=vote.forced,
-            failure=vote.failure,
+            failure=None if vote.failure is None else redact(vote.failure),
             reply=vote.reply,
         )
     )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.db.tables.schema import model_aliases, models, shadow_verdicts
+from app.github.redaction import redact
 from app.jobs.job import Json
 from app.learning.model_serving import Adapter, Alias, LineUp, ModelState, get_state_after
 from app.values.identifiers import EvaluationId
@@ -218,7 +219,7 @@ def lock(connection: Connection) -> None:
 def reject(connection: Connection, name: str, why: str) -> None:
     """Reject the model `name` for good; if it holds an alias, withdraw the alias from it. Raises UnknownModel."""
     lock(connection)
-    model = find_by_name(connection, name)
+    model, why = find_by_name(connection, name), redact(why)
     _set_state(connection, model, ModelState.REJECTED, why)
     for alias in Alias:
         if (held := find_alias_holder(connection, alias)) and held.id == model.id:

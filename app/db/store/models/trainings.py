@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
 
 from app.db.tables.schema import trainings
+from app.github.redaction import redact
 from app.learning.training_plan import (
     LabelCounts,
     LauncherKind,
@@ -106,7 +107,7 @@ def record_progress(
 
     `why` says what delays the training now; empty if nothing does.
     """
-    _change(connection, training.id, progress=dict(progress), why=why)
+    _change(connection, training.id, progress=dict(progress), why=redact(why))
 
 
 def end(
@@ -122,7 +123,9 @@ def end(
     """
     if state is TrainingState.SKIPPED:
         connection.execute(delete(trainings).where(trainings.c.state == TrainingState.SKIPPED))
-    _change(connection, training.id, state=state, why=why, model=model, finished_at=func.now())
+    _change(
+        connection, training.id, state=state, why=redact(why), model=model, finished_at=func.now()
+    )
 
 
 def _change(connection: Connection, number: int, **values: object) -> Training:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.db.store.queue.claim_statements import CLAIM_NEXT, CLAIM_ONE
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
+from app.github.redaction import redact
 from app.jobs.job import Job, Json, Planned, Queue, parse_job
 from app.jobs.waits import Waits, WaitsFor
 from app.values.identifiers import DeliveryGuid, InstallationId, JobId
@@ -293,5 +294,6 @@ def _fetch_one(database: Engine, statement: str, values: Mapping[str, Any]) -> R
 
 
 def _clean_text(text: str) -> str:
-    """Return text that PostgreSQL accepts: no NUL, no lone surrogates, a limited length."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "")[:ERROR_LIMIT]
+    """Return text without secrets that PostgreSQL accepts: no NUL, no lone surrogates, a limited length."""
+    # Mask before the cut: half a token has no shape.
+    return redact(text).encode("utf-8", "replace").decode().replace("\0", "")[:ERROR_LIMIT]

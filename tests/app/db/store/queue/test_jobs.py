@@ -149,3 +149,25 @@ def test_nothing_is_stored_when_the_callers_transaction_is_rolled_back(database)
         jobs.enqueue(connection, [Planned(a_pull())])
         connection.rollback()
     assert rows(database) == []
+
+
+TOKEN = "ghs_" + "a1B2" * 9
+
+
+@pytest.mark.parametrize(
+    "text", [TOKEN, "x" * (jobs.ERROR_LIMIT - 20) + TOKEN], ids=["whole", "cut"]
+)
+@pytest.mark.parametrize(
+    "end",
+    [
+        jobs.bury,
+        jobs.step_aside,
+        lambda *told: jobs.retry(*told, after_seconds=0),
+        lambda *told: jobs.postpone(*told, after_seconds=0),
+    ],
+)
+def test_a_stored_error_holds_no_token(database, text, end):
+    (stored,) = put(database, a_pull())
+    assert end(database, jobs.claim(database, stored.id, LEASE), text)
+    (error,) = rows(database, "error")
+    assert "ghs_" not in error
