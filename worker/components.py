@@ -8,9 +8,7 @@ from functools import cached_property
 
 from sqlalchemy import Engine
 
-from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
-from app.github.api.publisher import Publisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App
 from app.github.http.connection import GitHub
@@ -57,11 +55,6 @@ class Components:
         app = App(settings.app_id, settings.read_key())
         url = build_endpoints(settings.github_url)
         return GitHub.open(app, url, PostgresLimiter(self.database), PostgresEtags(self.database))
-
-    @cached_property
-    def publisher(self) -> Publisher:
-        """The only object that writes to GitHub as the bot's App."""
-        return Publisher(self.github, PostgresEffects(self.database))
 
     @cached_property
     def checkouts(self) -> Checkouts:

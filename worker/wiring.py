@@ -9,10 +9,8 @@ from typing import Any, Final
 
 from app import logs
 from app.db.session import create_database_engine
-from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.dispatch import Doorbell
-from app.github.api.draft_publisher import DraftPublisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App
 from app.github.http.connection import GitHub
@@ -80,7 +78,7 @@ from worker.outcomes.record_event import RecordEventHandler
 from worker.outcomes.review_hints import hear_review
 from worker.publishing.open_draft import OpenDraftHandler
 from worker.publishing.publish_verdict import PublishVerdictHandler
-from worker.publishing.replies import Replies, tell_draft
+from worker.publishing.replies import tell_draft
 from worker.queue.context import Context, Handler
 from worker.queue.runner import Runner
 from worker.queue.tasks import Runtime
@@ -105,9 +103,7 @@ def _record_event(parts: Components) -> Handler:
 def _evaluate_issue(parts: Components) -> Handler:
     collector = RivalCollector(parts.github, parts.checkouts, parts.identity.host)
     handover = TreeHandover(parts.github, parts.checkouts, TreeExporter(parts.agent_settings.trees))
-    return EvaluateIssueHandler(
-        collector, handover, Replies(parts.publisher), parts.agent_description is not None
-    )
+    return EvaluateIssueHandler(collector, handover, parts.agent_description is not None)
 
 
 def _propose_patches(parts: Components) -> Handler:
@@ -117,16 +113,14 @@ def _propose_patches(parts: Components) -> Handler:
 
 
 def _run_command(parts: Components) -> Handler:
-    github, publisher = parts.github, parts.publisher
-    mention = parts.identity.bot_name
+    github, mention = parts.github, parts.identity.bot_name
     verbs = IssueCommands(github, parts.agent_description, parts.identity.writer_app_id is not None)
-    return RunCommandHandler(github, publisher, Replies(publisher), verbs, mention)
+    return RunCommandHandler(github, verbs, mention)
 
 
 def _publish_verdict(parts: Components) -> Handler:
     return PublishVerdictHandler(
         parts.github,
-        parts.publisher,
         parts.pace.debounce_seconds,
         has_writer=parts.identity.writer_app_id is not None,
     )
@@ -138,7 +132,7 @@ def _open_draft(parts: Components) -> Handler:
     app = App(settings.writer_app_id, settings.read_key())
     limits, etags = PostgresLimiter(parts.database), PostgresEtags(parts.database)
     github = GitHub.open(app, url, limits, etags)
-    return OpenDraftHandler(DraftPublisher(github, PostgresEffects(parts.database)), url)
+    return OpenDraftHandler(github, url)
 
 
 def _train_model(_parts: Components) -> Handler:
@@ -156,15 +150,13 @@ def _train_model(_parts: Components) -> Handler:
 
 _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     RecordEvent: _record_event,
-    LocateIssues: lambda parts: partial(
-        locate_issues, parts.github, parts.publisher, parts.pace.debounce_seconds
-    ),
+    LocateIssues: lambda parts: partial(locate_issues, parts.github, parts.pace.debounce_seconds),
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
-    TellDraft: lambda parts: partial(tell_draft, Replies(parts.publisher)),
+    TellDraft: lambda parts: partial(tell_draft, parts.github),
     RunCommand: _run_command,
     RefreshConfig: lambda parts: partial(refresh_config, parts.github),
     ResolvePermission: lambda parts: partial(observe_outcomes.resolve_permission, parts.github),

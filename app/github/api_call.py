@@ -10,11 +10,12 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 class Method(StrEnum):
-    """HTTP methods of the bot's calls to GitHub. The bot deletes nothing there."""
+    """HTTP methods of the bot's calls to GitHub. The bot deletes doubles of its own comments only."""
 
     GET = "GET"
     POST = "POST"
     PATCH = "PATCH"
+    DELETE = "DELETE"
 
 
 @dataclass(frozen=True, slots=True)

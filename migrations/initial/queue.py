@@ -13,6 +13,8 @@ TABLES = (
     "jobs",
     "installation_controls",
     "effects",
+    "confirmed_writes",
+    "job_causes",
     "etags",
     "write_limits",
 )
@@ -28,6 +30,8 @@ def create() -> None:
     _create_indexes_of_jobs()
     _create_installation_controls()
     _create_effects()
+    _create_confirmed_writes()
+    _create_job_causes()
     _create_etags()
     _create_write_limits()
 
@@ -171,7 +175,17 @@ def _create_effects() -> None:
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False, comment="planned, confirmed or ambiguous"),
         sa.Column("github_id", sa.BigInteger()),
-        sa.Column("digest", sa.Text(), comment="SHA-256 of the content that GitHub last confirmed"),
+        sa.Column(
+            "content",
+            sa.Text(),
+            nullable=False,
+            comment="what the newest plan wants to be shown",
+        ),
+        sa.Column("job_id", sa.BigInteger(), nullable=False, comment="job of the newest plan"),
+        sa.Column(
+            "token", sa.BigInteger(), nullable=False, comment="fencing token of the newest plan"
+        ),
+        sa.Column("evaluation_id", sa.BigInteger(), comment="its evaluation; null: no verdict"),
         now("updated_at"),
         sa.CheckConstraint(
             "state in ('planned','confirmed','ambiguous')", name=op.f("ck_effects_state")
@@ -180,7 +194,45 @@ def _create_effects() -> None:
         sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
         comment="writes to GitHub, planned before they are sent",
     )
-    op.create_index(op.f("ix_effects_repository_id"), "effects", ["repository_id"])
+    for column in ("repository_id", "evaluation_id"):
+        op.create_index(op.f(f"ix_effects_{column}"), "effects", [column])
+
+
+def _create_confirmed_writes() -> None:
+    op.create_table(
+        "confirmed_writes",
+        identity(),
+        sa.Column(
+            "key",
+            sa.Text(),
+            nullable=False,
+            comment="the effect's name, such as comment:group:7",
+        ),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("github_id", sa.BigInteger(), nullable=False),
+        sa.Column("job_id", sa.BigInteger(), nullable=False),
+        sa.Column("evaluation_id", sa.BigInteger(), comment="null: no verdict"),
+        sa.Column("delivery_guid", sa.Text(), comment="delivery that caused it; null: none"),
+        now("confirmed_at"),
+        belongs_to("confirmed_writes", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_confirmed_writes")),
+        comment="every write that GitHub confirmed, with the job and the delivery that caused it",
+    )
+    for column in ("repository_id", "job_id", "delivery_guid"):
+        op.create_index(op.f(f"ix_confirmed_writes_{column}"), "confirmed_writes", [column])
+
+
+def _create_job_causes() -> None:
+    op.create_table(
+        "job_causes",
+        sa.Column("job_id", sa.BigInteger(), nullable=False),
+        sa.Column("cause_id", sa.BigInteger(), nullable=False),
+        belongs_to("job_causes", "job_id", "jobs"),
+        belongs_to("job_causes", "cause_id", "jobs"),
+        sa.PrimaryKeyConstraint("job_id", "cause_id", name=op.f("pk_job_causes")),
+        comment="which job stored which; a ready job that absorbs others has several causes",
+    )
+    op.create_index(op.f("ix_job_causes_cause_id"), "job_causes", ["cause_id"])
 
 
 def _create_etags() -> None:

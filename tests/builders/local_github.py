@@ -177,7 +177,7 @@ class MemoryEtags:
 
 
 class MemoryEffects:
-    """An EffectStore in this process."""
+    """An EffectStore in this process, of an attempt that keeps its job."""
 
     def __init__(self) -> None:
         self.kept: dict[EffectKey, Effect] = {}
@@ -186,14 +186,21 @@ class MemoryEffects:
     def load(self, key):
         return self.kept.get(key)
 
-    def plan(self, key, github_id):
-        self._put(key, Effect(EffectState.PLANNED, github_id, None))
+    def check_owner(self):
+        pass
 
-    def confirm(self, key, github_id, digest):
-        self._put(key, Effect(EffectState.CONFIRMED, github_id, digest))
+    def plan(self, key, content, *, is_new=False):
+        before = self.kept.get(key)
+        kept = None if before is None or is_new else before.github_id
+        self._put(key, Effect(EffectState.PLANNED, kept, content))
+        return before
 
-    def mark_ambiguous(self, key):
-        self._put(key, Effect(EffectState.AMBIGUOUS, self.kept[key].github_id, None))
+    def confirm(self, key, github_id):
+        self._put(key, Effect(EffectState.CONFIRMED, github_id, self.kept[key].content))
+        return True
+
+    def mark_ambiguous(self, key, github_id):
+        self._put(key, Effect(EffectState.AMBIGUOUS, github_id, self.kept[key].content))
 
     def _put(self, key, effect):
         self.kept[key] = effect

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, Engine, insert, text
 
 from app.db.store.queue import jobs, upkeep
-from app.db.store.queue.job_rows import StoredJob
+from app.db.store.queue.job_rows import Origin, StoredJob
 from app.db.tables.schema import deliveries, delivery_bodies
 from app.jobs.job import EvaluateIssue, Job, LocateIssues, Planned
 from app.policy.event_policy import BY_COMMAND
@@ -32,7 +32,7 @@ def put(
     """Store jobs, committed."""
     planned = [Planned(job, delay, _wish(job)) for job in wanted]
     with database.begin() as connection:
-        return jobs.enqueue(connection, planned, delivery=delivery)
+        return jobs.enqueue(connection, planned, Origin(delivery))
 
 
 def _wish(job: Job) -> str:

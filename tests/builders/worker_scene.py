@@ -13,11 +13,9 @@ from app.db.session import transaction
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import installations, repositories, votes
-from app.github.api.publisher import Publisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
 from app.github.http.connection import GitHub
@@ -45,7 +43,6 @@ from worker.judging.rivals import RivalCollector
 from worker.judging.trained_models import JudgeSetup
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
-from worker.publishing.replies import Replies
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
 FILES = {"area.py": "def area(w, h):\n    return w + h\n", ".github/r4p.yml": CONFIG}
@@ -83,8 +80,6 @@ class Scenery:
         app = OurApp(self.app.app_id, SecretStr(self.app.private_key))
         etags = PostgresEtags(self.database)
         self.github = GitHub.open(app, url, PostgresLimiter(self.database), etags)
-        self.publisher = Publisher(self.github, PostgresEffects(self.database))
-        self.replies = Replies(self.publisher)
         self.checkouts = Checkouts(self.directory, url)
 
     @property
@@ -101,7 +96,7 @@ class Scenery:
         collector = RivalCollector(self.github, fetched, HOST)
         exports = replace(self.exports, limits=limits) if limits else self.exports
         handover = TreeHandover(self.github, fetched, exports)
-        return EvaluateIssueHandler(collector, handover, self.replies, has_agent)
+        return EvaluateIssueHandler(collector, handover, has_agent)
 
     # ---- arranging
 

@@ -49,7 +49,7 @@ ELSEWHERE = {
 
 def build_command_handler(scene):
     verbs = IssueCommands(scene.github)
-    return RunCommandHandler(scene.github, scene.publisher, scene.replies, verbs, scene.app.slug)
+    return RunCommandHandler(scene.github, verbs, scene.app.slug)
 
 
 def test_collecting_makes_one_evaluation(twice, scene):
@@ -159,7 +159,7 @@ def test_two_who_ask_share_one_evaluation(twice, scene):
 
 @pytest.fixture
 def publishing(scene):
-    return PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
+    return PublishVerdictHandler(scene.github, 0.0, has_writer=False)
 
 
 def test_verifying_stores_each_vote_once(twice, scene):
@@ -244,7 +244,7 @@ def test_locating_finds_the_issue_and_warns_of_broken_settings_once(twice, scene
         scene.repo.link(scene.pulls[0], scene.issue)
         return LocateIssues(scene.installation, scene.id, PullNumber(scene.pulls[0]))
 
-    handler = partial(locate_issues, scene.github, scene.publisher, 0.0)
+    handler = partial(locate_issues, scene.github, 0.0)
     left = twice(handler, arrange, lambda _: (scene.shown()[1], scene.stored()[2]))
     assert left == ([["failure"]], ["evaluate_issue"])
 

@@ -53,8 +53,6 @@ class RunCommandHandler:
     """Reads a stored comment again, checks the author's permission, and carries out its `/r4p` commands."""
 
     github: GitHub
-    publisher: Publisher
-    replies: Replies
     commands: IssueCommands
     mention: str | None
 
@@ -77,18 +75,21 @@ class RunCommandHandler:
         commands = parse(event.body, self.mention)
         if not commands:
             return
+        replies = Replies(Publisher(self.github, context.open_effects()))
         try:
-            self._react(stored.ref, event, "eyes")
-            answer = self._carry_out(context, stored.ref, event, commands)
+            _react(replies.publisher, stored.ref, event, "eyes")
+            answer = self._carry_out(context, replies, stored.ref, event, commands)
             if answer.blocks:
-                self._reply(stored.ref, event, answer)
-            self._react(stored.ref, event, "+1" if answer.is_understood else "confused")
+                _reply(replies, stored.ref, event, answer)
+            word = "+1" if answer.is_understood else "confused"
+            _react(replies.publisher, stored.ref, event, word)
         except NotFound:
             return
 
     def _carry_out(
         self,
         context: Context,
+        replies: Replies,
         repository: RepositoryRef,
         event: Written,
         commands: tuple[Command | Unknown, ...],
@@ -104,7 +105,7 @@ class RunCommandHandler:
         wanted = [command for command in commands if isinstance(command, Command)]
         permission = self._read_permission(repository, event, wanted)
         may = [c.verb for c in wanted if is_allowed(c.verb, permission)]
-        self._confirm_in_review(repository, event, [verb for verb in may if verb in WORDLESS])
+        _confirm_in_review(replies, repository, event, [verb for verb in may if verb in WORDLESS])
         for command in wanted:
             if not is_allowed(command.verb, permission):
                 text = comments.write_forbidden_reply(
@@ -116,30 +117,6 @@ class RunCommandHandler:
             else:
                 answer.add(self._run_on_issue(context, repository, event, command), command.verb)
         return answer
-
-    def _react(self, repository: RepositoryRef, event: Written, content: str) -> None:
-        if isinstance(event, CommentEvent):
-            self.publisher.react(repository, event.comment, content)
-
-    def _confirm_in_review(
-        self, repository: RepositoryRef, event: Written, verbs: list[Verb]
-    ) -> None:
-        """Reply to a review in place of 👍, before later steps can reply."""
-        if not isinstance(event, ReviewEvent) or not verbs:
-            return
-        if not self.replies.has_answered(repository, event.command_source):
-            body = comments.write_understood_reply(event.command_source, verbs)
-            self.replies.send(repository, event.number, event.command_source, body)
-
-    def _reply(self, repository: RepositoryRef, event: Written, answer: _CommandReply) -> None:
-        blocks = answer.blocks
-        if isinstance(event, ReviewEvent) and answer.wordless:
-            blocks = [
-                comments.write_understood_reply(event.command_source, answer.wordless),
-                *blocks,
-            ]
-        body = comments.join_replies(event.command_source, blocks)
-        self.replies.send(repository, event.number, event.command_source, body)
 
     def _read_permission(
         self, repository: RepositoryRef, event: Written, wanted: list[Command]
@@ -171,6 +148,35 @@ class RunCommandHandler:
         return CommandResult(
             comments.write_failed_reply(event.command_source, problem, fix), is_done=False
         )
+
+
+def _react(publisher: Publisher, repository: RepositoryRef, event: Written, content: str) -> None:
+    if isinstance(event, CommentEvent):
+        publisher.react(repository, event.comment, content)
+
+
+def _confirm_in_review(
+    replies: Replies, repository: RepositoryRef, event: Written, verbs: list[Verb]
+) -> None:
+    """Reply to a review in place of 👍, before later steps can reply."""
+    if not isinstance(event, ReviewEvent) or not verbs:
+        return
+    if not replies.has_answered(repository, event.command_source):
+        body = comments.write_understood_reply(event.command_source, verbs)
+        replies.send(repository, event.number, event.command_source, body)
+
+
+def _reply(
+    replies: Replies, repository: RepositoryRef, event: Written, answer: _CommandReply
+) -> None:
+    blocks = answer.blocks
+    if isinstance(event, ReviewEvent) and answer.wordless:
+        blocks = [
+            comments.write_understood_reply(event.command_source, answer.wordless),
+            *blocks,
+        ]
+    body = comments.join_replies(event.command_source, blocks)
+    replies.send(repository, event.number, event.command_source, body)
 
 
 def _find_issues(context: Context, event: Written) -> Iterator[IssueNumber]:

@@ -12,7 +12,7 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import GroupRow
 from app.db.store.queue import progress
-from app.db.store.queue.effects import PostgresEffects, comment_key
+from app.db.store.queue.effects import comment_key, find_github_id
 from app.github.api.effect_store import EffectKey
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, ProposePatches, PublishVerdict, VerifyGroup
@@ -48,13 +48,11 @@ def _build_status_view(
 ) -> StatusView:
     newest = evaluations.find_newest(connection, group.id, "collected", "verified", "published")
     stage, detail = _find_stage(connection, group, newest)
-    effect = PostgresEffects(context.database).load(
-        EffectKey(subject.repository, comment_key(group.id))
-    )
+    comment = find_github_id(context.database, EffectKey(subject.repository, comment_key(group.id)))
     url = None
-    if effect is not None and effect.github_id is not None:
+    if comment is not None:
         issue = IssueRef(subject.repository, subject.issue)
-        url = build_comment_url(github.transport.endpoints.web, issue, CommentId(effect.github_id))
+        url = build_comment_url(github.transport.endpoints.web, issue, CommentId(comment))
     return StatusView(
         alternatives=_describe_alternatives(connection, subject, group, newest),
         members=build_members(groups.list_members(connection, group.id)),

@@ -14,6 +14,7 @@ from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation, EvaluationRequest, NewEvaluation
 from app.db.store.issues.groups import StoredRepository
 from app.db.store.queue import jobs
+from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
 from app.policy.alternative_policy import NoAttempt, RefusalReason, Situation, count_wanted
@@ -54,7 +55,6 @@ class EvaluateIssueHandler:
 
     collector: RivalCollector
     tree_handover: TreeHandover
-    replies: Replies
     has_agent: bool
 
     def __call__(self, context: Context, job: EvaluateIssue) -> None:
@@ -68,11 +68,10 @@ class EvaluateIssueHandler:
         except NotFound:
             return
         context.check()
+        publisher = Publisher(self.collector.github, context.open_effects())
         for candidate in rivals.candidates:
             if candidate.diff is None or FILE in candidate.diff:
-                publish_verdict.check_pull_request(
-                    self.replies.publisher, stored.ref, candidate.pull
-                )
+                publish_verdict.check_pull_request(publisher, stored.ref, candidate.pull)
         self._submit(context, job, stored, rivals)
 
     def _submit(
@@ -103,11 +102,11 @@ class EvaluateIssueHandler:
                 elif isinstance(decision, WaitForMore):
                     groups.set_waiting(connection, group, decision.reason)
                     # The issue was closed, or its rivals left the group.
-                    _supersede_jobs(
-                        connection, evaluations.supersede_unpublished(connection, group)
-                    )
+                    replaced = evaluations.supersede_unpublished(connection, group)
+                    _supersede_jobs(connection, replaced)
                 # A RefusalReason changes nothing: the group keeps its evaluation.
-        self._reply(job, stored.ref, rivals, decision)
+        replies = Replies(Publisher(self.collector.github, context.open_effects()))
+        _reply(replies, job, stored.ref, rivals, decision)
 
     def _open_tree(
         self, repository: RepositoryRef, plan: AlternativePlan
@@ -116,22 +115,23 @@ class EvaluateIssueHandler:
             return nullcontext()
         return self.tree_handover.export_tree(repository, plan.base)
 
-    def _reply(
-        self,
-        job: EvaluateIssue,
-        repository: RepositoryRef,
-        rivals: Rivals,
-        decision: EvaluateNow | WaitForMore | RefusalReason,
-    ) -> None:
-        asked = _build_request(job)
-        if asked is None or isinstance(decision, EvaluateNow):
-            return
-        if isinstance(decision, WaitForMore):
-            complete = rivals.facts.is_complete
-            body = comments.write_waiting_reply(asked.where, decision, all_links_read=complete)
-        else:
-            body = comments.write_no_alternative_reply(asked.where, decision)
-        self.replies.refuse(repository, asked.under, asked.where, body)
+
+def _reply(
+    replies: Replies,
+    job: EvaluateIssue,
+    repository: RepositoryRef,
+    rivals: Rivals,
+    decision: EvaluateNow | WaitForMore | RefusalReason,
+) -> None:
+    asked = _build_request(job)
+    if asked is None or isinstance(decision, EvaluateNow):
+        return
+    if isinstance(decision, WaitForMore):
+        complete = rivals.facts.is_complete
+        body = comments.write_waiting_reply(asked.where, decision, all_links_read=complete)
+    else:
+        body = comments.write_no_alternative_reply(asked.where, decision)
+    replies.refuse(repository, asked.under, asked.where, body)
 
 
 def _plan_alternatives(

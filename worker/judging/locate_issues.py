@@ -13,7 +13,7 @@ from worker.queue.context import Context
 
 
 def locate_issues(
-    github: GitHub, publisher: Publisher, quiet_seconds: float, context: Context, job: LocateIssues
+    github: GitHub, quiet_seconds: float, context: Context, job: LocateIssues
 ) -> None:
     """Plan an evaluation of each issue of the same repository that an open pull request closes.
 
@@ -30,6 +30,7 @@ def locate_issues(
         return
     if pull_issues.pull.state is not IssueState.OPEN:
         return
+    publisher = Publisher(github, context.open_effects())
     publish_verdict.report_broken_config(publisher, stored.ref, pull_issues)
     here = stored.ref.full_name.lower()
     place = (job.installation, job.repository)

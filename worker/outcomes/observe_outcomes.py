@@ -11,7 +11,7 @@ from app.db.store.issues import groups
 from app.db.store.outcomes import outcome_events, outcome_permissions, outcomes
 from app.db.store.outcomes.outcome_permissions import PermissionAnswer
 from app.db.store.outcomes.outcomes import MergedPull
-from app.db.store.queue.effects import PostgresEffects, comment_key
+from app.db.store.queue.effects import comment_key, find_github_id
 from app.github.api import rest_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.rest_reader import ReactionFacts
@@ -85,12 +85,11 @@ def poll_reactions(github: GitHub, context: Context, job: PollReactions) -> None
         group = groups.find_group(connection, job.repository, job.issue)
     if repository is None or group is None:
         return
-    effects = PostgresEffects(context.database)
-    effect = effects.load(EffectKey(repository, comment_key(group.id)))
-    if effect is None or effect.github_id is None:
+    comment = find_github_id(context.database, EffectKey(repository, comment_key(group.id)))
+    if comment is None:
         return
     try:
-        reactions = rest_reader.list_reactions(github, repository, CommentId(effect.github_id))
+        reactions = rest_reader.list_reactions(github, repository, CommentId(comment))
     except NotFound:
         return  # the comment was deleted, so its present thumbs are unknown
     with context.transaction() as connection:

@@ -11,11 +11,12 @@ from app.db.session import transaction
 from app.db.store.alternatives import drafts
 from app.db.store.alternatives.drafts import Draft
 from app.db.store.issues import groups
-from app.db.store.queue.effects import PostgresEffects, comment_key, draft_key
+from app.db.store.queue.effects import comment_key, draft_key, find_github_id
 from app.github.api.draft_publisher import BranchTaken, DraftPublisher, NewDraft
 from app.github.api.effect_store import EffectKey
 from app.github.endpoints import Endpoints
 from app.github.errors import Forbidden, NotFound, Unprocessable
+from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.jobs.job import Planned
 from app.policy.draft_policy import DraftRefusal, find_refusal, name_branch
@@ -43,7 +44,8 @@ class _NotOpenedError(Exception):
 class OpenDraftHandler:
     """Opens an alternative as a draft pull request, once: checks its diff and commits it on the present base."""
 
-    drafts: DraftPublisher
+    github: GitHub
+    """The connection as the writer App."""
     web: Endpoints
 
     def __call__(self, context: Context, job: OpenDraft) -> None:
@@ -68,15 +70,17 @@ class OpenDraftHandler:
         self, context: Context, repository: RepositoryRef, draft: Draft, base: str | None
     ) -> PullNumber | DraftRefusal:
         key = EffectKey(repository, draft_key(draft.attempt))
-        if (existing := self.drafts.find_opened(key)) is not None:
+        publisher = DraftPublisher(self.github, context.open_effects())
+        if (existing := publisher.find_opened(key)) is not None:
             return existing
         try:
-            writable = self._require_writer_access(repository)
+            writable = _require_writer_access(publisher, repository)
+            remote = Remote(self.web.git(writable.full_name), publisher.token(writable))
             new = self._build_draft(
-                context, writable, draft, base or self.drafts.default_branch(writable)
+                context, (writable, remote), draft, base or publisher.default_branch(writable)
             )
             context.check()
-            return self.drafts.open(writable, key, new)
+            return publisher.open(writable, key, new)
         except _NotOpenedError as error:
             refusal = error.why
         except BranchTaken:
@@ -88,23 +92,11 @@ class OpenDraftHandler:
             refusal = DraftRefusal.REFUSED
         return refusal
 
-    def _require_writer_access(self, repository: RepositoryRef) -> RepositoryRef:
-        """Return the repository under the writer App's installation, once the App may write there."""
-        try:
-            writable = self.drafts.find_installation(repository)
-        except NotFound as error:
-            raise _NotOpenedError(DraftRefusal.NOT_INSTALLED) from error
-        try:
-            self.drafts.token(writable)
-        except (Unprocessable, Forbidden) as error:
-            raise _NotOpenedError(DraftRefusal.NO_RIGHT) from error
-        return writable
-
     def _build_draft(
-        self, context: Context, repository: RepositoryRef, draft: Draft, base: str
+        self, context: Context, place: tuple[RepositoryRef, Remote], draft: Draft, base: str
     ) -> NewDraft:
+        repository, remote = place
         message = f"{comments.write_draft_title(draft.issue, draft.alternative)}\n"
-        remote = Remote(self.web.git(repository.full_name), self.drafts.token(repository))
         try:
             diff_validation.validate_diff(draft.diff)
             commit = build_alternative_commit(remote, base, draft.diff, message)
@@ -128,12 +120,11 @@ class OpenDraftHandler:
     def _build_view(
         self, context: Context, repository: RepositoryRef, draft: Draft
     ) -> comments.DraftView:
-        effects = PostgresEffects(context.database)
-        effect = effects.load(EffectKey(repository, comment_key(draft.group)))
+        comment = find_github_id(context.database, EffectKey(repository, comment_key(draft.group)))
         verdict = None
-        if effect is not None and effect.github_id is not None:
+        if comment is not None:
             issue = IssueRef(repository, draft.issue)
-            verdict = build_comment_url(self.web.web, issue, CommentId(effect.github_id))
+            verdict = build_comment_url(self.web.web, issue, CommentId(comment))
         return comments.DraftView(
             draft.issue,
             draft.alternative,
@@ -144,3 +135,16 @@ class OpenDraftHandler:
             asked_by=draft.asked.login,
             comment=verdict,
         )
+
+
+def _require_writer_access(publisher: DraftPublisher, repository: RepositoryRef) -> RepositoryRef:
+    """Return the repository under the writer App's installation, once the App may write there."""
+    try:
+        writable = publisher.find_installation(repository)
+    except NotFound as error:
+        raise _NotOpenedError(DraftRefusal.NOT_INSTALLED) from error
+    try:
+        publisher.token(writable)
+    except (Unprocessable, Forbidden) as error:
+        raise _NotOpenedError(DraftRefusal.NO_RIGHT) from error
+    return writable

@@ -36,7 +36,6 @@ class PublishVerdictHandler:
     """Updates a group's comment and check runs to its newest verdict."""
 
     github: GitHub
-    publisher: Publisher
     quiet_seconds: float
     """Delay before a group with a moved head is evaluated again."""
     has_writer: bool
@@ -68,12 +67,13 @@ class PublishVerdictHandler:
                     evaluations.mark_superseded(connection, evaluation.id)
             return
         context.check()
+        publisher = Publisher(self.github, context.open_effects(evaluation.id))
         if not evaluation.candidates and not evaluation.alternatives:
-            self._reply_without_alternative(stored.ref, evaluation)
+            _reply_without_alternative(publisher, stored.ref, evaluation)
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
             return
-        moved = self._publish(stored, evaluation, heads)
+        moved = self._publish(publisher, stored, evaluation, heads)
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)
             context.enqueue(connection, self._plan_again(job) if moved else [])
@@ -82,14 +82,13 @@ class PublishVerdictHandler:
             ):
                 context.enqueue(connection, [_plan_second_attempts(job, evaluation)])
 
-    def _reply_without_alternative(self, repository: RepositoryRef, evaluation: Evaluation) -> None:
-        """Reply to `/r4p propose` when the issue has no pull request to compare with."""
-        asked, why = evaluation.asked, evaluation.alternatives_lack
-        if asked is not None and why is not None:
-            body = comments.write_no_alternative_reply(asked.where, why)
-            Replies(self.publisher).refuse(repository, asked.under, asked.where, body)
-
-    def _publish(self, stored: StoredRepository, evaluation: Evaluation, heads: Heads) -> bool:
+    def _publish(
+        self,
+        publisher: Publisher,
+        stored: StoredRepository,
+        evaluation: Evaluation,
+        heads: Heads,
+    ) -> bool:
         """Write what the settings allow to show. Return whether a head has moved."""
         moved = find_moved_heads(evaluation, heads)
         config = parse_last_good(stored.config_text)
@@ -97,10 +96,10 @@ class PublishVerdictHandler:
         view = build_verdict_view(evaluation, moved, stored.config_error, may_open=may_open)
         wanted = plan_publication(config, evaluation.trigger, view.publishable_verdicts)
         says = wanted.comment and not heads.is_locked
-        url = self._write_comment(stored.ref, evaluation, view) if says else None
+        url = self._write_comment(publisher, stored.ref, evaluation, view) if says else None
         for row in view.rows if wanted.checks else ():
             if row.pull in find_open_heads(heads) and not row.moved:
-                self._write_check(stored.ref, row, view, url)
+                _write_check(publisher, stored.ref, row, view, url)
         return bool(moved)
 
     def _read_heads(self, repository: RepositoryRef, evaluation: Evaluation) -> Heads:
@@ -114,7 +113,11 @@ class PublishVerdictHandler:
         return [Planned(again, self.quiet_seconds)]
 
     def _write_comment(
-        self, repository: RepositoryRef, evaluation: Evaluation, view: VerdictView
+        self,
+        publisher: Publisher,
+        repository: RepositoryRef,
+        evaluation: Evaluation,
+        view: VerdictView,
     ) -> str:
         """Write the group's comment and return its address."""
         key = EffectKey(repository, comment_key(evaluation.group))
@@ -123,16 +126,31 @@ class PublishVerdictHandler:
             body=comments.write_verdict_comment(view),
             marker=comments.format_group_marker(evaluation.group),
         )
-        comment = self.publisher.comment(key, draft)
+        comment = publisher.comment(key, draft)
         return build_comment_url(
             self.github.transport.endpoints.web, IssueRef(repository, evaluation.issue), comment
         )
 
-    def _write_check(
-        self, repository: RepositoryRef, row: VerdictRow, view: VerdictView, url: str | None
-    ) -> None:
-        key = EffectKey(repository, check_key(view.group, row.pull, row.head))
-        self.publisher.check_run(key, build_check_draft(comments.write_check_run(view, row, url)))
+
+def _write_check(
+    publisher: Publisher,
+    repository: RepositoryRef,
+    row: VerdictRow,
+    view: VerdictView,
+    url: str | None,
+) -> None:
+    key = EffectKey(repository, check_key(view.group, row.pull, row.head))
+    publisher.check_run(key, build_check_draft(comments.write_check_run(view, row, url)))
+
+
+def _reply_without_alternative(
+    publisher: Publisher, repository: RepositoryRef, evaluation: Evaluation
+) -> None:
+    """Reply to `/r4p propose` when the issue has no pull request to compare with."""
+    asked, why = evaluation.asked, evaluation.alternatives_lack
+    if asked is not None and why is not None:
+        body = comments.write_no_alternative_reply(asked.where, why)
+        Replies(publisher).refuse(repository, asked.under, asked.where, body)
 
 
 def _plan_second_attempts(job: PublishVerdict, evaluation: Evaluation) -> Planned:

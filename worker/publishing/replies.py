@@ -13,6 +13,7 @@ from app.db.store.queue.effects import draft_reply_key, refusal_key, reply_key
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CommentDraft, Publisher
 from app.github.errors import NotFound
+from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import TellDraft
 from app.values.identifiers import CommandSource, CommentId, IssueNumber, RepositoryRef
 from worker.queue.context import Context
@@ -65,7 +66,7 @@ class Replies:
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
 
 
-def tell_draft(replies: Replies, context: Context, job: TellDraft) -> None:
+def tell_draft(github: GitHub, context: Context, job: TellDraft) -> None:
     """Reply to `/r4p open` with the draft pull request that was opened, or with the reason why not.
 
     This is a job because the writer App may not write on issues. There is no reply when the repository or the commented
@@ -88,6 +89,7 @@ def tell_draft(replies: Replies, context: Context, job: TellDraft) -> None:
     else:
         return  # somebody asked again; a later job replies
     try:
+        replies = Replies(Publisher(github, context.open_effects()))
         replies.tell_draft(stored.ref, asked.under, asked.where, draft.id, body)
     except NotFound:
         return

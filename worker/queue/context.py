@@ -9,10 +9,11 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, Engine
 
 from app.db.store.queue import jobs
-from app.db.store.queue.job_rows import StoredJob
+from app.db.store.queue.effects import PostgresEffects
+from app.db.store.queue.job_rows import Origin, StoredJob
 from app.db.store.queue.jobs import ClaimedJob
 from app.jobs.job import Planned
-from app.values.identifiers import DeliveryGuid
+from app.values.identifiers import DeliveryGuid, EvaluationId
 from model.errors import Cancelled
 from worker.queue.errors import Postponed
 
@@ -77,8 +78,12 @@ class Context:
         `delivery` is its GUID; None: the delivery of this job. The runner tells workers about the jobs after the
         handler has ended.
         """
-        delivery = delivery or self.claimed.delivery
-        self.stored.extend(jobs.enqueue(connection, planned, delivery=delivery))
+        origin = Origin(delivery or self.claimed.delivery, self.claimed.id)
+        self.stored.extend(jobs.enqueue(connection, planned, origin))
+
+    def open_effects(self, evaluation: EvaluationId | None = None) -> PostgresEffects:
+        """Return the store of this job's writes to GitHub; `evaluation` is the one whose verdict is written, if any."""
+        return PostgresEffects(self.database, self.claimed, evaluation)
 
 
 class Handler(Protocol):

@@ -131,10 +131,35 @@ effects = Table(
     belongs_to("repository_id", repositories, index=True),
     Column("state", Text, nullable=False, comment="planned, confirmed or ambiguous"),
     Column("github_id", BigInteger),
-    Column("digest", Text, comment="SHA-256 of the content that GitHub last confirmed"),
+    Column("content", Text, nullable=False, comment="what the newest plan wants to be shown"),
+    Column("job_id", BigInteger, nullable=False, comment="job of the newest plan"),
+    Column("token", BigInteger, nullable=False, comment="fencing token of the newest plan"),
+    Column("evaluation_id", BigInteger, index=True, comment="its evaluation; null: no verdict"),
     now("updated_at"),
     CheckConstraint("state in ('planned','confirmed','ambiguous')", name="state"),
     comment="writes to GitHub, planned before they are sent",
+)
+
+confirmed_writes = Table(
+    "confirmed_writes",
+    metadata,
+    identity(),
+    Column("key", Text, nullable=False, comment="the effect's name, such as comment:group:7"),
+    belongs_to("repository_id", repositories, index=True),
+    Column("github_id", BigInteger, nullable=False),
+    Column("job_id", BigInteger, nullable=False, index=True),
+    Column("evaluation_id", BigInteger, comment="null: no verdict"),
+    Column("delivery_guid", Text, index=True, comment="delivery that caused it; null: none"),
+    now("confirmed_at"),
+    comment="every write that GitHub confirmed, with the job and the delivery that caused it",
+)
+
+job_causes = Table(
+    "job_causes",
+    metadata,
+    belongs_to("job_id", jobs, primary_key=True),
+    belongs_to("cause_id", jobs, primary_key=True, index=True),
+    comment="which job stored which; a ready job that absorbs others has several causes",
 )
 
 etags = Table(

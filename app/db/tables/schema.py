@@ -13,12 +13,14 @@ from app.db.tables.groups import (
 from app.db.tables.models import calibrators, model_aliases, models, shadow_verdicts, trainings
 from app.db.tables.outcomes import label_checks, outcome_events, outcomes
 from app.db.tables.queue import (
+    confirmed_writes,
     deliveries,
     delivery_bodies,
     effects,
     etags,
     ignored_deliveries,
     installation_controls,
+    job_causes,
     jobs,
     write_limits,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "attempts",
     "calibrators",
     "candidates",
+    "confirmed_writes",
     "deliveries",
     "delivery_bodies",
     "drafts",
@@ -44,6 +47,7 @@ __all__ = [
     "ignored_deliveries",
     "installation_controls",
     "installations",
+    "job_causes",
     "jobs",
     "label_checks",
     "metadata",

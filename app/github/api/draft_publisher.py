@@ -1,8 +1,8 @@
 """Open draft pull requests as the writer App: a commit, a branch and the pull request.
 
-The effect is planned before the visible steps, the branch and the pull request. GitHub refuses to
-create either twice. After such a refusal or a lost answer, this module looks for its own and adopts
-it.
+The effect is planned before the first step. GitHub refuses to create the branch or an open pull
+request twice, also for a worker that was paused longer than its lease. After such a refusal or a
+lost answer, this module looks for its own and adopts it.
 """
 
 import base64
@@ -66,7 +66,10 @@ class NewDraft:
 
 @dataclass(frozen=True, slots=True)
 class DraftPublisher:
-    """Opens draft pull requests as the writer App. Its methods raise a GitHubError when GitHub refuses a call."""
+    """Opens draft pull requests as the writer App, for one attempt at one job.
+
+    Its methods raise a GitHubError when GitHub refuses a call.
+    """
 
     github: GitHub
     effects: EffectStore
@@ -106,13 +109,14 @@ class DraftPublisher:
         `key` names the draft in the database. Raises BranchTaken if the branch exists and the bot did not make its
         commit. After Ambiguous, call `open` again later: it first looks on GitHub for what an earlier call created.
         """
-        planned = self.effects.load(key) is not None
-        commit = self._find_own_branch(repository, new) if planned else None
+        is_repeat = self.effects.plan(key, new.digest) is not None
+        commit = self._find_own_branch(repository, new) if is_repeat else None
         pull = None if commit is None else self._find_pull(repository, new, commit)
         if pull is None:
             commit = commit or self._create_branch(repository, key, new)
             pull = self._create_pull(repository, key, new, commit)
-        self.effects.confirm(key, pull, new.digest)
+        # When another attempt planned meanwhile, its own search finds this pull request and confirms.
+        self.effects.confirm(key, pull)
         return pull
 
     def _create_branch(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> str:
@@ -120,7 +124,7 @@ class DraftPublisher:
         commit = self._create_commit(repository, new.commit)
         body: dict[str, Json] = {"ref": f"refs/heads/{new.branch}", "sha": commit}
         try:
-            self._send_planned(rest.BranchSlice, (repository, key), "git/refs", body)
+            self._send_visible(rest.BranchSlice, (repository, key), "git/refs", body)
         except Unprocessable as error:
             existing = self._find_own_branch(repository, new)
             if existing is None:
@@ -168,7 +172,7 @@ class DraftPublisher:
             "draft": True,
         }
         try:
-            created = self._send_planned(rest.NumberSlice, (repository, key), "pulls", body)
+            created = self._send_visible(rest.NumberSlice, (repository, key), "pulls", body)
             return PullNumber(created.number)
         except Unprocessable:
             existing = self._find_pull(repository, new, commit)
@@ -207,7 +211,7 @@ class DraftPublisher:
             )
         return sha
 
-    def _send_planned(
+    def _send_visible(
         self,
         shape: type[Read],
         thing: tuple[RepositoryRef, EffectKey],
@@ -216,12 +220,11 @@ class DraftPublisher:
     ) -> Read:
         """Send a visible write and read the result."""
         repository, key = thing
-        self.effects.plan(key, None)
         try:
             call, answer = self._write(repository, path, body)
             return rest.read_slice(shape, call, answer)
         except Ambiguous:
-            self.effects.mark_ambiguous(key)
+            self.effects.mark_ambiguous(key, None)
             raise
 
     def _write(
@@ -229,6 +232,7 @@ class DraftPublisher:
     ) -> tuple[Call, Response]:
         call = Call(Method.POST, f"/repos/{repository.full_name}/{path}", body=body)
         permit = self.github.permit_write(repository)
+        self.effects.check_owner()
         return call, self.github.write(repository, call, permit, Purpose.OPEN_DRAFT)
 
     def _ask(self, repository: RepositoryRef, call: Call) -> Response:

@@ -1,5 +1,5 @@
-"""Define the record of each write to GitHub, planned before it is sent, so that a crash never
-doubles it.
+"""Define the record of each write to GitHub, planned before it is sent, so that neither a crash nor
+a worker that was paused doubles it.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class EffectState(StrEnum):
     """About to be sent; a later attempt that finds this state must check GitHub."""
     CONFIRMED = "confirmed"
     AMBIGUOUS = "ambiguous"
-    """Sent, but the answer was lost."""
+    """Sent, but the answer was lost, or a late request of another attempt may have replaced it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +35,46 @@ class Effect:
     state: EffectState
     github_id: int | None
     """GitHub's id of the written object; None until the bot knows that the object exists."""
-    digest: str | None
-    """SHA-256 of the content that GitHub last confirmed; None: GitHub has confirmed none."""
+    content: str
+    """The newest planned content, as JSON. GitHub shows it for certain only in the state CONFIRMED."""
 
-    def shows(self, digest: str) -> bool:
-        """Return whether the bot knows for certain that GitHub shows the content with the SHA-256 `digest`."""
-        return self.state is EffectState.CONFIRMED and self.digest == digest
+    def shows(self, content: str) -> bool:
+        """Return whether the bot knows for certain that GitHub shows `content`."""
+        return self.state is EffectState.CONFIRMED and self.content == content
 
 
 class EffectStore(Protocol):
-    """Stores effects, the planned writes to GitHub. Each method commits, so no lock outlives a call."""
+    """Stores effects, the planned writes to GitHub, for one attempt at one job.
+
+    Each method commits, so no lock outlives a call.
+    """
+
+    def check_owner(self) -> None:
+        """Raise an error unless this attempt still owns its job. Call it right before each write to GitHub."""
+        ...
 
     def load(self, key: EffectKey) -> Effect | None:
         """Return the stored state of the write to the object `key`; None when the bot never planned one."""
         ...
 
-    def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """Record that the bot is about to send a write to the object `key`.
+    def plan(self, key: EffectKey, content: str, *, is_new: bool = False) -> Effect | None:
+        """Record that this attempt is about to write `content` to the object `key`; return the effect before the plan.
 
-        `github_id` is GitHub's id of the object that the write edits; None for a new object.
+        The stored GitHub id stays, unless `is_new` says that its object is gone. Raises an error, changing nothing,
+        when another attempt owns the job, or when a newer evaluation has planned this object.
         """
         ...
 
-    def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """Record that GitHub holds the object `key` under the id `github_id`.
+    def confirm(self, key: EffectKey, github_id: int) -> bool:
+        """Record that GitHub holds the object `key` under the id `github_id`, with the content that was planned.
 
-        `digest` is the SHA-256 of the content that GitHub confirmed.
+        Return False, changing nothing, when the plan in force is not the one of this attempt.
         """
         ...
 
-    def mark_ambiguous(self, key: EffectKey) -> None:
-        """Record that GitHub's answer to the write to the object `key` was lost. A stored GitHub id stays."""
+    def mark_ambiguous(self, key: EffectKey, github_id: int | None) -> None:
+        """Record that nobody knows for certain what the object `key` shows, whoever planned it.
+
+        `github_id` is the object's id; None when the next attempt must look for the object.
+        """
         ...

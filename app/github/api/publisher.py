@@ -1,12 +1,17 @@
 """Write to GitHub as the bot's App: one comment, one check run per head, and reactions.
 
 A write is planned, sent once and confirmed. If the answer is lost it is ambiguous: the next attempt
-looks for it, adopts it, or sends it again. Normally nothing is read before a write.
+looks for it, adopts it, or sends it again. Normally nothing is read before or after a write.
+
+A worker may be paused longer than its lease while its request is on the way. No fence reaches that
+request, so each attempt looks at the plan in force after its write. A plan always precedes its
+request. An attempt that finds a newer plan there sends that plan's content (`_give_way`). The last
+request of all is thus followed by a look at the last plan, and nothing stale remains.
 """
 
-import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +21,7 @@ from app.github.api_call import Call, Json, Method
 from app.github.errors import Ambiguous, NotFound
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub
+from app.github.http.rate_limiter import WritePermit
 from app.github.wire import rest
 from app.values.identifiers import CommentId, CommitSha, IssueNumber, RepositoryRef
 
@@ -67,7 +73,7 @@ class CheckDraft:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Writes comments, check runs and reactions as the bot's App.
+    """Writes comments, check runs and reactions as the bot's App, for one attempt at one job.
 
     Every method raises a GitHubError when GitHub refuses. After Ambiguous, call the same method again later: it first
     looks on GitHub for the result of the earlier call.
@@ -89,7 +95,8 @@ class Publisher:
             create_path=f"{base}/{draft.issue}/comments",
             edit_path=f"{base}/comments",
             create_only={},
-            find=lambda: self._find_comment(key, draft),
+            list_own=lambda: self._list_comments(key, draft),
+            is_deletable=True,
         )
         return CommentId(self._bring_up_to_date(thing))
 
@@ -105,7 +112,8 @@ class Publisher:
             create_path=path,
             edit_path=path,
             create_only={"head_sha": draft.head_sha, "external_id": key.name},
-            find=lambda: self._find_check_run(key, draft),
+            list_own=lambda: self._list_check_runs(key, draft),
+            is_deletable=False,
         )
         return self._bring_up_to_date(thing)
 
@@ -116,57 +124,104 @@ class Publisher:
         """
         path = f"/repos/{repository.full_name}/issues/comments/{comment}/reactions"
         call = Call(Method.POST, path, body={"content": content})
-        self.github.write(repository, call, self.github.permit_write(repository))
+        permit = self.github.permit_write(repository)
+        self.effects.check_owner()
+        self.github.write(repository, call, permit)
 
     def _bring_up_to_date(self, thing: "_PublishedItem") -> int:
         effect = self.effects.load(thing.key)
-        if effect is not None and effect.github_id is not None:
-            if effect.shows(thing.digest):
-                return effect.github_id
-            return self._edit(thing, effect.github_id)
-        existing = thing.find() if effect is not None else None
-        if existing is None:
-            return self._create(thing)
-        if existing.is_current:
-            self.effects.confirm(thing.key, existing.id, thing.digest)
-            return existing.id
-        return self._edit(thing, existing.id)
+        if effect is not None and effect.github_id is not None and effect.shows(thing.content):
+            return effect.github_id
+        # Get the permit before planning: its wait may be longer than the lease.
+        permit = self.github.permit_write(thing.key.repository)
+        before = self.effects.plan(thing.key, thing.content)
+        if before is None:
+            return self._create(thing, permit)
+        github_id = before.github_id or self._keep_single(thing)
+        if github_id is not None:
+            return self._edit(thing, permit, github_id)
+        return self._create(thing, permit, is_contested=True)
 
-    def _edit(self, thing: "_PublishedItem", github_id: int) -> int:
+    def _edit(self, thing: "_PublishedItem", permit: WritePermit, github_id: int) -> int:
         call = Call(Method.PATCH, f"{thing.edit_path}/{github_id}", body=thing.body)
         try:
-            self._send(thing, call, github_id)
+            self._send(thing, call, permit, github_id)
         except NotFound:
-            return self._create(thing)
-        self.effects.confirm(thing.key, github_id, thing.digest)
-        return github_id
+            permit = self.github.permit_write(thing.key.repository)
+            self.effects.plan(thing.key, thing.content, is_new=True)
+            return self._create(thing, permit, is_contested=True)
+        return self._confirm(thing, github_id)
 
-    def _create(self, thing: "_PublishedItem") -> int:
+    def _create(
+        self, thing: "_PublishedItem", permit: WritePermit, *, is_contested: bool = False
+    ) -> int:
+        """Create the object. After an unclear earlier attempt (`is_contested`), look whether its request came late."""
         call = Call(Method.POST, thing.create_path, body={**thing.body, **thing.create_only})
-        github_id = self._send(thing, call, None)
-        self.effects.confirm(thing.key, github_id, thing.digest)
-        return github_id
+        github_id = self._send(thing, call, permit, None)
+        kept = self._keep_single(thing, github_id) if is_contested else github_id
+        if kept is not None and kept != github_id:
+            return self._edit(thing, self.github.permit_write(thing.key.repository), kept)
+        return self._confirm(thing, github_id)
 
-    def _send(self, thing: "_PublishedItem", call: Call, github_id: int | None) -> int:
-        # Get the permit before planning: a plan without a send makes the next attempt search in vain.
-        permit = self.github.permit_write(thing.key.repository)
-        self.effects.plan(thing.key, github_id)
+    def _confirm(self, thing: "_PublishedItem", github_id: int) -> int:
+        if self.effects.confirm(thing.key, github_id):
+            return github_id
+        return self._give_way(thing, github_id)
+
+    def _give_way(self, thing: "_PublishedItem", github_id: int) -> int:
+        """Leave GitHub as the plan in force wants it, after a write that arrived beside another attempt's.
+
+        Nothing here needs the fence: it removes doubles of this object, and repeats what its newest plan says.
+        """
+        self.effects.mark_ambiguous(thing.key, None)
+        kept = self._keep_single(thing, github_id) or github_id
+        sent, effect = "", self.effects.load(thing.key)
+        while effect is not None and effect.content != sent:
+            sent = effect.content
+            self._repair(
+                thing, Call(Method.PATCH, f"{thing.edit_path}/{kept}", body=json.loads(sent))
+            )
+            effect = self.effects.load(thing.key)
+        self.effects.mark_ambiguous(thing.key, kept)
+        return kept
+
+    def _keep_single(self, thing: "_PublishedItem", created: int | None = None) -> int | None:
+        """Delete all objects of this name but one, and return its id; None: there is none. `created` is one of them.
+
+        All attempts keep the first comment. A later one never becomes the first, so that deleting it late harms nobody.
+        GitHub deletes no check run, and shows the last one of a name.
+        """
+        own = sorted({*thing.list_own(), *([] if created is None else [created])})
+        if not own or not thing.is_deletable:
+            return own[-1] if own else None
+        for extra in own[1:]:
+            with suppress(NotFound):
+                self._repair(thing, Call(Method.DELETE, f"{thing.edit_path}/{extra}"))
+        return own[0]
+
+    def _repair(self, thing: "_PublishedItem", call: Call) -> None:
+        repository = thing.key.repository
+        self.github.write(repository, call, self.github.permit_write(repository))
+
+    def _send(
+        self, thing: "_PublishedItem", call: Call, permit: WritePermit, github_id: int | None
+    ) -> int:
+        self.effects.check_owner()
         try:
             answer = self.github.write(thing.key.repository, call, permit)
             return rest.read_slice(rest.CreatedObject, call, answer).id
         except Ambiguous:
-            self.effects.mark_ambiguous(thing.key)
+            self.effects.mark_ambiguous(thing.key, github_id)
             raise
 
-    def _find_comment(self, key: EffectKey, draft: CommentDraft) -> "_FoundItem | None":
-        """Find the comment by author and marker: anyone can paste the marker."""
+    def _list_comments(self, key: EffectKey, draft: CommentDraft) -> Iterator[int]:
+        """List the comments with this author and marker: anyone can paste the marker."""
         for comment in rest_reader.list_comments(self.github, key.repository, draft.issue):
             if comment.is_ours and draft.marker in comment.body:
-                return _FoundItem(comment.id, is_current=comment.body == draft.body)
-        return None
+                yield comment.id
 
-    def _find_check_run(self, key: EffectKey, draft: CheckDraft) -> "_FoundItem | None":
-        """Find the check run by App and external id."""
+    def _list_check_runs(self, key: EffectKey, draft: CheckDraft) -> Iterator[int]:
+        """List the check runs with this App and external id."""
         path = f"/repos/{key.repository.full_name}/commits/{draft.head_sha}/check-runs"
         query: dict[str, str | int] = {
             "app_id": self.github.app.id,
@@ -179,17 +234,7 @@ class Publisher:
             for run in runs:
                 is_own = run.app is not None and run.app.id == self.github.app.id
                 if is_own and run.external_id == key.name:
-                    return _FoundItem(run.id, is_current=False)
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _FoundItem:
-    """A comment or check run whose id was lost."""
-
-    id: int
-    is_current: bool
-    """True when it is known to show the wanted content."""
+                    yield run.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +246,14 @@ class _PublishedItem:
     create_path: str
     edit_path: str
     create_only: dict[str, Json]
-    find: Callable[[], _FoundItem | None]
+    list_own: Callable[[], Iterator[int]]
+    """Reads from GitHub the ids of the objects that bear this name; normally it is one."""
+    is_deletable: bool
 
     @property
-    def digest(self) -> str:
-        """Return a SHA-256 of all visible content."""
-        return hashlib.sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
+    def content(self) -> str:
+        """Return all visible content as JSON."""
+        return json.dumps(self.body, sort_keys=True)
 
 
 def _build_check_body(draft: CheckDraft) -> dict[str, Json]:

@@ -54,6 +54,13 @@ def update_comment(world: World, call: Call) -> Answer:
     return Answer(body=issues.comment(world, call.repo, comment))
 
 
+def delete_comment(world: World, call: Call) -> Answer:
+    """DELETE .../issues/comments/{comment_id}: the bot may delete only what it wrote"""
+    comment = _own_comment(world, call)
+    threads.delete_comment(world, call.repo, comment, call.caller.bot)
+    return Answer(204)
+
+
 def list_reactions(world: World, call: Call) -> Answer:
     """GET .../issues/comments/{comment_id}/reactions"""
     wanted = call.query.get("content")

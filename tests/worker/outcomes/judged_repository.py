@@ -66,9 +66,10 @@ class JudgedRepository:
             .where(evaluation_table.c.group_id == group)
             .values(state="published", verified_at=long_ago, published_at=long_ago)
         )
-        shown = {"state": "confirmed", "github_id": self.comment}
+        shown = {"state": "confirmed", "github_id": self.comment, "content": ""}
+        writer = {"job_id": 1, "token": 1}
         connection.execute(
-            insert(effects).values(key=comment_key(group), repository_id=self.id, **shown)
+            insert(effects).values(key=comment_key(group), repository_id=self.id, **shown, **writer)
         )
         return group
 

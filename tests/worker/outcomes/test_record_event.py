@@ -5,7 +5,14 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from app.db.session import transaction
-from app.db.tables.schema import delivery_bodies, jobs, metadata, outcome_events, repositories
+from app.db.tables.schema import (
+    delivery_bodies,
+    job_causes,
+    jobs,
+    metadata,
+    outcome_events,
+    repositories,
+)
 from app.db.tables.schema import outcomes as outcomes_table
 from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
 from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermission
@@ -77,7 +84,7 @@ def contents(database):
         return {
             table.name: sorted(connection.execute(select(table)).all(), key=repr)
             for table in metadata.sorted_tables
-            if table is not jobs
+            if table not in {jobs, job_causes}
         }
 
 
@@ -209,7 +216,7 @@ def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, removed_git
         carry_out(database, partial(purge_data, removed_github), PurgeData(INSTALLATION, None))
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
-            assert left == {"jobs", "forgotten"}
+            assert left == {"jobs", "job_causes", "forgotten"}
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 

@@ -11,9 +11,7 @@ from app.db.store.alternatives import attempts, drafts
 from app.db.store.alternatives.attempts import Place
 from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.issues import groups
-from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
-from app.github.api.draft_publisher import DraftPublisher
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
 from app.github.http.connection import GitHub
@@ -47,7 +45,7 @@ def opening(scene, writer, database):
     url = build_endpoints(scene.standin.url)
     app = OurApp(writer.app_id, SecretStr(writer.private_key))
     github = GitHub.open(app, url, PostgresLimiter(database), PostgresEtags(database))
-    yield OpenDraftHandler(DraftPublisher(github, PostgresEffects(database)), url)
+    yield OpenDraftHandler(github, url)
     github.close()
 
 
@@ -120,7 +118,7 @@ def test_the_result_of_a_draft_is_told_once(twice, scene, database, opening, wis
         bodies = [one.body for one in scene.repo.comments(scene.issue) if told[0] in one.body]
         return ["draft pull request: #12" in body for body in bodies]
 
-    assert twice(partial(tell_draft, scene.replies), arrange, observe) == [True]
+    assert twice(partial(tell_draft, scene.github), arrange, observe) == [True]
 
 
 def test_the_branch_is_that_of_the_rivals(scene, opening, database, wish):

@@ -5,7 +5,14 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from app.db.tables.schema import evaluations, groups, installations, jobs, repositories
+from app.db.tables.schema import (
+    effects,
+    evaluations,
+    groups,
+    installations,
+    jobs,
+    repositories,
+)
 from app.values.identifiers import EvaluationId
 
 PUBLISHED_WITHIN: Final = timedelta(days=1)
@@ -54,7 +61,7 @@ def find_without_agents(connection: Connection) -> list[EvaluationId]:
 
 
 def find_unpublished(connection: Connection) -> list[EvaluationId]:
-    """Return the ids of judged evaluations whose publishing job gave up or never ran.
+    """Return the ids of judged evaluations whose publishing job gave up, never ran, or left a write in doubt.
 
     Verdicts older than PUBLISHED_WITHIN and suspended installations are left out.
     """
@@ -65,7 +72,7 @@ def find_unpublished(connection: Connection) -> list[EvaluationId]:
         .join(repositories, repositories.c.id == groups.c.repository_id)
         .join(installations, installations.c.id == repositories.c.installation_id)
         .where(
-            evaluations.c.state == "verified",
+            (evaluations.c.state == "verified") | _is_in_doubt(),
             evaluations.c.verified_at > func.now() - PUBLISHED_WITHIN,
             installations.c.suspended_at.is_(None),
             ~_is_at_work(key),
@@ -73,6 +80,12 @@ def find_unpublished(connection: Connection) -> list[EvaluationId]:
         .order_by(evaluations.c.id)
     )
     return list(rows)
+
+
+def _is_in_doubt() -> ColumnElement[bool]:
+    """Match a published evaluation whose last writes a late request of a paused worker may have replaced."""
+    unclear = (effects.c.evaluation_id == evaluations.c.id) & (effects.c.state != "confirmed")
+    return (evaluations.c.state == "published") & select(effects.c.key).where(unclear).exists()
 
 
 def _is_at_work(key: ColumnElement[str], within: timedelta | None = None) -> ColumnElement[bool]:

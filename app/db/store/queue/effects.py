@@ -1,64 +1,144 @@
-"""Store effects: writes to GitHub, planned and then confirmed or ambiguous. Each method commits."""
+"""Store effects: writes to GitHub, planned under a job's fence, then confirmed or ambiguous."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, func, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.db.session import transaction
-from app.db.tables.schema import effects
+from app.db.store.queue import jobs
+from app.db.store.queue.jobs import ClaimedJob
+from app.db.tables.schema import confirmed_writes, effects
 from app.github.api.effect_store import Effect, EffectKey, EffectState
-from app.values.identifiers import CommandSource
+from app.values.identifiers import CommandSource, EvaluationId
+from model.errors import Cancelled
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresEffects:
-    """Stores effects, the planned writes to GitHub, in PostgreSQL.
+    """Stores effects, the planned writes to GitHub, in PostgreSQL for one attempt at the job `claimed`.
 
-    It implements `EffectStore` with one row per effect.
+    It implements `EffectStore` with one row per effect. Each confirmed write leaves a row in `confirmed_writes` too.
     """
 
     database: Engine
+    claimed: ClaimedJob
+    evaluation: EvaluationId | None = None
+    """The evaluation whose verdict is written; None when the text is no verdict."""
+
+    def check_owner(self) -> None:
+        """Raise Fenced unless this attempt still owns its job."""
+        with transaction(self.database) as connection:
+            jobs.fence(connection, self.claimed)
 
     def load(self, key: EffectKey) -> Effect | None:
         """Load the stored state of the write to GitHub with this key; None when it was never planned."""
         with transaction(self.database) as connection:
             row = connection.execute(select(effects).where(effects.c.key == key.name)).one_or_none()
-        if row is None:
-            return None
-        return Effect(EffectState(row.state), row.github_id, row.digest)
+        return None if row is None else Effect(EffectState(row.state), row.github_id, row.content)
 
-    def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """Record a write to GitHub that is about to be sent.
+    def plan(self, key: EffectKey, content: str, *, is_new: bool = False) -> Effect | None:
+        """Record a write to GitHub that is about to be sent, and return the effect as it was before.
 
-        `github_id` is the id of the object to edit, or None for a new object.
+        With `is_new` the stored object is gone, so that its id is dropped. Raises Fenced when this attempt has lost its
+        job, and Cancelled when a newer evaluation has planned the same object.
         """
-        self._save(key, state=EffectState.PLANNED, github_id=github_id)
-
-    def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """Record that GitHub holds a written object, such as a comment or check run.
-
-        `github_id` is the object's id at GitHub, and `digest` the SHA-256 of its content.
-        """
-        self._save(key, state=EffectState.CONFIRMED, github_id=github_id, digest=digest)
-
-    def mark_ambiguous(self, key: EffectKey) -> None:
-        """Record that GitHub's answer to a sent write was lost; a stored `github_id` stays."""
+        columns = {"state": EffectState.PLANNED.value, "content": content, **self._writer}
         with transaction(self.database) as connection:
-            connection.execute(
+            jobs.fence(connection, self.claimed)
+            before = self._insert(connection, key, columns)
+            if before is not None:
+                if is_new:
+                    columns["github_id"] = None
+                self._update(connection, key, columns)
+        return before
+
+    def confirm(self, key: EffectKey, github_id: int) -> bool:
+        """Record that GitHub holds the planned content, such as a comment or check run, under the id `github_id`.
+
+        Return False, changing nothing, when another attempt has planned this object since.
+        """
+        is_own = (effects.c.state == EffectState.PLANNED.value) & (
+            (effects.c.job_id == self.claimed.id) & (effects.c.token == self.claimed.token)
+        )
+        confirmed = {"state": EffectState.CONFIRMED.value, "github_id": github_id}
+        with transaction(self.database) as connection:
+            changed = connection.execute(
                 update(effects)
-                .where(effects.c.key == key.name)
-                .values(state=EffectState.AMBIGUOUS.value, updated_at=func.now())
+                .where(effects.c.key == key.name, is_own)
+                .values(**confirmed, updated_at=func.now())
             )
+            if changed.rowcount:
+                self._record_write(connection, key, github_id)
+        return bool(changed.rowcount)
 
-    def _save(self, key: EffectKey, **values: object) -> None:
-        changed = {**values, "updated_at": func.now()}
+    def mark_ambiguous(self, key: EffectKey, github_id: int | None) -> None:
+        """Record that nobody knows for certain what GitHub shows, whoever planned it.
+
+        `github_id` is the id of the object, or None when it must be looked for.
+        """
+        doubt = {"state": EffectState.AMBIGUOUS.value, "github_id": github_id}
         with transaction(self.database) as connection:
-            connection.execute(
-                insert(effects)
-                .values(key=key.name, repository_id=key.repository.id, **changed)
-                .on_conflict_do_update(index_elements=["key"], set_=changed)
+            self._update(connection, key, doubt)
+
+    @property
+    def _writer(self) -> dict[str, object]:
+        """Columns that tell which attempt planned a write."""
+        return {
+            "job_id": self.claimed.id,
+            "token": self.claimed.token,
+            "evaluation_id": self.evaluation,
+        }
+
+    def _insert(
+        self, connection: Connection, key: EffectKey, columns: dict[str, object]
+    ) -> Effect | None:
+        """Insert the row of a new effect, or lock the row that exists and return its effect."""
+        fresh = connection.execute(
+            upsert(effects)
+            .values(key=key.name, repository_id=key.repository.id, **columns)
+            .on_conflict_do_nothing()
+            .returning(effects.c.key)
+        )
+        if fresh.first() is not None:
+            return None
+        row = connection.execute(
+            select(effects).where(effects.c.key == key.name).with_for_update()
+        ).one()
+        newest = row.evaluation_id
+        if self.evaluation is not None and newest is not None and newest > self.evaluation:
+            raise Cancelled(f"{key.name}: evaluation {newest} replaces {self.evaluation}")
+        return Effect(EffectState(row.state), row.github_id, row.content)
+
+    def _update(
+        self, connection: Connection, key: EffectKey, columns: Mapping[str, object]
+    ) -> None:
+        connection.execute(
+            update(effects)
+            .where(effects.c.key == key.name)
+            .values(**columns, updated_at=func.now())
+        )
+
+    def _record_write(self, connection: Connection, key: EffectKey, github_id: int) -> None:
+        connection.execute(
+            insert(confirmed_writes).values(
+                key=key.name,
+                repository_id=key.repository.id,
+                github_id=github_id,
+                job_id=self.claimed.id,
+                evaluation_id=self.evaluation,
+                delivery_guid=self.claimed.delivery,
             )
+        )
+
+
+def find_github_id(database: Engine, key: EffectKey) -> int | None:
+    """Return GitHub's id of the object that the bot writes under `key`; None when no id is known."""
+    with transaction(database) as connection:
+        query = select(effects.c.github_id).where(effects.c.key == key.name)
+        identity: int | None = connection.execute(query).scalar_one_or_none()
+    return identity
 
 
 def comment_key(group: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.jobs.job import DEBOUNCES, Json, Planned, Queue
-from app.values.identifiers import JobId
+from app.values.identifiers import DeliveryGuid, JobId
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,14 @@ class StoredJob:
     id: JobId
     queue: Queue
     is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The cause of new jobs: the webhook delivery, and the job that stores them; None where there is none."""
+
+    delivery: DeliveryGuid | None = None
+    job: JobId | None = None
 
 
 def serialize_jobs(planned: Sequence[Planned]) -> str:
@@ -66,4 +74,16 @@ PLANNED: Final = """
 jsonb_to_recordset(%(jobs)s::jsonb) as planned(
     kind text, queue text, key text, wish text, payload jsonb,
     installation_id bigint, repository_id bigint, delay float8)
+"""
+
+
+# A job that absorbs an equal one gets both causes.
+ENQUEUE: Final = f"""
+with planned as (select * from {PLANNED}), stored as ({STORE}),
+linked as (
+    insert into job_causes (job_id, cause_id)
+    select id, %(cause)s::bigint from stored
+    where %(cause)s::bigint is not null and id <> %(cause)s::bigint
+    on conflict do nothing)
+select id, queue, is_due from stored
 """

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Row
 from sqlalchemy.exc import IntegrityError
 
 from app.db.store.queue.claim_statements import CLAIM_NEXT, CLAIM_ONE
-from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
+from app.db.store.queue.job_rows import ENQUEUE, Origin, StoredJob, serialize_jobs
 from app.github.redaction import redact
 from app.jobs.job import Job, Json, Planned, Queue, parse_job
 from app.jobs.waits import Waits, WaitsFor
@@ -49,8 +49,6 @@ class ClaimedJob:
     """What the last attempts waited for; None: nothing."""
 
 
-_ENQUEUE: Final = f"with planned as (select * from {PLANNED}) {STORE}"
-
 # This means `state = 'running'`, written so that the planner uses the id: the partial indexes on
 # running jobs look small, but hold many entries of jobs that ended.
 OURS: Final = (
@@ -80,18 +78,17 @@ where {OURS} returning id
 
 
 def enqueue(
-    connection: Connection, planned: Sequence[Planned], *, delivery: DeliveryGuid | None = None
+    connection: Connection, planned: Sequence[Planned], origin: Origin | None = None
 ) -> tuple[StoredJob, ...]:
     """Store jobs in the caller's transaction and return their rows. Workers get no message.
 
-    A ready job with the same key and wish absorbs the new one, and its row is returned. `delivery` is the webhook
-    delivery that caused the jobs, if any.
+    A ready job with the same key and wish absorbs the new one, and its row is returned. It keeps the causes of both.
     """
     if not planned:
         return ()
-    rows = connection.exec_driver_sql(
-        _ENQUEUE, {"jobs": serialize_jobs(planned), "delivery": delivery}
-    )
+    origin = origin or Origin()
+    values = {"jobs": serialize_jobs(planned), "delivery": origin.delivery, "cause": origin.job}
+    rows = connection.exec_driver_sql(ENQUEUE, values)
     return tuple(StoredJob(row.id, Queue(row.queue), row.is_due) for row in rows)
 
 

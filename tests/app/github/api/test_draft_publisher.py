@@ -94,7 +94,7 @@ def test_a_draft_is_a_branch_with_one_commit_and_a_draft_pull_request(scene, wri
         *(f"{base}/git/{kind}" for kind in ("trees", "commits", "refs")),
         f"{base}/pulls",
     }
-    history = [EffectState.PLANNED, EffectState.PLANNED, EffectState.CONFIRMED]
+    history = [EffectState.PLANNED, EffectState.CONFIRMED]
     assert writer.effects.history == history
     assert writer.drafts.find_opened(writer.key) == number
 

@@ -1,0 +1,91 @@
+"""A worker that was paused longer than its lease leaves the newest verdict, once, wherever it was paused."""
+
+import random
+
+import pytest
+
+from app.db.store.queue.jobs import Fenced
+from app.values.identifiers import InstallationId
+from tests.builders.local_github import MemoryLimits, connected
+from tests.builders.paused_publishers import STEPS, PausedPublishers
+from tests.github.stand_in import StandIn
+
+pytestmark = pytest.mark.services
+TRIALS = 500
+
+
+@pytest.fixture(scope="module")
+def own_standin(tmp_path_factory):
+    """A stand-in whose clock these tests may move."""
+    with StandIn.start(tmp_path_factory.mktemp("paused")) as running:
+        running.hold_webhooks()
+        yield running
+        assert running.violations() == []
+
+
+@pytest.fixture
+def publishers(own_standin, database, tmp_path):
+    app = own_standin.register_app(slug=f"bot-{tmp_path.name}", webhook_url="http://127.0.0.1:9/x")
+    repo = own_standin.create_repository(f"{tmp_path.name}/area", {"a": "1"})
+    installation = InstallationId(own_standin.install(app, [repo]))
+    limits = MemoryLimits()
+    identity = {"app_id": app.app_id, "key": app.private_key, "limits": limits}
+    with connected(own_standin.url, **identity) as github:
+        yield PausedPublishers(database, github, repo, installation, app.bot_login)
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["creates", "edits"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_paused_attempt_leaves_the_newer_verdict_once(publishers, step, is_first):
+    publishers.begin()
+    if not is_first:
+        publishers.publish().finish()
+    late = publishers.publish()
+    late.go_until(step)
+    newer = publishers.publish()
+    newer.finish()
+    late.finish()
+    assert newer.error is None
+    assert publishers.shown() == [f"verdict {len(publishers.attempts)}"]
+    if step in STEPS[:3]:
+        assert isinstance(late.error, Fenced)
+
+
+@pytest.mark.parametrize("step", ["write", "confirm"])
+def test_a_double_check_run_shows_the_newer_verdict(publishers, step):
+    publishers.begin()
+    late = publishers.publish(is_check=True)
+    late.go_until(step)
+    publishers.publish(is_check=True).finish()
+    late.finish()
+    assert publishers.shown(is_check=True) == ["verdict 2"]
+
+
+def run_trial(publishers, rng):
+    """Two or three attempts, each paused anywhere, go on in any order; return what is shown and what should be."""
+    is_check = rng.random() < 0.2
+    publishers.begin()
+    if rng.random() < 0.5:
+        publishers.publish(is_check=is_check).finish()
+    for _ in range(rng.choice([2, 2, 3])):
+        publishers.publish(is_check=is_check)
+        for _ in range(rng.randrange(6)):
+            alive = [attempt for attempt in publishers.attempts if not attempt.is_over]
+            if alive:
+                rng.choice(alive).go_on()
+    while alive := [attempt for attempt in publishers.attempts if not attempt.is_over]:
+        rng.choice(alive).go_on()
+    assert publishers.attempts[-1].error is None
+    return publishers.shown(is_check=is_check), [f"verdict {len(publishers.attempts)}"]
+
+
+@pytest.mark.proof
+def test_no_order_of_paused_attempts_leaves_a_stale_or_a_second_verdict(own_standin, publishers):
+    wrong = []
+    for seed in range(TRIALS):
+        own_standin.advance(10)
+        publishers.github.limiter._store.limits.clear()
+        shown, wanted = run_trial(publishers, random.Random(seed))
+        if shown != wanted:
+            wrong.append((seed, shown, wanted))
+    assert wrong == []
