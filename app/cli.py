@@ -141,6 +141,20 @@ def jobs(
     raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
 
 
+@main.command()
+def trace(
+    subject: Annotated[str, typer.Argument(metavar="GUID|#N", help="A delivery, or an issue.")],
+    repository: Annotated[
+        str | None, Option(metavar="OWNER/NAME", help="The repository of #N, if several have one.")
+    ] = None,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the jobs, evaluations, comments and check runs that a webhook delivery or an issue led to."""
+    from app.operator import trace_command
+
+    raise typer.Exit(trace_command.show(subject, repository, as_json=json))
+
+
 outcomes = typer.Typer(help="Outcomes of judged patches.", no_args_is_help=True)
 main.add_typer(outcomes, name="outcomes")
 

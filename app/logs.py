@@ -2,6 +2,9 @@
 
 import logging
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,9 +18,27 @@ from app.settings import LogSettings
 _CHATTY: Final = ("httpx", "httpcore", "urllib3", "celery", "kombu")
 
 
+_ids: ContextVar[Mapping[str, object]] = ContextVar("ids")
+"""Ids of what this thread works on, by name."""
+
+
+@contextmanager
+def bind_ids(**ids: object) -> Iterator[None]:
+    """Add ids, such as `job=7`, to every log line of this thread while the context is open; None is left out."""
+    before = _ids.set({name: value for name, value in ids.items() if value is not None})
+    try:
+        yield
+    finally:
+        _ids.reset(before)
+
+
 class _Text(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
+        ids = " ".join(f"{name}={value}" for name, value in _ids.get({}).items())
+        return super().formatMessage(record) + (f" [{ids}]" if ids else "")
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record))
@@ -37,7 +58,7 @@ class _Json(JsonFormatter):
         # JSON turns a key's line breaks into escapes, so secrets must go before that.
         return {
             name: redact(value) if isinstance(value, str) else value
-            for name, value in log_data.items()
+            for name, value in (dict(_ids.get({})) | log_data).items()
         }
 
     def format(self, record: logging.LogRecord) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from app.github.redaction import remember
-from app.logs import configure, hide_passwords
+from app.logs import bind_ids, configure, hide_passwords
 from app.settings import LogSettings
 
 TOKEN = "ghs_12345_" + "eyJhbGciOiJSUzI1NiJ9." * 20
@@ -80,3 +80,18 @@ def test_the_passwords_of_our_stores_are_masked(capsys):
     configure(LogSettings())
     logging.getLogger("app").error("no route to postgresql://r4p:a-long-password@postgres/r4p")
     assert "a-long-password" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_each_line_of_a_job_names_its_ids(form, capsys):
+    configure(LogSettings(log_format=form))
+    with bind_ids(job=7, delivery="a-guid", evaluation=None):
+        logging.getLogger("worker").error("failed", exc_info=ValueError("a mistake"))
+    logging.getLogger("worker").error("idle")
+    first, *_, last = capsys.readouterr().err.splitlines()
+    if form == "json":
+        record = json.loads(first)
+        assert (record["job"], record["delivery"], "evaluation" in record) == (7, "a-guid", False)
+    else:
+        assert first.endswith("worker: failed [job=7 delivery=a-guid]")
+    assert "a-guid" not in last

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Final, Self
@@ -243,7 +244,9 @@ class EngineRequests:
             raise LimitExceeded(
                 f"the agent's process asked for more than {_TOGETHER} answers at once"
             )
-        work = self._pool.submit(self._metered.answer, question, self._process.seconds_left)
+        work = self._pool.submit(
+            copy_context().run, self._metered.answer, question, self._process.seconds_left
+        )
         work.add_done_callback(self._send_answer)
 
     def raise_engine_error(self) -> None:

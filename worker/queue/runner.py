@@ -16,6 +16,7 @@ from typing import Final, Self
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from app import logs
 from app.db.store.queue import jobs
 from app.db.store.queue.job_rows import StoredJob
 from app.db.store.queue.jobs import ClaimedJob
@@ -120,9 +121,12 @@ class Runner:
     def run(self, claimed: ClaimedJob) -> None:
         """Run one attempt at a claimed job, and store how the attempt ended.
 
-        An error of the job's handler is stored and logged, and never raised.
+        An error of the job's handler is stored and logged, and never raised. Every log line in between names the job.
         """
-        with Heartbeat(self.database, claimed, self.pace) as heartbeat:
+        with (
+            logs.bind_ids(**_list_ids(claimed)),
+            Heartbeat(self.database, claimed, self.pace) as heartbeat,
+        ):
             context = Context(self.database, claimed, heartbeat.lost, self.stopping)
             try:
                 self._handler(claimed)(context, claimed.job)
@@ -188,6 +192,13 @@ class Runner:
         for job in {job.id: job for job in stored if job.is_due}.values():
             if not self.doorbell.ring(job.queue):
                 return  # the sweeper rings for what is left
+
+
+def _list_ids(claimed: ClaimedJob) -> dict[str, object]:
+    """List what a log line of this job names: the job, its delivery, and what its payload is about."""
+    payload = claimed.job.to_payload()
+    about = {name: payload.get(name) for name in ("repository", "evaluation")}
+    return {"job": claimed.id, "delivery": claimed.delivery, **about}
 
 
 def _describe_job(claimed: ClaimedJob) -> str:
