@@ -28,6 +28,8 @@ def migrate() -> None:
     )
     with context.begin_transaction():
         connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        # A wait for a lock on a table makes all later users of the table wait too.
+        connection.execute(text("set local lock_timeout = '30s'"))
         context.run_migrations()
 
 

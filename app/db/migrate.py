@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 import migrations
-from app.db.session import open_engine
+from app.db.session import MIGRATION_LIMITS, open_engine
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
@@ -39,5 +39,5 @@ def build_configuration(connection: Connection) -> Config:
 
 
 def _run(database_url: str, action: Callable[[Config], None]) -> None:
-    with open_engine(database_url) as database, database.connect() as connection:
+    with open_engine(database_url, MIGRATION_LIMITS) as database, database.connect() as connection:
         action(build_configuration(connection))

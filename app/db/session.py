@@ -3,10 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from psycopg.errors import UndefinedColumn, UndefinedTable
-from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from psycopg.errors import LockNotAvailable, QueryCanceled, UndefinedColumn, UndefinedTable
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 
 from app.settings import DatabaseSettings, load
@@ -15,9 +17,47 @@ DOWN: Final = 5
 """Exit code of a command whose database or engine is down."""
 
 
-def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
-    """Create a pooled SQLAlchemy engine for a `postgresql://` URL; it connects at its first use."""
-    return create_engine(
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """How long PostgreSQL lets a connection work and wait, in seconds; 0: without a limit."""
+
+    statement: float
+    """For one statement."""
+    lock: float
+    """For one wait for a lock."""
+    idle: float
+    """For a transaction that sends nothing. PostgreSQL then ends the connection and releases its locks."""
+
+    def build_statement(self) -> str:
+        """Build the SQL statement that sets the limits for the rest of a connection."""
+        values = {
+            "statement_timeout": self.statement,
+            "lock_timeout": self.lock,
+            "idle_in_transaction_session_timeout": self.idle,
+        }
+        calls = (
+            f"set_config('{name}', '{value * 1_000:.0f}', false)" for name, value in values.items()
+        )
+        return f"select {', '.join(calls)}"
+
+
+WEB_LIMITS: Final = TimeLimits(statement=5, lock=3, idle=5)
+"""For webhooks, which are answered with 503 after 4 seconds."""
+HEALTH_LIMITS: Final = TimeLimits(statement=3, lock=3, idle=3)
+WORKER_LIMITS: Final = TimeLimits(statement=300, lock=30, idle=60)
+COMMAND_LIMITS: Final = TimeLimits(statement=600, lock=60, idle=600)
+MIGRATION_LIMITS: Final = TimeLimits(statement=0, lock=0, idle=0)
+"""None: a new index may take hours. `migrations/env.py` limits the waits for locks of tables."""
+
+
+def create_database_engine(
+    database_url: str, *, pool_size: int = 8, limits: TimeLimits = WORKER_LIMITS
+) -> Engine:
+    """Create a pooled SQLAlchemy engine for a `postgresql://` URL; it connects at its first use.
+
+    `limits` hold on each of its connections.
+    """
+    database = create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
         max_overflow=pool_size,
@@ -25,19 +65,29 @@ def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
         connect_args={"connect_timeout": 5, "application_name": "r4p"},
     )
 
+    @event.listens_for(database, "connect")
+    def set_limits(connection: DBAPIConnection, _record: object) -> None:
+        # A statement and no startup option, because connection poolers refuse unknown options.
+        connection.cursor().execute(limits.build_statement())
+        connection.commit()
+
+    return database
+
 
 @contextmanager
-def open_engine(database_url: str) -> Iterator[Engine]:
+def open_engine(database_url: str, limits: TimeLimits = COMMAND_LIMITS) -> Iterator[Engine]:
     """Open a SQLAlchemy engine for one `r4p` command and close its connections afterwards.
 
-    When the database is unusable or its schema has another revision, the function writes one line to standard error and
+    `limits` hold on its connections. When the database is unusable or its schema has another revision, the function writes one line to standard error and
     raises SystemExit(DOWN).
     """
-    database = create_database_engine(database_url, pool_size=1)
+    database = create_database_engine(database_url, pool_size=1, limits=limits)
     try:
         yield database
     except OperationalError as error:
         fix = "Start it, or set R4P_DATABASE_URL to another one"
+        if isinstance(error.orig, QueryCanceled | LockNotAvailable):
+            fix = "It is busy: find the long transaction in pg_stat_activity, then try again"
         raise _report_unusable(database_url, error, fix) from error
     except ProgrammingError as error:
         if not isinstance(error.orig, UndefinedTable | UndefinedColumn):

@@ -15,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import Connection
 from sqlalchemy.dialects.postgresql import insert
 
+from app.db.session import WEB_LIMITS
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
 from app.db.tables.schema import deliveries
 from app.jobs.job import Planned, Queue
@@ -100,10 +101,15 @@ def create_pool(database_url: str, *, size: int) -> Pool:
         kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
         min_size=1,
         max_size=size,
+        configure=_set_limits,
         timeout=3.5,  # longer than a busy database stalls, shorter than GitHub waits
         reconnect_timeout=10.0,
         open=False,
     )
+
+
+async def _set_limits(connection: AsyncConnection[TupleRow]) -> None:
+    await connection.execute(WEB_LIMITS.build_statement().encode())
 
 
 async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
