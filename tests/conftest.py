@@ -25,6 +25,8 @@ PROOF_SECONDS = 600
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # TRL would report each trainer to the model hub, from a thread of its own.
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+# Each web process of a test takes a free port for its metrics.
+os.environ.setdefault("R4P_OPS_PORT", "0")
 # how long one example takes is a matter of what else the machine does
 settings.register_profile("r4p", deadline=None)
 settings.load_profile("r4p")

@@ -19,7 +19,14 @@ from app.db import migrate
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.processes import TRAINER, WRITER, Process, check_queues, list_processes
-from app.settings import USAGE, GitHubSettings, WebhookSettings, build_child_environment
+from app.settings import (
+    USAGE,
+    GitHubSettings,
+    OperationsSettings,
+    WebhookSettings,
+    build_child_environment,
+    load,
+)
 
 START_SECONDS = 60
 STOP_SECONDS = 30
@@ -74,16 +81,25 @@ class Bot:
     """Settings by name (`R4P_…`) that change this process's environment."""
     services: Embedded = field(init=False)
     children: list[_Child] = field(init=False, default_factory=list)
+    operations: Listen = field(init=False)
+    """Address of `/metrics` and `/readyz`."""
     _running: ExitStack = field(init=False)
     """Everything that ends with the bot, the last started first."""
 
     @property
     def url(self) -> str:
-        """Base URL of the bot's web process."""
+        """Base URL of the bot's web process, which receives webhooks."""
         return f"http://{self.listen.host}:{self.listen.port}"
+
+    @property
+    def operations_url(self) -> str:
+        """Base URL of `/metrics` and `/readyz`."""
+        return f"http://{self.operations.host}:{self.operations.port}"
 
     def __enter__(self) -> Self:
         self.listen = self.listen.resolve_port()
+        chosen = load(OperationsSettings)
+        self.operations = Listen(chosen.ops_host, chosen.ops_port).resolve_port()
         logs = self.data / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         with ExitStack() as started:
@@ -142,6 +158,7 @@ class Bot:
             **self.environment,
             "R4P_DATABASE_URL": self.services.database_url,
             "R4P_REDIS_URL": self.services.redis_url,
+            "R4P_OPS_PORT": str(self.operations.port),
             "R4P_END_WITH_PARENT": "true",
         }
         with log.open("ab") as output:
@@ -165,7 +182,9 @@ class Bot:
 
     def _ready(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == httpx.codes.OK
+            return (
+                httpx.get(f"{self.operations_url}/readyz", timeout=2).status_code == httpx.codes.OK
+            )
         except httpx.TransportError:
             return False
 
@@ -189,7 +208,7 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
     them.
     """
     queues = [name for process in choose_processes(listen, {}) for name in process.queues]
-    check_queues(queues, (GitHubSettings, WebhookSettings))
+    check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))
     try:
         _make_folders(data)
     except OSError as error:

@@ -31,6 +31,7 @@ from app.settings.runtime_settings import (
     ChildSettings,
     DatabaseSettings,
     LogSettings,
+    OperationsSettings,
     QueueSettings,
     RetentionSettings,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "GitHubSettings",
     "IdentitySettings",
     "LogSettings",
+    "OperationsSettings",
     "QueueSettings",
     "RetentionSettings",
     "RunSettings",

@@ -72,6 +72,15 @@ class RetentionSettings(Settings):
     calibration learn from nothing older."""
 
 
+class OperationsSettings(Settings):
+    """Where the web process answers `/metrics` and `/readyz`, apart from the webhook's port."""
+
+    ops_host: str = "127.0.0.1"
+    """Address to listen on. Strangers must not reach it."""
+    ops_port: int = Field(8001, ge=0, le=65_535)
+    """Port to listen on; 0: any free one, which the log names."""
+
+
 class BrokerSettings(Settings):
     """The Celery broker. Without it, work waits for the next sweep, but nothing is lost."""
 

@@ -10,7 +10,6 @@ import uvicorn
 from fastapi import FastAPI
 
 from app import logs
-from app.db.session import create_database_engine
 from app.db.store.queue import deliveries
 from app.dispatch import BackgroundDoorbell, Doorbell
 from app.events import Ignored, RepositoryEvent, parse
@@ -23,15 +22,16 @@ from app.settings import (
     DatabaseSettings,
     IdentitySettings,
     LogSettings,
+    OperationsSettings,
     WebhookSettings,
     check,
     load,
 )
 from app.values.identifiers import DeliveryGuid
-from app.web.health import Health
+from app.web.health import answer_alive
 from app.web.ignored_deliveries import IgnoredCounts
+from app.web.operations import create_operations_app, serve_operations
 from app.web.signature import VerifiedBody
-from app.web.stored_metrics import StoredMetrics
 from app.web.webhook import PATH, Decide, Decision, RequestLimits, WebhookReceiver
 
 MAX_CONNECTIONS: Final = 1_000
@@ -50,23 +50,27 @@ class WebSettings:
 
 def load_web_settings() -> WebSettings:
     """Load the settings of the web process. Raises a SettingsError that lists every mistake."""
-    check(LogSettings, DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings)
+    kinds = (DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings)
+    check(LogSettings, *kinds, OperationsSettings)
     return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
 
 
 def create_app(
-    settings: WebSettings, *, decide: Decide | None = None, limits: RequestLimits | None = None
+    settings: WebSettings,
+    metrics: Metrics,
+    *,
+    decide: Decide | None = None,
+    limits: RequestLimits | None = None,
 ) -> FastAPI:
-    """Build the web process's FastAPI application. It opens no connection before the application starts.
+    """Build the FastAPI application that receives webhooks. It opens no connection before the application starts.
 
-    `decide` replaces the function from `build_decide`, and `limits` replaces the limits of requests. None: no
-    replacement.
+    It counts in `metrics`. `decide` replaces the function from `build_decide`, and `limits` replaces the limits of
+    requests. None: no replacement.
     """
     database_url = settings.database.database_url
     logs.hide_passwords(database_url, settings.broker.redis_url)
     pool = deliveries.create_pool(database_url, size=settings.database.pool_size)
-    database = create_database_engine(database_url, pool_size=2)
-    metrics, doorbell = Metrics(), Doorbell(settings.broker.redis_url)
+    doorbell = Doorbell(settings.broker.redis_url)
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
     for secret in secrets:
@@ -74,8 +78,6 @@ def create_app(
     limits = limits or RequestLimits(secrets, settings.webhook.max_body_bytes)
     decide = decide or build_decide(settings.identity)
     door = WebhookReceiver(limits, decide, pool, background, ignored, metrics)
-    metrics.register(StoredMetrics(database))
-    health = Health(database, doorbell, metrics)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -90,33 +92,32 @@ def create_app(
         background.stop()
         doorbell.close()
         await pool.close()
-        database.dispose()
 
     app = FastAPI(
         title="R4P bot", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
     )
     # Plain routes, because FastAPI's argument handling costs a tenth of the webhook's time.
     app.add_route(PATH, door.receive, methods=["POST"], include_in_schema=False)
-    app.add_route("/healthz", health.answer_alive)
-    app.add_route("/readyz", health.answer_ready)
-    app.add_route("/metrics", health.answer_scrape)
+    app.add_route("/healthz", answer_alive)
     return app
 
 
 def serve(host: str, port: int) -> None:
-    """Run the web process on `host` and `port` until a signal stops it."""
-    settings = load_web_settings()
+    """Run the web process on `host` and `port` until a signal stops it, with metrics on their own port."""
+    settings, metrics = load_web_settings(), Metrics()
     logs.configure(load(LogSettings))
-    uvicorn.run(
-        create_app(settings),
-        host=host,
-        port=port,
-        access_log=False,
-        server_header=False,
-        log_config=None,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=10,
-    )
+    operations = create_operations_app(settings.database, settings.broker, metrics)
+    with serve_operations(operations, load(OperationsSettings)):
+        uvicorn.run(
+            create_app(settings, metrics),
+            host=host,
+            port=port,
+            access_log=False,
+            server_header=False,
+            log_config=None,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=10,
+        )
 
 
 def build_decide(identity: IdentitySettings) -> Decide:

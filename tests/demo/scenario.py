@@ -232,8 +232,8 @@ def _summary(story: Story, result: dict[str, Json]) -> None:
 
 
 def _linger(story: Story, world: DemoStage) -> None:
-    story.out.print(f"bot       {world.bot.url}/readyz", markup=False)
-    story.out.print(f"metrics   {world.bot.url}/metrics", markup=False)
+    story.out.print(f"bot       {world.bot.operations_url}/readyz", markup=False)
+    story.out.print(f"metrics   {world.bot.operations_url}/metrics", markup=False)
     story.out.print(
         f"stand-in  {world.standin.url}/api/v3/repos/{world.repo.full_name}", markup=False
     )

@@ -64,7 +64,7 @@ class Stage:
     def is_ready(self) -> bool:
         """Return whether the web process takes deliveries."""
         try:
-            return httpx.get(f"{self.bot.url}/readyz").status_code == 200
+            return httpx.get(f"{self.bot.operations_url}/readyz").status_code == 200
         except httpx.TransportError:
             return False
 

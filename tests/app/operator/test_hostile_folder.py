@@ -68,7 +68,7 @@ def test_the_whole_bot_runs_none_of_it(hostile, tmp_path):
 def is_complete(folder, port):
     """Whether the web process answers, every worker has begun, and a job of the clock's came to its end."""
     try:
-        answers = httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=2).is_success
+        answers = httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=2).is_success
     except httpx.TransportError:
         return False
     return answers and has_worked(folder)

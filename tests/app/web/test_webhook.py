@@ -1,15 +1,20 @@
 """The door: what is let in is committed once, what is not leaves no trace, nothing crashes it."""
 
+import asyncio
 import json
 import lzma
 import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import event as sql_event
 from sqlalchemy import text
 
 from app.db.store.queue import jobs
+from app.metrics import Metrics
+from app.web.health import CACHE_SECONDS, Health
 from app.web.signature import sign
+from app.web.stored_metrics import StoredMetrics
 from app.web.webhook import PATH
 from tests.app.web.web_process import OTHER, SECRET, headers, issue_opened, serve_web, settings
 from tests.builders.queue_rows import LEASE, execute, rows
@@ -218,12 +223,41 @@ def test_no_spoilt_example_of_github_crashes_the_webhook_or_is_lost(door, databa
 def test_web_process_serves_health_readiness_and_metrics(door):
     door.knock(issue_opened())
     assert door.get("/healthz").text == "ok\n"
-    ready = door.get("/readyz")
+    ready = door.get_operations("/readyz")
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
-    lines = door.get("/metrics").text.splitlines()
+    lines = door.get_operations("/metrics").text.splitlines()
     assert 'r4p_deliveries_total{event="issues",outcome="new"} 1.0' in lines
     assert 'r4p_jobs{queue="events",state="ready"} 1.0' in lines
     assert 'r4p_jobs{queue="github",state="dead"} 0.0' in lines
     assert 'r4p_jobs_lag_seconds{queue="github"} 0.0' in lines
     assert 'r4p_jobs_waiting{for="github"} 0.0' in lines
     assert "# TYPE r4p_ignored_deliveries_total counter" in lines
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/readyz"])
+def test_port_of_the_webhook_answers_neither_metrics_nor_readiness(door, path):
+    assert door.get(path).status_code == 404
+    assert door.get_operations(path).status_code == 200
+
+
+def test_two_hundred_scrapes_within_five_seconds_read_the_database_once(database, doorbell):
+    queries, now = [], [0.0]
+    sql_event.listen(database, "before_cursor_execute", lambda *call: queries.append(call[2]))
+    metrics = Metrics()
+    metrics.register(StoredMetrics(database))
+    health = Health(database, doorbell, metrics, clock=lambda: now[0])
+
+    async def scrape(times):
+        answers = [health.answer_scrape(None) for _ in range(times)]
+        answers += [health.answer_ready(None) for _ in range(times)]
+        return {reply.status_code for reply in await asyncio.gather(*answers)}
+
+    assert asyncio.run(scrape(1)) == {200}
+    alone = len(queries)
+    assert alone > 0
+    now[0] = CACHE_SECONDS - 0.1
+    assert asyncio.run(scrape(200)) == {200}
+    assert len(queries) == alone
+    now[0] = CACHE_SECONDS
+    assert asyncio.run(scrape(200)) == {200}
+    assert len(queries) == 2 * alone

@@ -74,8 +74,10 @@ def test_a_hung_broker_delays_no_answer_and_loses_no_job(door, servers, database
         replies = [door.knock(issue_opened()) for _ in range(10)]
         assert {reply.status_code for reply in replies} == {202}
         assert max(map(seconds, replies)) < FAST_SECONDS
-        wait_for(lambda: "\nr4p_doorbell_failures_total 0.0" not in door.get("/metrics").text)
-        assert door.get("/readyz").json()["status"] == "degraded"
+        wait_for(
+            lambda: "\nr4p_doorbell_failures_total 0.0" not in door.get_operations("/metrics").text
+        )
+        assert door.get_operations("/readyz").json()["status"] == "degraded"
     assert rows(database) == ["ready"] * 11
 
 
@@ -117,7 +119,7 @@ def test_the_door_survives_a_restart_of_the_database(door, servers, database):
     database.dispose()
     servers.embedded.stop()
     reply = door.knock(issue_opened())
-    assert (reply.status_code, door.get("/readyz").status_code) == (503, 503)
+    assert (reply.status_code, door.get_operations("/readyz").status_code) == (503, 503)
     assert seconds(reply) < 5
     servers.embedded.__enter__()
     wait_for(lambda: door.knock(issue_opened()).status_code == 202)

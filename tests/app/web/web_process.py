@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 import httpx
 import uvicorn
 
-from app.settings import BrokerSettings, DatabaseSettings, WebhookSettings
+from app.metrics import Metrics
+from app.settings import BrokerSettings, DatabaseSettings, OperationsSettings, WebhookSettings
 from app.web.main import WebSettings, create_app
+from app.web.operations import create_operations_app, serve_operations
 from app.web.signature import sign
 from app.web.webhook import PATH, RequestLimits
 from tests.services import wait_for
@@ -56,6 +58,7 @@ class Door:
     """A running web process."""
 
     url: str
+    operations_url: str
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=20))
 
     def knock(self, body: bytes, head: dict[str, str] | None = None) -> httpx.Response:
@@ -63,6 +66,9 @@ class Door:
 
     def get(self, path: str) -> httpx.Response:
         return self.client.get(self.url + path)
+
+    def get_operations(self, path: str) -> httpx.Response:
+        return self.client.get(self.operations_url + path)
 
 
 def settings(database_url: str, redis_url: str) -> WebSettings:
@@ -78,9 +84,11 @@ def serve_web(
     settings: WebSettings, limits: RequestLimits | None = None, *, connections: int | None = None
 ) -> Iterator[Door]:
     """The real application behind a real server in a thread. `connections` is uvicorn's limit of them."""
+    metrics = Metrics()
+    operations = create_operations_app(settings.database, settings.broker, metrics)
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(settings, limits=limits),
+            create_app(settings, metrics, limits=limits),
             host="127.0.0.1",
             port=0,
             log_level="error",
@@ -92,9 +100,10 @@ def serve_web(
     try:
         wait_for(lambda: server.started)
         port = server.servers[0].sockets[0].getsockname()[1]
-        door = Door(f"http://127.0.0.1:{port}")
-        yield door
-        door.client.close()
+        with serve_operations(operations, OperationsSettings(ops_port=0)) as beside:
+            door = Door(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{beside}")
+            yield door
+            door.client.close()
     finally:
         server.should_exit = True
         thread.join()

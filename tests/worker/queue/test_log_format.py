@@ -25,7 +25,7 @@ def environment(services, broker, database_url):
     [
         (["worker", "--queues", "events", "--concurrency", "1"], "ready"),
         (["beat"], "ready"),
-        (["serve", "--port", "{port}"], "Uvicorn running"),
+        (["serve", "--port", "{port}"], "Uvicorn running on http"),
     ],
     ids=["worker", "beat", "web"],
 )
