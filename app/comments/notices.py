@@ -13,6 +13,11 @@ LINKS_NOTE = (
     f"500 mentions. If a pull request is missing here, add it with `{PREFIX} group add #N`."
 )
 
+MOVED_NOTE = (
+    "The votes are about earlier commits. Later commits change only blank lines, comments or the base, so the verdict "
+    f"moved to them. `{PREFIX} verify` adds votes."
+)
+
 _PROBLEMS_AT_MOST = 20
 
 

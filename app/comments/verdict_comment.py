@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.comments import alternative_offer
 from app.comments.markers import format_group_marker, format_verdict_json
-from app.comments.notices import LINKS_NOTE, write_config_note
+from app.comments.notices import LINKS_NOTE, MOVED_NOTE, write_config_note
 from app.comments.phrases import (
     FINDINGS,
     LINKS,
@@ -234,6 +234,7 @@ def _list_notes(view: VerdictView, rows: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield what a reader should know before using the table."""
     for row in rows:
         yield from _list_row_notes(row, has_model=view.has_model)
+    yield from [MOVED_NOTE] * view.is_moved
     yield from alternative_offer.list_notes(view)
     if view.issue_findings:
         how = "the model read the text without it" if view.has_model else _NOBODY_READ
@@ -254,6 +255,8 @@ def _list_row_notes(row: VerdictRow, *, has_model: bool) -> Iterator[str]:
         yield f"The bot did not judge #{row.pull}: {quote_phrase(explain_not_judged(verdict), _REASON_LIMIT)}."
     elif verdict.coverage.files_seen < verdict.coverage.files:
         yield f"The bot judged only a part of #{row.pull}: {describe_coverage(verdict.coverage, has_model=has_model)}."
+    if row.version > 1:
+        yield f"This is version {row.version} of #{row.pull} that the bot judged."
     if row.moved:
         yield (
             f"#{row.pull} has new commits. Its verdict is only about `{row.head[:7]}`; "

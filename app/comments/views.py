@@ -38,6 +38,8 @@ class VerdictRow:
     moved: bool = False
     """True if somebody has pushed new commits since the bot judged `head`."""
     findings: tuple[Finding, ...] = ()
+    version: int = 1
+    """How many versions of this patch the bot has judged. Blank lines and comments make no version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ class VerdictView:
     """Why a wanted alternative is missing; None: none is missing."""
     may_open: bool = False
     """True if people can open an alternative as a draft pull request by command."""
+    is_moved: bool = False
+    """True if the votes are about equal patches at earlier heads."""
 
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:

@@ -48,6 +48,11 @@ def _create_candidates() -> None:
             comment="true: the patch may be readable later",
         ),
         sa.Column("files", sa.Integer(), server_default="0", nullable=False),
+        sa.Column(
+            "essence",
+            sa.Text(),
+            comment="hash without blanks and comments; null: every byte counts",
+        ),
         now("created_at"),
         sa.ForeignKeyConstraint(
             ["patch_sha256"], ["patches.sha256"], name=op.f("fk_candidates_patch_sha256_patches")
@@ -89,7 +94,7 @@ def _create_evaluations() -> None:
             "fingerprint",
             sa.Text(),
             nullable=False,
-            comment="hash of issue text, heads and patches",
+            comment="hash of issue text and patches",
         ),
         sa.Column("issue_title", sa.Text(), nullable=False),
         sa.Column("issue_body", sa.Text(), nullable=False),
@@ -143,6 +148,11 @@ def _how_evaluations_came_about() -> list[sa.Column[object]]:
             server_default=sa.text("true"),
             nullable=False,
             comment="false: the issue has more links than the bot reads",
+        ),
+        sa.Column(
+            "moved_from",
+            sa.BigInteger(),
+            comment="evaluation that gave the verdict; null: this one",
         ),
     ]
 

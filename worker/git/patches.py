@@ -7,6 +7,7 @@ from typing import Final
 from app.github.facts import PullRequest
 from app.values.identifiers import CommitSha, PullNumber
 from worker.git.hardened_git import Git, GitError, GitTooBig
+from worker.git.patch_essence import compute_essence
 
 DIFF: Final = (
     "diff",
@@ -65,6 +66,8 @@ class FetchedPull:
     diff: bytes
     """From the merge base to the head, as git prints it."""
     files: tuple[ChangedFile, ...]
+    essence: str | None = None
+    """Hash that patches share when they differ in blank lines and comments only; None: every byte counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def read_pull(
         merge_base=CommitSha(began),
         diff=git.output(*DIFF, "--unified=3", began, head, "--"),
         files=files,
+        essence=compute_essence(git, began, head),
     )
 
 

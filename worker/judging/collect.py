@@ -1,6 +1,5 @@
 """Collect the rivals of an issue into a frozen group, and submit it to agents or the verifier."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -13,21 +12,20 @@ from app.db.store.issues import evaluation_alternatives, evaluations, groups
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation, EvaluationRequest, NewEvaluation
 from app.db.store.issues.groups import StoredRepository
-from app.db.store.queue import jobs
 from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
-from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
+from app.jobs.job import EvaluateIssue
 from app.policy.alternative_policy import NoAttempt, RefusalReason, Situation, count_wanted
 from app.policy.event_policy import BY_COMMAND
 from app.policy.group_policy import EvaluateNow, WaitForMore, should_evaluate
 from app.settings.repo_config import FILE, Alternatives
-from app.values.identifiers import EvaluationId, IssueRef, RepositoryRef
+from app.values.identifiers import IssueRef, RepositoryRef
 from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
+from worker.judging.submission import Submission, submit_group, supersede_jobs
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
 from worker.publishing import publish_verdict
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
-from worker.queue.errors import Postponed
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class EvaluateIssueHandler:
             context.check()
             with context.transaction() as connection:
                 # Second decision, under the fence: rows may have changed during the fetch. If a tree is
-                # missing now, `_store_group` postpones the job, which then decides both times again.
+                # missing now, `submit_group` postpones the job, which then decides both times again.
                 group = save_rivals(connection, stored.ref, rivals)
                 newest = _load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
@@ -96,14 +94,13 @@ class EvaluateIssueHandler:
                     new = _build_snapshot(
                         group, _choose_trigger(job, newest), rivals, decision, plan
                     )
-                    context.enqueue(
-                        connection, _store_group(connection, job, new, newest, plan, exported)
-                    )
+                    submission = _build_submission(job, rivals, new, newest, plan)
+                    context.enqueue(connection, submit_group(connection, submission, exported))
                 elif isinstance(decision, WaitForMore):
                     groups.set_waiting(connection, group, decision.reason)
                     # The issue was closed, or its rivals left the group.
                     replaced = evaluations.supersede_unpublished(connection, group)
-                    _supersede_jobs(connection, replaced)
+                    supersede_jobs(connection, replaced)
                 # A RefusalReason changes nothing: the group keeps its evaluation.
         replies = Replies(Publisher(self.collector.github, context.open_effects()))
         _reply(replies, job, stored.ref, rivals, decision)
@@ -254,47 +251,21 @@ def _is_repeat(
     return job.trigger != BY_COMMAND or _is_wanted_by_person(newest)
 
 
-def _store_group(
-    connection: Connection,
+def _build_submission(
     job: EvaluateIssue,
+    rivals: Rivals,
     new: NewEvaluation,
     newest: Evaluation | None,
     plan: AlternativePlan,
-    exported: ExportedTree | None,
-) -> list[Planned]:
-    """Store the frozen group and plan its next job; a repeat continues the newest evaluation."""
-    if newest is not None and _is_repeat(job, newest, new, plan):
-        return _continue_evaluation(job, newest)
-    if new.alternatives_wanted and exported is None:
-        raise Postponed("the group changed during its collection", after_seconds=0)
+) -> Submission:
     asked = _build_request(job) or (
         newest.asked if newest and _is_wanted_by_person(newest) else None
     )
-    created = evaluations.create(connection, job.repository, replace(new, asked=asked))
-    _supersede_jobs(connection, created.superseded)
-    if exported is not None:
-        # Before the commit: readers of the row must find the tree.
-        exported.hand_over(created.id)
-    return [_plan_next_job(job, created.id, new.alternatives_wanted)]
-
-
-def _plan_next_job(
-    job: EvaluateIssue, evaluation: EvaluationId, alternatives_wanted: int
-) -> Planned:
-    place = (job.installation, job.repository, job.issue, evaluation)
-    return Planned(ProposePatches(*place) if alternatives_wanted else VerifyGroup(*place))
-
-
-def _continue_evaluation(job: EvaluateIssue, newest: Evaluation) -> list[Planned]:
-    """Plan the next job of an evaluation again, in case it was lost."""
-    if newest.state == "collected":
-        return [_plan_next_job(job, newest.id, newest.alternatives_wanted)]
-    if newest.state == "verified":
-        return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
-    return []
-
-
-def _supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
-    """Stop the jobs of replaced evaluations."""
-    keys = [kind.key_of(old) for old in replaced for kind in (ProposePatches, VerifyGroup)]
-    jobs.supersede(connection, keys)
+    return Submission(
+        job,
+        replace(new, asked=asked),
+        newest,
+        is_repeat=_is_repeat(job, newest, new, plan),
+        authors={pull.number: pull.author or "" for pull in rivals.pulls},
+        quiet_seconds=rivals.settings.config.quiet_minutes * 60.0,
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store.issues import evaluations, votes
+from app.db.store.issues import evaluations, moved_verdicts, votes
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import Evaluation, VerificationResult, patch_id
 from app.db.store.models import calibrators
@@ -15,6 +15,7 @@ from app.db.store.models.calibrators import StoredCalibrator
 from app.db.store.queue import progress
 from app.jobs.job import Json, Planned, PublishVerdict, VerifyGroup
 from app.outcomes.judgement import Judge
+from app.policy.event_policy import BY_COMMAND
 from model.calibration import evidence
 from model.domain import (
     Coverage,
@@ -56,6 +57,8 @@ class VerifyGroupHandler:
             return
         if evaluation.alternatives_wanted:
             return  # agents still write; their job plans this one again
+        if evaluation.trigger != BY_COMMAND and move_known_verdict(context, job, evaluation):
+            return
         trained = self.trained_models
         setup = (
             trained.choose_judge(context.database, evaluation, self.load_judge)
@@ -79,13 +82,11 @@ class VerifyGroupHandler:
             earlier = votes.find_earlier(
                 connection, evaluation.group, evaluation.fingerprint, verifier.engine
             )
-        issue = Issue(evaluation.title, evaluation.body)
-        patches = [
-            Patch(patch_id(c.pull), c.diff) for c in evaluation.candidates if c.diff is not None
-        ]
-        patches += [
-            Patch(alternative.id, alternative.diff) for alternative in evaluation.alternatives
-        ]
+            # Votes add up only when they read the same text, to the last comment.
+            shown = moved_verdicts.find_first_equal(connection, evaluation)
+        issue = Issue(shown.title, shown.body)
+        patches = [Patch(patch_id(c.pull), c.diff) for c in shown.candidates if c.diff is not None]
+        patches += [Patch(alternative.id, alternative.diff) for alternative in shown.alternatives]
         verdict = verifier.verify(
             issue,
             patches,
@@ -140,6 +141,19 @@ def load_calibrator(connection: Connection, judge: Judge) -> StoredCalibrator | 
     except ValueError as error:
         log.warning("the calibrator of %s is not used: %s", judge.verifier, error)
         return None
+
+
+def move_known_verdict(context: Context, job: VerifyGroup, evaluation: Evaluation) -> bool:
+    """Move the verdict on equal patches to an evaluation and plan its publication; return False without such a verdict.
+
+    So a push of blanks or comments draws no fresh votes. Only a command adds votes.
+    """
+    publish = PublishVerdict(job.installation, job.repository, job.issue, job.evaluation)
+    with context.transaction() as connection:
+        is_moved = moved_verdicts.move_verdict(connection, evaluation)
+        if is_moved:
+            context.enqueue(connection, [Planned(publish)])
+    return is_moved
 
 
 def store_verdict(context: Context, job: VerifyGroup, verified: VerificationResult) -> None:

@@ -47,6 +47,7 @@ def build_verdict_view(
                 strength=LinkStrength(candidate.strength or LinkStrength.ADDED),
                 moved=candidate.pull in moved,
                 findings=_build_findings(escape_patch(candidate.diff or "").injections),
+                version=evaluation.versions.get(candidate.pull, 1),
             )
             for candidate in evaluation.candidates
         ),
@@ -70,6 +71,7 @@ def build_verdict_view(
         alternatives=tuple(_build_alternatives(evaluation, verdicts)),
         no_alternative=evaluation.alternatives_lack,
         may_open=may_open,
+        is_moved=evaluation.moved_from is not None,
         is_demonstration=DEMONSTRATION_ENGINE in engine.name.split(" + "),
     )
 

@@ -58,6 +58,7 @@ candidates = Table(
         comment="true: the patch may be readable later",
     ),
     Column("files", Integer, nullable=False, server_default="0"),
+    Column("essence", Text, comment="hash without blanks and comments; null: every byte counts"),
     now("created_at"),
     ForeignKeyConstraint(
         ["repository_id", "pull_number"],
@@ -77,7 +78,7 @@ evaluations = Table(
     Column("trigger", Text, nullable=False),
     Column("mode", Text, nullable=False, comment="shadow, advisory or enforce at that time"),
     Column("votes", Integer, nullable=False, comment="number of requested votes"),
-    Column("fingerprint", Text, nullable=False, comment="hash of issue text, heads and patches"),
+    Column("fingerprint", Text, nullable=False, comment="hash of issue text and patches"),
     Column("issue_title", Text, nullable=False),
     Column("issue_body", Text, nullable=False),
     Column("verifier", Text, comment="name of the verifier; null: not judged yet, or it failed"),
@@ -101,6 +102,7 @@ evaluations = Table(
         server_default=text("true"),
         comment="false: the issue has more links than the bot reads",
     ),
+    Column("moved_from", BigInteger, comment="evaluation that gave the verdict; null: this one"),
     Column(
         "failure",
         Text,

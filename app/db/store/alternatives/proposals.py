@@ -6,7 +6,8 @@ from sqlalchemy import Connection, func, select, update
 
 from app.db.store.issues import evaluation_alternatives
 from app.db.store.issues.evaluation_alternatives import Alternative
-from app.db.store.issues.evaluations import Evaluation, compute_fingerprint
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.issues.fingerprints import compute_fingerprint
 from app.db.tables.schema import attempts, evaluations
 from app.policy.alternative_policy import RefusalReason
 from app.values.identifiers import EvaluationId

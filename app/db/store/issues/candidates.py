@@ -30,6 +30,15 @@ class Candidate:
     """How the pull request is linked to the issue, a value of `LinkStrength`; None: not loaded."""
     read_again: bool = False
     """True when the patch may be readable later."""
+    essence: str | None = None
+    """Hash that patches share when they differ in blank lines and comments only; None: every byte counts."""
+
+    @property
+    def version(self) -> str:
+        """A text that is equal for patches with one meaning. An unreadable patch is a version of its own per head."""
+        if self.essence is not None:
+            return self.essence
+        return self.head_sha if self.diff is None else hash_diff(self.diff)
 
 
 def find_stored(
@@ -67,6 +76,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
         "unreadable": candidate.unreadable,
         "files": candidate.files,
         "read_again": candidate.read_again,
+        "essence": candidate.essence,
     }
     statement = (
         insert(candidates)
@@ -79,11 +89,16 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
 
 def save_patch(connection: Connection, diff: str) -> str:
     """Save a unified diff, unless the same bytes are stored, and return its SHA-256 in hexadecimal."""
+    digest = hash_diff(diff)
     data = diff.encode("utf-8", "replace")
-    digest = hashlib.sha256(data).hexdigest()
     row = {"sha256": digest, "diff": data, "edit": _fingerprint_edit(diff, digest)}
     connection.execute(insert(patches).values(row).on_conflict_do_nothing())
     return digest
+
+
+def hash_diff(diff: str) -> str:
+    """Return the hexadecimal SHA-256 by which a unified diff is stored (pure)."""
+    return hashlib.sha256(diff.encode("utf-8", "replace")).hexdigest()
 
 
 def _fingerprint_edit(diff: str, digest: str) -> str:
@@ -152,4 +167,5 @@ def _build_candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Can
         unreadable=row.unreadable,
         strength=strength,
         read_again=row.read_again,
+        essence=row.essence,
     )

@@ -1,7 +1,6 @@
 """Store evaluations: one frozen group, judged once and published once."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Row, Select, Update, exists, func, select, update
@@ -11,6 +10,8 @@ from app.db.store.issues import candidates as candidate_store
 from app.db.store.issues import evaluation_alternatives, votes
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.fingerprints import compute_fingerprint
+from app.db.store.issues.versions import count_versions
 from app.db.tables.schema import evaluation_alternatives as alternative_table
 from app.db.tables.schema import evaluation_candidates, evaluations, groups, repositories
 from app.github.redaction import redact
@@ -62,21 +63,8 @@ class NewEvaluation:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hexadecimal SHA-256 of the issue's text, the candidates' heads and diffs, and the alternatives."""
+        """Return a hexadecimal SHA-256 of the issue's text, the candidates' patches, and the alternatives."""
         return compute_fingerprint((self.title, self.body), self.candidates, self.alternatives)
-
-
-def compute_fingerprint(
-    text: tuple[str, str], candidates: Iterable[Candidate], alternatives: Iterable[Alternative]
-) -> str:
-    """Return a hexadecimal SHA-256 of the issue's `text` (title, body), candidates and alternatives (pure)."""
-    digest = hashlib.sha256(f"{text[0]}\0{text[1]}".encode())
-    for candidate in sorted(candidates, key=lambda c: c.pull):
-        digest.update(f"\0{candidate.pull}\0{candidate.head_sha}\0".encode())
-        digest.update((candidate.diff or "").encode())
-    for alternative in sorted(alternatives, key=lambda a: a.number):
-        digest.update(f"\0{alternative.id}\0{alternative.diff}".encode())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +97,15 @@ class Evaluation:
     alternatives_base: CommitSha | None = None
     alternatives_lack: RefusalReason | None = None
     asked: EvaluationRequest | None = None
+    moved_from: EvaluationId | None = None
+    """The evaluation that gave the verdict to equal patches at other heads; None: this one."""
+    versions: Mapping[PullNumber, int] = field(default_factory=dict)
+    """How many versions of each pull request were judged so far, this one included."""
 
     def is_repeated_by(self, new: NewEvaluation) -> bool:
         """Return True if this evaluation did not fail and `new` has the same content, so that `new` is not needed."""
-        return self.failure is None and self.fingerprint == new.fingerprint
+        heads, later = ({c.pull: c.head_sha for c in each.candidates} for each in (self, new))
+        return self.failure is None and self.fingerprint == new.fingerprint and heads == later
 
 
 def patch_id(pull: int) -> PatchId:
@@ -288,7 +281,7 @@ def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> 
         failure=row.failure,
         left_out=tuple(LeftOutPull(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
         all_links_read=row.all_links_read,
-        forced=votes.count_forced(connection, row.id),
+        forced=votes.count_forced(connection, row.moved_from or row.id),
         candidates=candidate_store.list_of_evaluation(connection, row.id),
         alternatives=evaluation_alternatives.list_of_evaluation(connection, row.id),
         alternatives_wanted=row.alternatives_wanted,
@@ -297,4 +290,6 @@ def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> 
         alternatives_lack=None
         if row.alternatives_lack is None
         else RefusalReason(row.alternatives_lack),
+        moved_from=row.moved_from,
+        versions=count_versions(connection, row.group_id, row.id),
     )

@@ -14,7 +14,7 @@ def find_earlier(
 ) -> tuple[Vote, ...]:
     """Return stored votes on the same content of a group by the same engine, model and prompt, oldest first.
 
-    `group` is the group's id, and `fingerprint` the hash of the issue's text and the patches. New votes are added to
+    `group` is the group's id, and `fingerprint` the hash of the issue's text and the patches without blanks. New votes are added to
     the earlier ones, so nobody can repeat a vote until the verdict pleases.
     """
     spoke = evaluations.c.verdict["engine"]

@@ -1,0 +1,132 @@
+"""A push draws fresh votes only by a changed patch, and a second change within a day has to wait."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store.issues import groups
+from app.db.tables.schema import evaluations, jobs, votes
+from app.jobs.job import PublishVerdict, VerifyGroup
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
+from worker.judging.submission import WAITS
+from worker.publishing.publish_verdict import PublishVerdictHandler
+
+pytestmark = pytest.mark.services
+
+COMMENTED = {
+    "area.py": "def area(w, h):  # nicer\n\n    # please look again\n    return w * h   \n"
+}
+
+
+def judge(scene, **options):
+    """Collect the group, judge and publish it as far as its jobs go; return the kinds of the jobs that ran."""
+    scene.collect(**options)
+    ran = []
+    for kind, build in ((VerifyGroup, verifying), (PublishVerdict, lambda: publishing(scene))):
+        for job in [job for job in waiting(scene.database) if isinstance(job, kind)]:
+            carry_out(scene.database, build(), job)
+            ran.append(job.kind)
+    return ran
+
+
+def publishing(scene):
+    return PublishVerdictHandler(scene.github, 0.0, has_writer=False)
+
+
+def list_votes(scene):
+    """The evaluation of each vote, oldest first."""
+    with transaction(scene.database) as connection:
+        return list(
+            connection.scalars(
+                select(votes.c.evaluation_id).order_by(votes.c.evaluation_id, votes.c.number)
+            )
+        )
+
+
+def list_evaluations(scene):
+    with transaction(scene.database) as connection:
+        return connection.execute(select(evaluations).order_by(evaluations.c.id)).all()
+
+
+def read_comment(scene):
+    (comment,) = [c for c in scene.repo.comments(scene.issue) if c.author == scene.app.bot_login]
+    return comment.body
+
+
+def test_a_push_of_blanks_and_comments_moves_the_verdict_and_draws_no_vote(scene):
+    scene.begin(*RESULTS)
+    judge(scene)
+    drawn = list_votes(scene)
+    assert len(drawn) == 2
+    first = scene.pulls[0]
+    for turn in range(3):
+        head = scene.repo.push(first, files={"area.py": COMMENTED["area.py"] + f"# {turn}\n"})
+        assert judge(scene) == ["verify_group", "publish_verdict"]
+    assert list_votes(scene) == drawn
+    rows = list_evaluations(scene)
+    assert [row.moved_from for row in rows] == [None, *[rows[0].id] * 3]
+    assert rows[-1].verdict["patches"][0]["head_sha"] == head
+    assert [run.conclusion for run in scene.repo.check_runs(first)] == ["success"]
+    body = read_comment(scene)
+    assert (f"`{head[:7]}`" in body, "verdict moved to them" in body) == (True, True)
+    assert "This is version" not in body
+
+
+def test_a_command_adds_votes_to_those_of_an_equal_patch(scene):
+    scene.begin(*RESULTS)
+    judge(scene)
+    drawn = list_votes(scene)
+    scene.repo.push(scene.pulls[0], files=COMMENTED)
+    judge(scene)
+    judge(scene, trigger="command", asked_in=900)
+    cast = list_votes(scene)
+    assert (cast[:2], len(cast)) == (drawn, 4)
+    patch = list_evaluations(scene)[-1].verdict["patches"][0]
+    assert patch["votes"] == {"correct": 4, "incorrect": 0, "none": 0}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(area("w * h + 0"), id="code"),
+        pytest.param({"area.py": "def area(w, h):\n        return w * h\n"}, id="indentation"),
+        pytest.param({"area.py": "def area(w, h):\n    return w * h or ' '\n"}, id="a string"),
+    ],
+)
+def test_a_changed_patch_is_judged_anew_and_shows_its_version(scene, files):
+    scene.begin(*RESULTS)
+    judge(scene)
+    scene.repo.push(scene.pulls[0], files=files)
+    judge(scene)
+    assert len(list_votes(scene)) == 4
+    assert f"This is version 2 of #{scene.pulls[0]} that the bot judged." in read_comment(scene)
+
+
+def test_to_return_to_an_old_version_brings_its_verdict_back(scene):
+    scene.begin(*RESULTS)
+    for result in (None, "w + h + 1", "w * h"):
+        if result:
+            scene.repo.push(scene.pulls[0], files=area(result))
+        judge(scene)
+    assert len(list_votes(scene)) == 4
+    rows = list_evaluations(scene)
+    assert [row.moved_from for row in rows] == [None, None, rows[0].id]
+
+
+def test_a_second_change_within_a_day_waits_and_a_command_does_not(scene):
+    config = CONFIG.replace("quiet_minutes: 0", "quiet_minutes: 30")
+    scene.begin(*RESULTS, config=config)
+    judge(scene)
+    scene.repo.push(scene.pulls[0], files=area("w * h + 0"))
+    assert judge(scene) == []
+    with transaction(scene.database) as connection:
+        assert groups.find_group(connection, scene.id, scene.issue).waiting == WAITS
+        (again,) = connection.scalars(
+            select(jobs.c.run_after).where(jobs.c.kind == "evaluate_issue", jobs.c.state == "ready")
+        )
+    assert again > datetime.now(UTC) + timedelta(minutes=25)
+    assert judge(scene, trigger="command", asked_in=900) == ["verify_group", "publish_verdict"]
+    assert len(list_votes(scene)) == 4

@@ -1,0 +1,98 @@
+"""Submit a frozen group: continue its evaluation, let a changed patch wait, or store a new evaluation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection
+
+from app.db.store.issues import evaluations, groups, moved_verdicts, versions
+from app.db.store.issues.evaluations import Evaluation, NewEvaluation
+from app.db.store.queue import jobs
+from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
+from app.policy.event_policy import BY_COMMAND
+from app.policy.reevaluation_policy import COUNTED_FOR, Version, compute_pause
+from app.values.identifiers import EvaluationId, PullNumber
+from worker.judging.tree_handover import ExportedTree
+from worker.queue.errors import Postponed
+
+WAITS = "a changed patch waits before the bot judges it again; each further version within a day waits longer"
+"""Reason that `/r4p status` shows during the pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A frozen group that the policy allows to judge, with what decides how it continues."""
+
+    job: EvaluateIssue
+    new: NewEvaluation
+    newest: Evaluation | None
+    """The group's newest evaluation that is not superseded."""
+    is_repeat: bool
+    """True when `newest` covers the same group and nobody asked again."""
+    authors: Mapping[PullNumber, str]
+    """Logins by pull request; empty for accounts that are gone."""
+    quiet_seconds: float
+    """The pause after an author's first version."""
+
+
+def submit_group(
+    connection: Connection, submission: Submission, exported: ExportedTree | None
+) -> list[Planned]:
+    """Store the frozen group and return its next job. A repeat continues the newest evaluation.
+
+    A changed patch whose pause is not over stores nothing, and the same job runs again after the pause. `exported` is
+    the source tree for new alternatives. Raises Postponed when it is missing.
+    """
+    job, new = submission.job, submission.new
+    if submission.newest is not None and submission.is_repeat:
+        return _continue_evaluation(job, submission.newest)
+    pause = _find_pause(connection, submission, datetime.now(UTC))
+    if pause > timedelta(0):
+        groups.set_waiting(connection, new.group, WAITS)
+        return [Planned(job, pause.total_seconds())]
+    if new.alternatives_wanted and exported is None:
+        raise Postponed("the group changed during its collection", after_seconds=0)
+    created = evaluations.create(connection, job.repository, new)
+    supersede_jobs(connection, created.superseded)
+    if exported is not None:
+        # Before the commit: readers of the row must find the tree.
+        exported.hand_over(created.id)
+    return [_plan_next_job(job, created.id, new.alternatives_wanted)]
+
+
+def _find_pause(connection: Connection, submission: Submission, now: datetime) -> timedelta:
+    """Return the rest of the pause before fresh votes; zero for a command, and for content that has a verdict."""
+    new = submission.new
+    if new.trigger == BY_COMMAND or moved_verdicts.is_judged(
+        connection, new.group, new.fingerprint
+    ):
+        return timedelta(0)
+    present = [versions.build_text_version(new.title, new.body)] + [
+        Version(each.pull, submission.authors.get(each.pull, ""), each.version)
+        for each in new.candidates
+    ]
+    judged = versions.list_judged(connection, new.group, now - COUNTED_FOR)
+    return compute_pause(judged, present, submission.quiet_seconds, now)
+
+
+def _plan_next_job(
+    job: EvaluateIssue, evaluation: EvaluationId, alternatives_wanted: int
+) -> Planned:
+    place = (job.installation, job.repository, job.issue, evaluation)
+    return Planned(ProposePatches(*place) if alternatives_wanted else VerifyGroup(*place))
+
+
+def _continue_evaluation(job: EvaluateIssue, newest: Evaluation) -> list[Planned]:
+    """Plan the next job of an evaluation again, in case it was lost."""
+    if newest.state == "collected":
+        return [_plan_next_job(job, newest.id, newest.alternatives_wanted)]
+    if newest.state == "verified":
+        return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
+    return []
+
+
+def supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
+    """Stop the jobs of replaced evaluations."""
+    keys = [kind.key_of(old) for old in replaced for kind in (ProposePatches, VerifyGroup)]
+    jobs.supersede(connection, keys)
