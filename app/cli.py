@@ -112,12 +112,16 @@ def calibrate(
 
 
 @main.command()
-def migrate() -> None:
-    """Migrate the database of R4P_DATABASE_URL to the newest revision."""
-    from app.db import migrate as migrations
-    from app.settings import DatabaseSettings, load
+def migrate(
+    *,
+    roles: Annotated[
+        bool, Option("--roles", help="Also create a database role for each process.")
+    ] = False,
+) -> None:
+    """Migrate the database of R4P_DATABASE_URL to the newest revision, and refresh the privileges of its roles."""
+    from app.operator import database_setup
 
-    migrations.upgrade(load(DatabaseSettings).database_url)
+    raise typer.Exit(database_setup.migrate(with_roles=roles))
 
 
 @main.command()

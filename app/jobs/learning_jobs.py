@@ -7,9 +7,12 @@ from app.jobs.job import Job, Queue
 
 @dataclass(frozen=True, slots=True)
 class RefitCalibrators(Job):
-    """Fit every judge's calibrator on the outcomes known so far."""
+    """Fit every judge's calibrator on the outcomes known so far.
 
-    queue = Queue.VERIFY
+    The worker `github` knows all outcomes already. The worker `verify` reads only what it judges.
+    """
+
+    queue = Queue.GITHUB
     kind = "refit_calibrators"
 
 

@@ -1,6 +1,7 @@
 """`r4p doctor`: checks line by line whether the bot can give verdicts with these settings, and names each fix.
 
-It asks what workers of the queues `verify` and `agents` would ask, with their settings. It needs no database.
+It asks what workers of the queues `verify` and `agents` would ask, with their settings. It looks at the database only
+if R4P_DATABASE_URL is set.
 """
 
 import sys
@@ -10,9 +11,11 @@ from enum import StrEnum
 from importlib.util import find_spec
 
 from app import bubblewrap
+from app.operator.database_setup import describe_separation
 from app.sandbox import check_sandbox
 from app.settings import (
     AgentSettings,
+    DatabaseSettings,
     EngineSettings,
     IdentitySettings,
     WriterSettings,
@@ -59,6 +62,7 @@ def run() -> int:
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and settings.verifier not in catalog.ENGINELESS_VERIFIERS:
         lines += [_check_agents(), _drafts()]
+    lines += _check_roles()
     width = max(len(line.about) for line in lines)
     for line in lines:
         sys.stdout.write(
@@ -95,6 +99,14 @@ def _check_agents() -> Line:
     if why := check_sandbox():
         return Line(Mark.LESS, "agents", f"no alternatives can be written: {why}")
     return Line(Mark.OK, "agents", f"bubblewrap isolates them: {bubblewrap.find()}")
+
+
+def _check_roles() -> list[Line]:
+    """Check whether the processes have database roles of their own; the result is empty without a database."""
+    if find_mistakes(DatabaseSettings):
+        return []
+    is_separated, message = describe_separation()
+    return [Line(Mark.OK if is_separated else Mark.LESS, "database roles", message)]
 
 
 def _drafts() -> Line:

@@ -15,7 +15,7 @@ from typing import Self
 
 import httpx
 
-from app.db import migrate
+from app.db import migrate, process_roles
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.processes import TRAINER, WRITER, Process, check_queues, list_processes
@@ -106,6 +106,7 @@ class Bot:
             self.services = started.enter_context(Embedded(self.data / "services"))
             started.callback(self._stop_children)
             migrate.upgrade(self.services.database_url)
+            process_roles.create_roles(self.services.database_url, can_log_in=True)
             for process in choose_processes(self.listen, self.environment):
                 log = logs / f"{process.name}.log"
                 self.children.append(_Child(process, log, get_size(log), self._spawn(process, log)))
@@ -151,12 +152,15 @@ class Bot:
         self.children.clear()
 
     def _spawn(self, process: Process, log: Path) -> subprocess.Popen[bytes]:
+        # The embedded server trusts every user of its socket, so here the roles find mistakes and stop no attacker.
         settings = {
             "R4P_CHECKOUT_DIR": str(self.data.resolve() / "checkouts"),
             "R4P_TREES": str(self.data.resolve() / "trees"),
             "R4P_TRAIN_DIR": str(self.data.resolve() / "trainings"),
             **self.environment,
-            "R4P_DATABASE_URL": self.services.database_url,
+            "R4P_DATABASE_URL": process_roles.build_role_url(
+                self.services.database_url, process.name
+            ),
             "R4P_REDIS_URL": self.services.redis_url,
             "R4P_OPS_PORT": str(self.operations.port),
             "R4P_END_WITH_PARENT": "true",

@@ -9,14 +9,25 @@ from migrations.columns import belongs_to, identity, moment, now
 TABLES = ("calibrators", "models", "model_aliases", "shadow_verdicts", "trainings")
 """In the order of creation."""
 
+JUDGED = """
+create view judged_evaluations as
+select id, verified_at, verdict -> 'engine' ->> 'model' as speaker,
+    (verdict -> 'votes' ->> 'asked')::int as asked, (verdict -> 'votes' ->> 'valid')::int as valid,
+    (verdict -> 'seconds' ->> 'total')::float8 as seconds,
+    jsonb_path_query_array(verdict, '$.patches[*].verdict') as verdicts
+from evaluations where failure is null
+"""
+"""What a canary is compared by: numbers of each evaluation, without the text of its issue."""
+
 
 def create() -> None:
-    """Create the tables and their indexes."""
+    """Create the tables, their indexes and the view."""
     _create_calibrators()
     _create_models()
     _create_model_aliases()
     _create_shadow_verdicts()
     _create_trainings()
+    op.execute(JUDGED)
 
 
 def _create_calibrators() -> None:

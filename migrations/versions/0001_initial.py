@@ -21,7 +21,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop all tables with their partitions, the referring ones first."""
+    """Drop the view, then all tables with their partitions, the referring ones first."""
+    op.execute("drop view judged_evaluations")
     for subject in reversed(SUBJECTS):
         for table in reversed(subject.TABLES):
             op.drop_table(table)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from app.db.process_grants import ProcessRole
 from app.github.http.auth import PERMISSIONS, Purpose
 from app.jobs.job import Queue
 from app.settings import IdentitySettings
@@ -123,3 +124,31 @@ def test_the_model_server_has_a_key_and_no_way_out():
         if "R4P_ENGINE_URL" in service.get("environment", {})
     }
     assert asking == dict.fromkeys(["worker-verify", "worker-agents", "worker-train"], key)
+
+
+def test_each_process_has_a_database_login_of_its_own():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    urls = {
+        name: service["environment"]["R4P_DATABASE_URL"]
+        for name, service in services.items()
+        if "R4P_DATABASE_URL" in service.get("environment", {})
+    }
+    users = {name: url.partition("://")[2].partition(":")[0] for name, url in urls.items()}
+    assert users.pop("migrate") == "r4p"
+    assert users == {
+        "web": "r4p_web",
+        **{
+            f"worker-{name}": f"r4p_{name}"
+            for name in ("github", "verify", "agents", "writer", "train")
+        },
+    }
+    assert set(users.values()) == set(ProcessRole)
+    with_owner = [name for name, service in services.items() if "POSTGRES_PASSWORD" in str(service)]
+    assert sorted(with_owner) == ["logins", "migrate", "postgres"]
+    statements = (COMPOSE.parent / "logins.sql").read_text()
+    assert set(re.findall(r"alter role (\w+) login", statements)) == set(ProcessRole)
+    for name, user in users.items():
+        password = f"{user.removeprefix('r4p_').upper()}_DB_PASSWORD"
+        assert f":${{{password}:?" in urls[name]
+        assert password in services["logins"]["environment"]
+        assert password in statements

@@ -95,8 +95,8 @@ class BotRecords:
         return self.jobs(jobs.c.state.in_(["ready", "running"]) & (jobs.c.run_after < soon))
 
     def jobs(self, where: object) -> list[tuple[str, str, str | None]]:
-        query = select(jobs.c.kind, jobs.c.state, jobs.c.error).where(
-            jobs.c.installation_id == self.installation, where
-        )
+        # A purge is stored as work of the whole App; its payload names the installation.
+        own = jobs.c.payload["installation"].as_integer() == self.installation
+        query = select(jobs.c.kind, jobs.c.state, jobs.c.error).where(own, where)
         with self.stage.database.connect() as connection:
             return [tuple(row) for row in connection.execute(query)]

@@ -183,3 +183,12 @@ def test_draft_pull_requests_are_off_broken_or_on(doctor):
         0,
         True,
     )
+
+
+@pytest.mark.services
+def test_a_database_role_that_all_processes_share_is_named_with_the_fix(doctor, database_url):
+    code, found = doctor(verifier="consensus", database_url=database_url)
+    assert code == 0
+    assert found["database roles"] == (
+        "less: all processes share the role postgres: `r4p migrate --roles` creates one role for each process"
+    )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, column, func, select, table
 from sqlalchemy import distinct as each
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables.schema import (
     candidates,
@@ -25,6 +26,12 @@ _MOST = 500
 _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 _speaker = evaluations.c.verdict["engine"]["model"].astext
 _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
+# A view, because the judging process may read the verdict documents of its own evaluations only.
+_judged = table(
+    "judged_evaluations",
+    *map(column, ("id", "verified_at", "speaker", "asked", "valid", "seconds")),
+    column("verdicts", JSONB),
+)
 
 
 def read_statistics(
@@ -36,9 +43,9 @@ def read_statistics(
     together.
     """
     rows = connection.execute(
-        select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
-        .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))
-        .order_by(evaluations.c.id.desc())
+        select(_judged)
+        .where(_judged.c.verified_at >= since)
+        .order_by(_judged.c.id.desc())
         .limit(_MOST)
     ).all()
     own = [row for row in rows if row.speaker == model]
@@ -100,16 +107,15 @@ def _pair_claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[st
 
 
 def _summarize(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> CanaryStatistics:
-    documents: list[dict[str, Any]] = [row.verdict for row in rows]
-    verdicts = [patch["verdict"] for document in documents for patch in document["patches"]]
+    verdicts = [verdict for row in rows for verdict in row.verdicts]
     return CanaryStatistics(
-        judged=len(documents),
-        asked=sum(document["votes"]["asked"] for document in documents),
-        valid=sum(document["votes"]["valid"] for document in documents),
-        patches=sum(document != Verdict.NOT_JUDGED for document in verdicts),
-        correct=sum(document == Verdict.CORRECT for document in verdicts),
+        judged=len(rows),
+        asked=sum(row.asked for row in rows),
+        valid=sum(row.valid for row in rows),
+        patches=sum(verdict != Verdict.NOT_JUDGED for verdict in verdicts),
+        correct=sum(verdict == Verdict.CORRECT for verdict in verdicts),
         overturned=_count_overturned(connection, [row.id for row in rows]),
-        seconds=sum(document["seconds"]["total"] for document in documents),
+        seconds=sum(row.seconds for row in rows),
     )
 
 

@@ -1,0 +1,195 @@
+"""Create the database roles of the bot's processes, and give each its privileges and row rules."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from sqlalchemy import Connection, make_url, text
+from sqlalchemy.exc import ProgrammingError
+
+from app.db.process_grants import FOLLOW_UPS, GRANTS, ROW_RULES, VIEWS, ProcessRole, RowRule
+from app.db.session import open_engine
+
+_LOCK: Final = 0x52345052
+"""Advisory lock: one process changes the roles at a time."""
+
+# The functions run with their owner's rights, so that a rule about rows can look at other rows. A worker may save an
+# attempt shortly after it lost its job, hence the ten minutes.
+_OPEN: Final = """
+create or replace function {schema}.r4p_open(queue text, what text) returns bigint[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+with work as (
+    select payload, repository_id from {schema}.jobs
+    where jobs.queue = $1 and state = 'running'
+    union all
+    select payload, repository_id from {schema}.jobs
+    where jobs.queue = $1 and state = 'ready' and attempt > 0
+    union all
+    select payload, repository_id from {schema}.jobs
+    where jobs.queue = $1 and state in ('done','superseded') and finished_at > now() - interval '10 minutes'),
+groups as (
+    select group_id from {schema}.evaluations
+    where id = any (array(select (payload ->> 'evaluation')::bigint from work)))
+select case $2
+    when 'repository' then array(select repository_id from work)
+    when 'evaluation' then array(select (payload ->> 'evaluation')::bigint from work)
+    when 'draft' then array(select (payload ->> 'draft')::bigint from work)
+    when 'group' then array(select group_id from groups)
+    when 'earlier' then array(select id from {schema}.evaluations where group_id = any (array(select group_id from groups)))
+end
+$$
+"""
+_OPEN_PATCHES: Final = """
+create or replace function {schema}.r4p_open_patches(queue text) returns text[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+select array(
+    select patch_sha256 from {schema}.candidates
+    where id = any (array(select candidate_id from {schema}.evaluation_candidates
+        where evaluation_id = any ({schema}.r4p_open($1, 'evaluation'))))
+    union
+    select patch_sha256 from {schema}.attempts where group_id = any ({schema}.r4p_open($1, 'group')))
+$$
+"""
+_FOLLOW_UPS: Final = """
+create or replace function {schema}.r4p_follow_ups(queue text)
+returns table (key text, payload jsonb, installation_id bigint, repository_id bigint)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+select case $1 {keys} end, payload, installation_id, repository_id
+from {schema}.jobs where jobs.queue = $1 and state = 'running'
+$$
+"""
+_FUNCTIONS: Final = ("r4p_open(text, text)", "r4p_open_patches(text)", "r4p_follow_ups(text)")
+
+
+_OLD_POLICIES: Final = """
+select policyname, tablename from pg_policies
+where schemaname = current_schema() and policyname like 'r4p\\_%'
+"""
+
+
+class NoRoles(Exception):
+    """The database's user may not create roles. The message names the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """How the processes are separated in a database: the role of this connection, and the roles that have privileges."""
+
+    user: str
+    is_owner: bool
+    """True if this user owns the tables, so that no privilege and no row rule restricts it."""
+    are_granted: bool
+    """True if the roles of the processes exist and have privileges here."""
+
+
+def create_roles(database_url: str, *, can_log_in: bool = False) -> None:
+    """Create the roles that are missing, and grant all of them their privileges.
+
+    A new role cannot log in before somebody gives it a password; with `can_log_in` it can, as far as the server's rules
+    allow. Raises NoRoles.
+    """
+    with open_engine(database_url) as database, database.begin() as connection:
+        connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        known = set(connection.scalars(text("select rolname from pg_roles")))
+        missing = [role for role in ProcessRole if role.value not in known]
+        for role in missing:
+            _create_role(connection, role, "login" if can_log_in else "nologin")
+        grant_privileges(connection)
+
+
+def refresh_grants(database_url: str) -> None:
+    """Grant the privileges again after a migration, if the roles had privileges in this database before it."""
+    with open_engine(database_url) as database, database.begin() as connection:
+        if read_separation(connection).are_granted:
+            grant_privileges(connection)
+
+
+def build_role_url(database_url: str, process: str) -> str:
+    """Return the URL with which the process named `process` logs in as its own role, without a password.
+
+    A process that has no role, such as the scheduler, gets the URL unchanged.
+    """
+    role = f"r4p_{process}"
+    if role not in set(ProcessRole):
+        return database_url
+    return make_url(database_url).set(username=role).render_as_string(hide_password=False)
+
+
+def read_separation(connection: Connection) -> Separation:
+    """Read how the processes are separated in the connection's database."""
+    row = connection.execute(
+        text(
+            """
+            select current_user as name, pg_has_role(current_user, relowner, 'usage') as is_owner,
+                relrowsecurity as are_granted
+            from pg_class where oid = 'jobs'::regclass
+            """
+        )
+    ).one()
+    return Separation(row.name, row.is_owner, row.are_granted)
+
+
+def grant_privileges(connection: Connection) -> None:
+    """Replace all privileges and row rules of the processes' roles by those of `process_grants`."""
+    schema = connection.dialect.identifier_preparer.quote_identifier(
+        connection.scalar(text("select current_schema()"))
+    )
+    for name, table in connection.execute(text(_OLD_POLICIES)).all():
+        connection.exec_driver_sql(f"drop policy {name} on {table}")
+    for statement in list_statements(schema):
+        connection.exec_driver_sql(statement)
+
+
+def list_statements(schema: str) -> Iterator[str]:
+    """Yield the SQL statements that set the privileges and row rules; `schema` is the tables' quoted schema."""
+    roles = ", ".join(ProcessRole)
+    yield f"revoke all on all tables in schema {schema} from {roles}"
+    yield f"grant usage on schema {schema} to {roles}"
+    for table, privileges in {**GRANTS, **VIEWS}.items():
+        for role, granted in privileges.items():
+            yield f"grant {granted} on {table} to {role}"
+    yield from _list_functions(schema)
+    yield f"grant execute on function maintain_partitions(regclass, integer) to {ProcessRole.GITHUB}"
+    for table, rules in groupby(sorted(ROW_RULES, key=_by_table), key=_by_table):
+        yield from _list_policies(table, list(rules))
+
+
+def _list_functions(schema: str) -> Iterator[str]:
+    keys = " ".join(
+        f"when '{follow.after}' then concat_ws(':', '{follow.kind}', "
+        + ", ".join(f"payload ->> '{field}'" for field in follow.key_fields)
+        + ")"
+        for follow in FOLLOW_UPS.values()
+    )
+    for function in (_OPEN, _OPEN_PATCHES, _FOLLOW_UPS):
+        yield function.format(schema=schema, keys=keys)
+    for name in _FUNCTIONS:
+        yield f"revoke all on function {schema}.{name} from public"
+        yield f"grant execute on function {schema}.{name} to {', '.join(FOLLOW_UPS)}"
+
+
+def _list_policies(table: str, rules: list[RowRule]) -> Iterator[str]:
+    """Yield the statements that create the policies of one table, one policy per role and command."""
+    unlimited = [role for role in GRANTS[table] if role not in {rule.role for rule in rules}]
+    for rule in [*rules, *(RowRule(role, table, "all", "true") for role in unlimited)]:
+        using = f" using ({rule.using})" if rule.using else ""
+        check = f" with check ({rule.check})" if rule.check else ""
+        name = f"{rule.role}_{rule.command}"
+        yield f"create policy {name} on {table} for {rule.command} to {rule.role}{using}{check}"
+    yield f"alter table {table} enable row level security"
+
+
+def _by_table(rule: RowRule) -> str:
+    return rule.table
+
+
+def _create_role(connection: Connection, role: ProcessRole, login: str) -> None:
+    try:
+        connection.exec_driver_sql(f"create role {role} {login}")
+    except ProgrammingError as error:
+        why = " ".join(str(error.orig).split())
+        raise NoRoles(
+            f"the role {role} can't be created ({why}); let a user with CREATEROLE run `create role {role} nologin`,"
+            " then run this command again"
+        ) from error

@@ -1,0 +1,257 @@
+"""Each process logs in under a role of its own, and PostgreSQL refuses what is not its work."""
+
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from sqlalchemy import Engine, func, insert, inspect, make_url, select, text
+from sqlalchemy.exc import ProgrammingError
+
+from app.db import process_roles
+from app.db.process_grants import FOLLOW_UPS, GRANTS, ROW_RULES, VIEWS, ProcessRole
+from app.db.process_roles import NoRoles, build_role_url
+from app.db.session import create_database_engine
+from app.db.store.issues import evaluations, votes
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.queue import jobs
+from app.db.tables.schema import evaluations as evaluation_table
+from app.db.tables.schema import installations, metadata, patches, repositories
+from app.jobs.draft_jobs import TellDraft
+from app.jobs.job import Planned, ProposePatches, PublishVerdict, Queue, VerifyGroup
+from app.values.identifiers import EvaluationId, InstallationId, IssueNumber, RepositoryId
+from model.domain import Vote
+from tests.builders import stored_verdict
+from tests.builders.pull_requests import build_pull
+from tests.builders.queue_rows import LEASE
+
+pytestmark = pytest.mark.services
+OTHER = (InstallationId(8), RepositoryId(80), IssueNumber(9))
+OWN = (stored_verdict.INSTALLATION, stored_verdict.REPOSITORY, stored_verdict.ISSUE)
+SECRET = "a diff of another private repository"
+
+
+@dataclass
+class Scene:
+    """A database in which the jobs of one evaluation are running, and those of another installation's wait."""
+
+    url: str
+    owner: Engine
+    own: EvaluationId
+    other: EvaluationId
+
+    def log_in(self, process: str) -> Engine:
+        """Open the database as a process does."""
+        return create_database_engine(build_role_url(self.url, process), pool_size=1)
+
+
+@pytest.fixture(scope="module")
+def scene(services):
+    """The tests only try to change something, so they share it."""
+    with services.database() as url:
+        process_roles.create_roles(url, can_log_in=True)
+        owner = create_database_engine(url, pool_size=2)
+        with owner.begin() as connection:
+            own = _evaluate(connection, stored_verdict.settle(connection), OWN, "diff of our own")
+            connection.execute(insert(installations).values(id=OTHER[0], account="other"))
+            values = {"id": OTHER[1], "installation_id": OTHER[0], "full_name": "other/private"}
+            connection.execute(insert(repositories).values(values))
+            group = stored_verdict.groups.upsert_group(
+                connection, OTHER[1], OTHER[2], ("Their title", "Their secret"), "open"
+            )
+            pull = build_pull(1, "open", stored_verdict.head_of(1), stored_verdict.BASE, "main")
+            stored_verdict.groups.upsert_pulls(connection, OTHER[1], [pull])
+            other = _evaluate(connection, group, OTHER, SECRET)
+            vote = Vote(seed=1, seats=(), correct=None, reply="their reply", forced=False)
+            votes.save(connection, other, 0, vote)
+        for kind, queue in ((VerifyGroup, Queue.VERIFY), (ProposePatches, Queue.AGENTS)):
+            with owner.begin() as connection:
+                jobs.enqueue(connection, [Planned(kind(*OWN, own))])
+            assert jobs.claim_next(owner, queue, LEASE)
+            with owner.begin() as connection:
+                jobs.enqueue(connection, [Planned(kind(*OTHER, other))])
+        yield Scene(url, owner, own, other)
+        owner.dispose()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"drop owned by {', '.join(ProcessRole)}")
+    with psycopg.connect(services.embedded.database_url, autocommit=True) as connection:
+        for role in ProcessRole:
+            connection.execute(f"drop role {role}")
+
+
+def _evaluate(connection, group, place, diff):
+    candidate = stored_verdict.build_candidate(1 if place is OTHER else stored_verdict.LATE, diff)
+    new = NewEvaluation(group, "issue", "advisory", 4, "Their title", "Text", (candidate,))
+    return evaluations.create(connection, place[1], new).id
+
+
+def _attempt(scene, process, statement, **values):
+    """The number of rows that a statement of a process changes or finds; it is rolled back. Raises what it raises."""
+    database = scene.log_in(process)
+    try:
+        with database.connect() as connection:
+            return connection.execute(text(statement), values).rowcount
+    finally:
+        database.dispose()
+
+
+def test_without_the_right_to_create_roles_the_error_names_the_fix_and_the_bot_works(services):
+    with services.database() as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("create role plain login")
+        try:
+            name = make_url(url).database
+            connection.execute(f"alter database {name} owner to plain")
+            plain = make_url(url).set(username="plain").render_as_string(hide_password=False)
+            with pytest.raises(NoRoles, match="create role r4p_web nologin"):
+                process_roles.create_roles(plain)
+            process_roles.refresh_grants(plain)
+        finally:
+            connection.execute(f"alter database {name} owner to postgres")
+            connection.execute("drop owned by plain")
+            connection.execute("drop role plain")
+
+
+def test_every_table_names_the_processes_that_may_use_it(scene):
+    inspector = inspect(scene.owner)
+    with scene.owner.connect() as connection:
+        partitions = set(
+            connection.scalars(text("select relname from pg_class where relispartition"))
+        )
+    live = {*inspector.get_table_names()} - partitions - {"alembic_version"}
+    assert live == {*metadata.tables}
+    missing = live - GRANTS.keys()
+    assert not missing, f"name these tables in app/db/process_grants.py: {sorted(missing)}"
+    assert GRANTS.keys() - live == set()
+    assert VIEWS.keys() == {*inspector.get_view_names()}
+    assert {rule.table for rule in ROW_RULES} <= GRANTS.keys()
+
+
+INSERT_JOB = "insert into jobs (kind, queue, key, payload, installation_id) values"
+REFUSED = {
+    "agents reads a delivery": ("agents", "select body from delivery_bodies"),
+    "agents reads effects": ("agents", "select 1 from effects"),
+    "agents reads cached answers of GitHub": ("agents", "select body from etags"),
+    "agents reads the votes": ("agents", "select reply from votes"),
+    "agents reads issue texts": ("agents", "select body from groups"),
+    "agents writes an effect": (
+        "agents",
+        "insert into effects (key, repository_id, state, content, job_id, token) values ('comment:group:1', 70, 'planned', '', 1, 1)",
+    ),
+    "agents writes a verdict": ("agents", "update evaluations set state = 'verified'"),
+    "agents changes settings": ("agents", "update repositories set config_text = 'mode: enforce'"),
+    "agents adds a job of the agents": (
+        "agents",
+        f"{INSERT_JOB} ('propose_patches', 'agents', 'k', '{{}}', 7)",
+    ),
+    "agents adds a purge": ("agents", f"{INSERT_JOB} ('purge_data', 'github', 'k', '{{}}', 7)"),
+    "agents stores a patch under another's name": (
+        "agents",
+        "insert into patches (sha256, diff, edit) values (repeat('a', 64), 'evil', 'e')",
+    ),
+    "verify reads a delivery": ("verify", "select 1 from deliveries"),
+    "verify reads settings": ("verify", "select config_text from repositories"),
+    "verify writes an effect": (
+        "verify",
+        "insert into effects (key, repository_id, state, content, job_id, token) values ('comment:group:1', 70, 'planned', '', 1, 1)",
+    ),
+    "verify adds a purge": ("verify", f"{INSERT_JOB} ('purge_data', 'github', 'k', '{{}}', 7)"),
+    "verify moves a job to another queue": ("verify", "update jobs set queue = 'github'"),
+    "verify changes another's job": ("verify", "delete from jobs"),
+    "verify makes a champion": (
+        "verify",
+        "insert into model_aliases (alias, why) values ('champion', 'I say so')",
+    ),
+    "verify changes the calibrators": ("verify", "update calibrators set state = 'active'"),
+    "verify switches its rules off": ("verify", "alter table jobs disable row level security"),
+    "train publishes": ("train", "update evaluations set state = 'published'"),
+    "train reads a delivery": ("train", "select 1 from deliveries"),
+    "train adds a job": ("train", f"{INSERT_JOB} ('publish_verdict', 'github', 'k', '{{}}', 7)"),
+    "writer edits a verdict comment": (
+        "writer",
+        "insert into effects (key, repository_id, state, content, job_id, token) values ('comment:group:1', 70, 'planned', '', 1, 1)",
+    ),
+    "writer reads an issue's text": ("writer", "select issue_body from evaluations"),
+    "web reads patches": ("web", "select diff from patches"),
+    "web reads stored bodies": ("web", "select body from delivery_bodies"),
+    "web adds a verdict": ("web", f"{INSERT_JOB} ('publish_verdict', 'github', 'k', '{{}}', 7)"),
+    "github makes a champion": (
+        "github",
+        "insert into model_aliases (alias, why) values ('champion', 'I say so')",
+    ),
+}
+
+
+@pytest.mark.parametrize(("process", "statement"), REFUSED.values(), ids=REFUSED.keys())
+def test_postgresql_refuses_what_is_not_the_processs_work(scene, process, statement):
+    with pytest.raises(ProgrammingError) as refused:
+        _attempt(scene, process, statement)
+    assert isinstance(refused.value.orig, psycopg.errors.InsufficientPrivilege)
+
+
+@pytest.mark.parametrize("process", ["verify", "agents"])
+def test_a_process_sees_only_the_evaluation_that_it_works_on(scene, process):
+    database = scene.log_in(process)
+    with database.connect() as connection:
+        assert evaluations.load(connection, scene.own).candidates[0].diff == "diff of our own"
+        assert evaluations.load(connection, scene.other) is None
+        seen = connection.scalars(select(patches.c.diff)).all()
+        assert SECRET.encode() not in seen
+        assert set(connection.scalars(select(evaluation_table.c.issue_title))) <= {
+            "Crash",
+            "Their title",
+        }
+        assert scene.other not in connection.scalars(select(evaluation_table.c.id)).all()
+        hidden = select(func.count()).select_from(text("votes"))
+        assert connection.scalar(hidden) == 0
+    database.dispose()
+
+
+@pytest.mark.parametrize(
+    ("process", "other_queue"),
+    [("verify", Queue.AGENTS), ("agents", Queue.VERIFY), ("train", Queue.VERIFY)],
+)
+def test_a_process_claims_no_job_of_another_queue(scene, process, other_queue):
+    database = scene.log_in(process)
+    assert jobs.claim_next(database, other_queue, LEASE) is None
+    database.dispose()
+    statement = "update jobs set state = 'done' where queue = :queue"
+    assert _attempt(scene, process, statement, queue=other_queue.value) == 0
+    statement = "update evaluations set fingerprint = '' where id = :id"
+    if process == "agents":
+        assert _attempt(scene, process, statement, id=scene.other) == 0
+
+
+@pytest.mark.parametrize(
+    ("process", "follow_up"), [("verify", PublishVerdict), ("agents", VerifyGroup)]
+)
+def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follow_up):
+    database = scene.log_in(process)
+    for place, evaluation in ((OTHER, scene.other), (OWN, scene.other), (OTHER, scene.own)):
+        with (
+            pytest.raises(ProgrammingError, match="row-level security"),
+            database.begin() as connection,
+        ):
+            jobs.enqueue(connection, [Planned(follow_up(*place, evaluation))])
+    with (
+        pytest.raises(ProgrammingError, match="row-level security"),
+        database.begin() as connection,
+    ):
+        jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own), wish="command:1")])
+    with database.connect() as connection:  # rolled back
+        for _ in range(2):
+            (stored,) = jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own))])
+        assert stored.queue is follow_up.queue
+    database.dispose()
+
+
+def test_follow_ups_have_the_keys_that_the_jobs_give_themselves():
+    evaluation = EvaluationId(5)
+    expected = [
+        PublishVerdict(*OWN, evaluation),
+        VerifyGroup(*OWN, evaluation),
+        TellDraft(*OWN[:2], 6),
+    ]
+    for follow, job in zip(FOLLOW_UPS.values(), expected, strict=True):
+        payload = job.to_payload()
+        values = [str(payload[name]) for name in follow.key_fields]
+        assert (follow.kind, follow.queue) == (job.kind, job.queue.value)
+        assert ":".join([follow.kind, *values]) == job.key
