@@ -1,7 +1,8 @@
 """Export the tree of a commit as plain files for an agent, without history, links or git files.
 
 Git writes the tree as a tar. This module unpacks its plain files one by one, under the path rules
-of `model/workspace/paths.py`, and reports what it left out.
+of `model/workspace/paths.py`, and reports what it left out. The agents' worker may write to the directory too,
+so the module follows no link in it, and the tar lies beside the repository.
 """
 
 import errno
@@ -32,14 +33,9 @@ _HEADERS: Final = 1024
 """Bytes of a tar's headers per file."""
 _ENTRY: Final = 250
 """Average bytes of git's listing per file, for the longest paths of known projects."""
-_CLASHES: Final = {
-    errno.EEXIST,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.ELOOP,
-    errno.EXDEV,
-    errno.ENAMETOOLONG,
-}
+_CLASHES: Final = frozenset(
+    {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EXDEV, errno.ENAMETOOLONG}
+)
 _NO_CONVERSION: Final = (
     "* -export-ignore -export-subst -text -ident -filter !eol !crlf !working-tree-encoding\n"
 )
@@ -95,10 +91,8 @@ class TreeExporter:
         self.remove_abandoned()
         with self._lock_directory():
             room = Path(mkdtemp(prefix="tree-", dir=self.directory))
-            lock = os.open(room, safe_open.FOLDER)
-            fcntl.flock(
-                lock, fcntl.LOCK_EX
-            )  # held until the file is closed or the process ends, even by a crash
+            lock = os.open(room, safe_open.FOLDER | os.O_NOFOLLOW)
+            fcntl.flock(lock, fcntl.LOCK_EX)  # held until the process ends, even by a crash
         try:
             yield room
         finally:
@@ -112,13 +106,21 @@ class TreeExporter:
         invalid commit or for names that git refuses, such as `.git`; GitTooBig and GitTimeout beyond a limit. `room`
         may then hold a part of the tree.
         """
-        tar, tree = room / "tree.tar", room / "tree"
-        _write_tar(git, commit, tar, self.limits)
-        tree.mkdir()
-        with tar.open("rb") as stream:
-            report = unpack(stream, tree, self.limits)
-        tar.unlink()
-        return report
+        tar = git.directory / "tree.tar"
+        try:
+            _write_tar(git, commit, tar, self.limits)
+            handle = os.open(room, safe_open.FOLDER | os.O_NOFOLLOW)
+            try:
+                os.mkdir("tree", 0o755, dir_fd=handle)
+                with (
+                    safe_open.open_below(handle, "tree", safe_open.FOLDER) as tree,
+                    tar.open("rb") as stream,
+                ):
+                    return _unpack_below(stream, tree, room / "tree", self.limits)
+            finally:
+                os.close(handle)
+        finally:
+            tar.unlink(missing_ok=True)
 
     def remove_abandoned(self) -> int:
         """Remove the tree folders that crashed processes left, and return how many were removed."""
@@ -132,9 +134,13 @@ class TreeExporter:
     def _lock_directory(self) -> Iterator[None]:
         """Lock the directory, so that nobody removes a new folder before its own lock is taken."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self.directory / "lock").open("w") as lock:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(self.directory / "lock", flags, 0o600)
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+        finally:
+            os.close(lock)
 
 
 def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportReport:
@@ -142,7 +148,17 @@ def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportRe
 
     Raises GitTooBig, GitTimeout, and GitError when the stream is no tar.
     """
-    root = os.open(directory, safe_open.FOLDER | os.O_CLOEXEC)
+    root = os.open(directory, safe_open.FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return _unpack_below(stream, root, directory, limits)
+    finally:
+        os.close(root)
+
+
+def _unpack_below(
+    stream: IO[bytes], root: int, directory: Path, limits: ExportLimits
+) -> ExportReport:
+    """Unpack into the open directory `root`; `directory` is its path for the report."""
     unpacking = _Unpacker(root, limits, time.monotonic() + limits.seconds)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -151,15 +167,8 @@ def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportRe
                 vars(tar)["members"].clear()  # tarfile would keep every member in memory
     except (tarfile.TarError, RecursionError, ValueError, EOFError) as error:
         raise GitError(f"git archive: the output is not a tar: {error}") from error
-    finally:
-        os.close(root)
-    return ExportReport(
-        directory,
-        unpacking.files,
-        unpacking.bytes,
-        tuple(unpacking.left_out),
-        unpacking.left_out_count,
-    )
+    left = tuple(unpacking.left_out)
+    return ExportReport(directory, unpacking.files, unpacking.bytes, left, unpacking.left_out_count)
 
 
 @dataclass(slots=True)
@@ -262,9 +271,7 @@ def _write_tar(git: Git, commit: CommitSha, tar: Path, limits: ExportLimits) -> 
 
 
 def _require_few_files(git: Git, commit: CommitSha, limits: ExportLimits) -> None:
-    """Count the names before git's archive reads them: a tree that contains itself is small on disk
-    only.
-    """
+    """Count the names before git's archive reads them: a tree that contains itself is small on disk only."""
     most = limits.files * _ENTRY
     capped = Git(git.directory, replace(git.limits, output_bytes=most, seconds=limits.seconds))
     try:

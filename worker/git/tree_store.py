@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.values.identifiers import EvaluationId
+from model.workspace import safe_open
 
 _READY = "ready-"
 
@@ -24,8 +25,13 @@ class TreeStore:
         The move is a rename, so that readers see the tree whole; `tree` must be on the store's file system.
         """
         self.discard(evaluation)  # left by another database with the same ids
-        os.utime(tree)
-        tree.rename(self._path(evaluation))
+        # Other workers may write here, and a link in place of the tree's folder must lead nowhere.
+        room = os.open(tree.parent, safe_open.FOLDER | os.O_NOFOLLOW)
+        try:
+            os.utime(tree.name, dir_fd=room, follow_symlinks=False)
+            os.rename(tree.name, self._path(evaluation), src_dir_fd=room)
+        finally:
+            os.close(room)
 
     def find(self, evaluation: EvaluationId) -> Path | None:
         """Return the folder with the source tree of an evaluation, or None when there is none."""

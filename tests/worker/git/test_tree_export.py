@@ -215,6 +215,7 @@ import os, sys, time
 from pathlib import Path
 from tests.builders.local_github import REPOSITORY
 from tests.builders.tars import files_in, member, tar_of
+from app.values.identifiers import EvaluationId
 from worker.git.tree_export import TreeExporter
 with TreeExporter(Path(sys.argv[1])).create_folder() as room:
     (room / "left").write_text("x")
