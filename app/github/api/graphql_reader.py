@@ -1,7 +1,7 @@
 """Read issues and the pull requests that may resolve them, over GraphQL."""
 
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from app.github.api_call import Json
 from app.github.errors import NotFound
@@ -9,13 +9,24 @@ from app.github.facts import Heads, IssueFacts, PullIssues, RepositoryFacts
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub, Question
 from app.github.wire import graphql_issues, graphql_pulls, graphql_queries
+from app.github.wire.graphql_pulls import IdentifiedSlice
 from app.settings.repo_config import FILE
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
 
 MOST_PAGES: Final = 5
 """Enough for 250 closing references and 500 events; an issue with more has `is_complete` False."""
 
-Shape = TypeVar("Shape")
+
+class AnswerOfRepository(Protocol):
+    """The typed answer to a query about one repository, which is None when the App may not see it."""
+
+    @property
+    def repository(self) -> IdentifiedSlice | None:
+        """Return what GitHub found under the repository's name."""
+        ...
+
+
+Shape = TypeVar("Shape", bound=AnswerOfRepository)
 
 
 def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
@@ -104,6 +115,7 @@ def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> 
         raise NotFound(
             f"repository {ref.repository.full_name} does not exist, or the App may not see it"
         )
+    _require_same(ref.repository, answer)
     return answer.repository.facts()
 
 
@@ -131,7 +143,22 @@ def _ask(
     shape: type[Shape],
 ) -> Shape:
     question = Question(query, _build_variables(repository) | variables, shape)
-    return github.graphql(Scope.for_repository(repository, Purpose.READ), question)
+    answer = github.graphql(Scope.for_repository(repository, Purpose.READ), question)
+    _require_same(repository, answer)
+    return answer
+
+
+def _require_same(repository: RepositoryRef, answer: AnswerOfRepository) -> None:
+    """Raise NotFound when the name leads to a repository with another id.
+
+    After a transfer or a deletion, somebody else may give another repository the old name.
+    """
+    found = answer.repository
+    if found is not None and found.database_id != repository.id:
+        raise NotFound(
+            f"{repository.full_name} is now repository {found.database_id}, not {repository.id}: "
+            "it was moved or replaced, and the next webhook brings its new name"
+        )
 
 
 def _build_variables(repository: RepositoryRef) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from app.github.wire.graphql_pulls import (
     Blob,
     BranchName,
     GraphQLSlice,
+    IdentifiedSlice,
     MaybePull,
     Page,
     Pull,
@@ -43,7 +44,7 @@ class Issue(GraphQLSlice):
         return self.closed_by_pull_requests_references or Page[Pull]()
 
 
-class RepositorySlice(GraphQLSlice):
+class RepositorySlice(IdentifiedSlice):
     name_with_owner: Text
     default_branch_ref: BranchName | None
     config: Blob | None = None

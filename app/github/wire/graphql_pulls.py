@@ -63,6 +63,12 @@ class ActorSlice(GraphQLSlice):
         return f"{self.login}[bot]" if is_short else self.login
 
 
+class IdentifiedSlice(GraphQLSlice):
+    """The repository that GitHub found under a name. Its id shows whether it is the expected one."""
+
+    database_id: int | None = None
+
+
 class RepositoryName(GraphQLSlice):
     name_with_owner: Text
 
@@ -128,7 +134,7 @@ class IssueStateSlice(GraphQLSlice):
     locked: bool = False
 
 
-class HeadsOfRepository(GraphQLSlice):
+class HeadsOfRepository(IdentifiedSlice):
     """GraphQL answer with the state of an issue, and each requested pull request's head under its own alias."""
 
     model_config = ConfigDict(extra="allow")
@@ -201,7 +207,7 @@ class PullAndIssues(Pull):
         return next((blob.facts() for blob in entries if blob), None)
 
 
-class PullOfRepository(GraphQLSlice):
+class PullOfRepository(IdentifiedSlice):
     default_branch_ref: BranchName | None
     pull_request: PullAndIssues | None
 

@@ -15,7 +15,7 @@ fragment PULL on PullRequest {
 
 _REPOSITORY: Final = f"""
 fragment REPOSITORY on Repository {{
-  nameWithOwner
+  databaseId nameWithOwner
   defaultBranchRef {{ name target {{ oid }} }}
   config: object(expression: "HEAD:{FILE}") {{ ...BLOB }}
 }}
@@ -56,6 +56,7 @@ query Issue($owner: String!, $name: String!, $number: Int!, $closing: String, $e
 PULL_ISSUES: Final = f"""
 query PullIssues($owner: String!, $name: String!, $number: Int!) {{
   repository(owner: $owner, name: $name) {{
+    databaseId
     defaultBranchRef {{ name }}
     pullRequest(number: $number) {{
       ...PULL
@@ -88,6 +89,7 @@ def build_heads_query(numbers: Sequence[int]) -> str:
     return f"""
 query Heads($owner: String!, $name: String!, $issue: Int!) {{
   repository(owner: $owner, name: $name) {{
+    databaseId
     issue(number: $issue) {{ state locked }}
 {pulls}
   }}

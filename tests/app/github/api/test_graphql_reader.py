@@ -1,5 +1,7 @@
 """The facts of an issue and its rivals, in one call, as GitHub itself links them."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.github.api.graphql_reader import read_heads, read_issue, read_pull, read_repository
@@ -10,7 +12,7 @@ from app.github.facts import (
     IssueState,
     LinkFacts,
 )
-from app.values.identifiers import IssueNumber, PullNumber
+from app.values.identifiers import IssueNumber, IssueRef, PullNumber
 from tests.builders.github_scene import links, opened
 
 
@@ -38,6 +40,30 @@ def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
     assert (pull.state, pull.is_draft) == (IssueState.OPEN, False)
     assert pull.repository == scene.repo.full_name
     assert links(facts)[second.number].closes
+
+
+@pytest.fixture
+def replaced(scene):
+    """A reference with the name of another, public repository, as after a transfer and a new repository of the old name."""
+    other = scene.standin.create_repository(f"{scene.repo.full_name}-new", {"a": "1\n"})
+    number = other.open_issue("Broken", author="alice")
+    other.open_pr("Fix", f"Fixes #{number}", files={"a": "2\n"})
+    return replace(scene.repository, full_name=other.full_name)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_repository,
+        lambda github, ref: read_issue(github, IssueRef(ref, IssueNumber(1))),
+        lambda github, ref: read_pull(github, ref, PullNumber(2)),
+        lambda github, ref: read_heads(github, IssueRef(ref, IssueNumber(1)), [PullNumber(2)]),
+    ],
+    ids=["repository", "issue", "pull request", "heads"],
+)
+def test_a_name_that_leads_to_another_repository_is_not_found(scene, replaced, read):
+    with pytest.raises(NotFound, match=f"not {scene.repository.id}: it was moved or replaced"):
+        read(scene.github, replaced)
 
 
 def test_a_private_repository_without_configuration_is_read_too(standin, app):

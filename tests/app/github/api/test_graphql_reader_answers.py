@@ -38,6 +38,7 @@ PULL = {
 
 def repository(**issue):
     node = {
+        "databaseId": 42,
         "nameWithOwner": "octo/repo",
         "defaultBranchRef": None,
         "config": None,
