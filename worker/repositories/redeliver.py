@@ -1,6 +1,7 @@
 """Ask GitHub to redeliver lost webhooks; GitHub does not retry and forgets them after three days."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
@@ -48,6 +49,8 @@ def request_redeliveries(github: GitHub, context: Context, _job: Redeliver) -> N
     failed = {attempt.guid for attempt in tried if not attempt.has_arrived}
     with transaction(context.database) as connection:
         stored = webhook_state.find_stored(connection, failed)
+    if warning := describe_refused(tried, stored):
+        log.warning(warning)
     missing = find_missed(tried, stored)
     asked = choose_redeliveries(missing, now, door_open=tried[0].has_arrived) if missing else ()
     for attempt in asked:
@@ -58,6 +61,27 @@ def request_redeliveries(github: GitHub, context: Context, _job: Redeliver) -> N
             f"{len(missing)} webhooks have not arrived; asked GitHub for {len(asked)} again",
             after_seconds=PAUSE.total_seconds(),
         )
+
+
+def describe_refused(
+    tried: Sequence[DeliveryAttempt], stored: Collection[DeliveryGuid]
+) -> str | None:
+    """Describe the webhooks whose newest attempt was refused for good, with the fix; None: there are none (pure).
+
+    The bot refuses no webhook of GitHub, so a proxy in front of it is the likely cause.
+    """
+    done = {attempt.guid for attempt in tried if attempt.has_arrived} | set(stored)
+    newest: dict[DeliveryGuid, int] = {}
+    for attempt in tried:
+        newest.setdefault(attempt.guid, attempt.status_code)
+    refused = {guid: code for guid, code in newest.items() if code in REFUSED and guid not in done}
+    if not refused:
+        return None
+    counts = ", ".join(f"{code}: {n}" for code, n in sorted(Counter(refused.values()).items()))
+    return (
+        f"{len(refused)} webhooks were refused and are lost ({counts}), such as {next(iter(refused))}: "
+        "let the proxy in front of the bot pass bodies of 25 MB and the headers X-GitHub-*"
+    )
 
 
 def _ask(github: GitHub, attempt: DeliveryAttempt) -> None:

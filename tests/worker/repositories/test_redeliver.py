@@ -20,6 +20,7 @@ from worker.queue.errors import Postponed
 from worker.repositories.redeliver import (
     MOST_ASKED,
     choose_redeliveries,
+    describe_refused,
     find_missed,
     request_redeliveries,
 )
@@ -103,6 +104,19 @@ def build_attempt(guid, status, minutes_ago, *, again=False, switches=None):
 )
 def test_a_delivery_is_missing_until_an_attempt_arrives(attempts, known, guids):
     assert [mine[0].guid for mine in find_missed(attempts, known)] == guids
+
+
+def test_refused_webhooks_are_told_with_their_number_and_the_fix():
+    attempts = [
+        build_attempt("d", 413, 1),
+        *(build_attempt("a", 413, 2, again=True), build_attempt("a", 502, 3)),
+        *(build_attempt("b", 400, 4), build_attempt("c", 413, 5), build_attempt("e", 502, 6)),
+        *(build_attempt("f", 202, 7, again=True), build_attempt("f", 413, 8)),
+    ]
+    told = describe_refused(attempts, {"c"})
+    assert told.startswith("3 webhooks were refused and are lost (400: 1, 413: 2), such as d: ")
+    assert "bodies of 25 MB" in told
+    assert describe_refused(attempts[4:], {"b", "c"}) is None
 
 
 @pytest.mark.parametrize(
