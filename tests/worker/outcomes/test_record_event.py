@@ -203,7 +203,8 @@ def test_an_issues_own_event_leads_back_to_its_group(database, group):
 def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its_head(
     database, group
 ):
-    check = webhook_payloads.check(head_sha=head_of(FIRST), conclusion=None)
+    ours = {"id": RECORD.own_app, "slug": "r4p-bot"}
+    check = webhook_payloads.check(head_sha=head_of(FIRST), conclusion=None, app=ours)
     carry_out(
         database, RECORD, store(database, "g8", "check_run", action="rerequested", check_run=check)
     )

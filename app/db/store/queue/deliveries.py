@@ -13,11 +13,9 @@ from psycopg.errors import OperationalError, UniqueViolation
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import Connection
-from sqlalchemy.dialects.postgresql import insert
 
 from app.db.session import WEB_LIMITS
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
-from app.db.tables.schema import deliveries
 from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
 
@@ -60,13 +58,16 @@ class AcceptedDelivery:
     jobs: tuple[StoredJob, ...]
 
 
-_ACCEPT: Final = f"""
+_STORE_DELIVERY: Final = """
 with stored as (
     insert into deliveries (guid, event, installation_id, repository_id)
     values (%(delivery)s, %(event)s, %(installation)s, %(repository)s)
     on conflict (guid) do nothing returning id, received_at),
 body as (insert into delivery_bodies (delivery_id, received_at, body)
-    select id, received_at, %(body)b from stored),
+    select id, received_at, %(body)b from stored)
+"""
+_ACCEPT: Final = f"""
+{_STORE_DELIVERY},
 planned as (select * from {PLANNED} where exists (select from stored)),
 ready as ({STORE})
 select exists (select from stored) as is_new, id, queue, is_due
@@ -130,25 +131,11 @@ async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> 
 
 def store_rebuilt(connection: Connection, delivery: Delivery) -> None:
     """Store a delivery that the bot rebuilt from GitHub's API; do nothing if its GUID is stored."""
-    values = {
-        "guid": delivery.guid,
-        "event": delivery.event,
-        "installation_id": delivery.installation,
-        "repository_id": delivery.repository,
-        "body": delivery.body,
-    }
-    connection.execute(insert(deliveries).values(values).on_conflict_do_nothing())
+    connection.exec_driver_sql(f"{_STORE_DELIVERY} select from stored", _get_values(delivery))
 
 
 async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
-    values = {
-        "delivery": delivery.guid,
-        "event": delivery.event,
-        "installation": delivery.installation,
-        "repository": delivery.repository,
-        "body": delivery.body,
-        "jobs": serialize_jobs(planned),
-    }
+    values = {**_get_values(delivery), "jobs": serialize_jobs(planned)}
     async with pool.connection() as connection:
         rows = await (await connection.execute(_ACCEPT, values)).fetchall()
         if not rows[0][0]:
@@ -157,6 +144,16 @@ async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) ->
     return AcceptedDelivery(
         StoreResult.NEW, tuple(StoredJob(row[1], Queue(row[2]), row[3]) for row in ready)
     )
+
+
+def _get_values(delivery: Delivery) -> dict[str, str | int | bytes | None]:
+    return {
+        "delivery": delivery.guid,
+        "event": delivery.event,
+        "installation": delivery.installation,
+        "repository": delivery.repository,
+        "body": delivery.body,
+    }
 
 
 async def _rearm(
