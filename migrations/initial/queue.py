@@ -136,7 +136,7 @@ def _create_indexes_of_jobs() -> None:
         (
             "ix_jobs_running_turn",
             ["queue", "installation_id"],
-            "state not in ('ready','done','dead','superseded')",
+            "lease_until is not null",
         ),
         ("uq_jobs_ready_key", ["key", "wish"], "state = 'ready'"),
         ("uq_jobs_running_key", ["key"], "state = 'running'"),

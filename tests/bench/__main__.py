@@ -19,6 +19,7 @@ from tests.bench import (
     machine,
     prompts,
     results,
+    turns,
     verdicts,
     webhook,
 )
@@ -31,6 +32,7 @@ SUBJECTS = {
     for subject in (
         webhook.SUBJECT,
         claiming.SUBJECT,
+        turns.SUBJECT,
         journey.SUBJECT,
         verdicts.SUBJECT,
         prompts.SUBJECT,

@@ -86,7 +86,7 @@ jobs = Table(
         "ix_jobs_running_turn",
         "queue",
         "installation_id",
-        postgresql_where=text("state not in ('ready','done','dead','superseded')"),
+        postgresql_where=text("lease_until is not null"),
     ),
     Index(
         "uq_jobs_ready_key", "key", "wish", unique=True, postgresql_where=text("state = 'ready'")
