@@ -82,7 +82,8 @@ def test_an_installation_at_its_limit_is_passed_over_until_a_job_ends(database):
     assert claim_in_turn(database, 10, max_running=2) == [GREEDY, SMALL, GREEDY]
     execute(
         database,
-        "update jobs set state = 'done' where id = (select min(id) from jobs where state = 'running')",
+        "update jobs set state = 'done', lease_until = null"
+        " where id = (select min(id) from jobs where state = 'running')",
     )
     assert claim_in_turn(database, 10, max_running=2) == [GREEDY]
 
