@@ -120,7 +120,7 @@ def write_explanation_reply(source: CommandSource, view: VerdictView, about: Pat
 
 
 def write_no_verdict_reply(source: CommandSource) -> str:
-    """Return the reply to a command that needs a verdict: the issue has no verdict yet."""
+    """Return the reply to a command in `source`, a comment or review, that needs a verdict where there is none yet."""
     return _reply(
         source,
         "There is no verdict here yet.",

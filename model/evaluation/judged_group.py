@@ -139,12 +139,12 @@ def build_judged_group(
 
 
 def dump_line(group: JudgedGroup) -> bytes:
-    """Return a judged group as one line of a run file: JSON in bytes, without the line break."""
+    """Return a judged group as one line of an evaluation's results file: JSON in bytes, without the line break."""
     return _LINES.dump_json(group)
 
 
 def parse_line(line: bytes) -> JudgedGroup:
-    """Parse a line of a run file as a judged group. Raises ValueError for any other content."""
+    """Parse one JSON line of an evaluation's results file as a judged group. Raises ValueError for other content."""
     try:
         return _LINES.validate_json(line)
     except ValidationError as error:

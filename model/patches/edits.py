@@ -119,7 +119,7 @@ class PatchEdit:
 
     @cached_property
     def changes(self) -> frozenset[str]:
-        """Tokens that the edit adds, and tokens that it removes with a minus in front, both without counts."""
+        """Set of the code tokens that the edit adds or removes. A removed token is written with a leading `-`."""
         return frozenset(self.new_tokens) | {f"-{token}" for token in self.gone_tokens}
 
     @cached_property

@@ -52,7 +52,7 @@ class SampledGroup:
 
 
 def label_kind(groups: Iterable[LabelledGroup], kind: GroupKind) -> list[SampledGroup]:
-    """Wrap labelled groups, unchanged, as sampled groups of `kind`."""
+    """Return each labelled group, unchanged, as a SampledGroup whose `kind` tells how its patches were chosen."""
     return [SampledGroup(kind, group) for group in groups]
 
 

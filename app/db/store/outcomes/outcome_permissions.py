@@ -26,7 +26,9 @@ class PermissionAnswer:
 
 
 def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> bool:
-    """Return whether a recent outcome event that `actor` caused still lacks that person's permission.
+    """Return whether GitHub must still be asked for a person's permission in a repository.
+
+    It must when a recent outcome event of that person is stored without it.
 
     `number` is the repository's id, `actor` the person's login. Recent means at most ANSWERS_FOR before `now`.
     """
