@@ -15,7 +15,7 @@ from app.db.store.outcomes import history, training_rows
 from app.db.store.outcomes import training_rows as label_checks
 from app.outcomes.judgement import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.settings.repo_config import TrainingConsent
-from app.values.identifiers import IssueNumber, IssueRef, RepositoryId
+from app.values.identifiers import InstallationId, IssueNumber, IssueRef, RepositoryId
 from model.agents.trajectories import trajectory_json
 from training.curation.pools import Pool, build_from_labels
 from training.datasets.pairs import JudgedAttempt
@@ -111,27 +111,36 @@ class Corpus:
             )
         return [_build_judged_attempt(*row) for row in rows]
 
-    def find_active_calibrator(self, judge: Judge) -> StoredCalibrator | None:
-        """Return the calibrator that a judge uses, or None.
+    def find_active_calibrator(
+        self, judge: Judge, installation: InstallationId | None = None
+    ) -> StoredCalibrator | None:
+        """Return the active calibrator of a judge that belongs to `installation` (None: the shared one), or None.
 
         It is None also when the calibrator was fitted under another rule version.
         """
         with session.transaction(self.database) as connection:
             try:
-                return calibrators.load_active(connection, judge)
+                return calibrators.load_active(connection, judge, installation)
             except ValueError:
                 return None
 
-    def find_newest_calibrator(self, judge: Judge) -> StoredCalibrator | None:
-        """Return the calibrator of a judge that was fitted last, in use or not, or None.
+    def find_newest_calibrator(
+        self, judge: Judge, installation: InstallationId | None = None
+    ) -> StoredCalibrator | None:
+        """Return the last fitted calibrator of a judge and an installation (None: shared), in use or not, or None.
 
         It is None also when that calibrator was fitted under another rule version.
         """
         with session.transaction(self.database) as connection:
             try:
-                return calibrators.load_newest(connection, judge)
+                return calibrators.load_newest(connection, judge, installation)
             except ValueError:
                 return None
+
+    def retire_calibrator(self, judge: Judge, installation: InstallationId | None) -> None:
+        """Take the active calibrator of a judge and an installation (None: shared) out of use."""
+        with session.transaction(self.database) as connection:
+            calibrators.retire(connection, judge, installation)
 
     def save_calibrator(self, new: NewCalibrator) -> int:
         """Store a calibrator and return its id."""

@@ -1,4 +1,4 @@
-"""`r4p models`: shows, registers, promotes and rolls back trained models."""
+"""`r4p models`: shows, registers, promotes and rolls back trained models, and lists calibrators."""
 
 import sys
 from collections.abc import Iterator
@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Engine
 from typer import Argument, Option
 
 from app.db.session import open_database, transaction
-from app.db.store.models import canary_statistics, models
+from app.db.store.models import calibrators, canary_statistics, models
+from app.db.store.models.calibrators import CalibratorReport
 from app.db.store.models.models import Model, Move, UnknownModel
 from app.learning.model_serving import Alias
 from app.operator import processes
@@ -62,6 +63,19 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
             sys.stdout.write(
                 f"    outcomes  its verdicts compared with outcomes: r4p models outcomes {name}\n"
             )
+
+
+@main.command("calibrators")
+def list_calibrators(*, as_json: AsJson = False) -> None:
+    """List the calibrators in use and the last refused ones, each with the reason, the newest first."""
+    with _open_database() as database, transaction(database) as connection:
+        newest = calibrators.list_newest(connection)
+    if as_json:
+        print_json(
+            [asdict(report) | {"created_at": report.created_at.isoformat()} for report in newest]
+        )
+    else:
+        Console().print(_table_of_calibrators(newest) if newest else "There is no calibrator yet.")
 
 
 @main.command(context_settings=PASSED_ON)
@@ -182,6 +196,17 @@ def _table(rows: list[Model]) -> Table:
         table.add_row(
             model.adapter.name, f"{model.state}{share}", model.adapter.base, since, _safe(model.why)
         )
+    return table
+
+
+def _table_of_calibrators(rows: list[CalibratorReport]) -> Table:
+    table = Table(title="Calibrators", title_justify="left", show_edge=False)
+    for heading in ("Judge", "Installation", "State", "Issues", "Since", "Why"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        judge, scope = _safe(f"{row.verifier} {row.model}"), str(row.installation or "shared")
+        since = _day(row.created_at)
+        table.add_row(judge, scope, row.state, str(row.issues), since, _safe(row.why))
     return table
 
 

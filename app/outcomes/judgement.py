@@ -52,6 +52,8 @@ class PullOutcome:
     """The pull request's commit that the outcome is about."""
     actor: str | None = None
     """A login or the name of a CI; None: no actor."""
+    actor_id: int | None = None
+    """GitHub's id of the actor, which a rename keeps; None: no person, or not known."""
     by_author: bool = False
     """The pull request's author is the actor."""
 

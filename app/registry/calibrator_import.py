@@ -15,7 +15,7 @@ NO_LABEL_RULE = 0
 
 
 def import_calibrator(path: Path) -> int:
-    """Save the calibrator in the file `path` as the active one of its judge, and return the exit code.
+    """Save the calibrator in the file `path` as the active shared one of its judge, and return the exit code.
 
     The code is 0, or 2 for an unusable file. The calibrator is stored like one that was fitted on no group of the bot.
     So the bot may compare a later fit with it on every patch.
@@ -39,6 +39,7 @@ def import_calibrator(path: Path) -> int:
     engine = imported.engine
     sys.stdout.write(
         f"calibrator {number} is in use for {imported.verifier} on {engine.name}, model {engine.model}, "
-        f"prompt {engine.prompt_fingerprint}; it does not change other judges\n"
+        f"prompt {engine.prompt_fingerprint}, in every installation without its own; "
+        "it does not change other judges\n"
     )
     return 0

@@ -23,6 +23,7 @@ from evaluations where failure is null
 def create() -> None:
     """Create the tables, their indexes and the view."""
     _create_calibrators()
+    _index_calibrators()
     _create_models()
     _create_model_aliases()
     _create_shadow_verdicts()
@@ -38,11 +39,12 @@ def _create_calibrators() -> None:
         sa.Column("engine", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
         sa.Column("prompt_fingerprint", sa.Text(), nullable=False),
+        sa.Column("installation_id", sa.BigInteger(), comment="null: shared by all"),
         sa.Column(
             "state",
             sa.Text(),
             nullable=False,
-            comment="at most one calibrator of a judge is active",
+            comment="at most one calibrator of a judge and an installation is active",
         ),
         sa.Column("why", sa.Text(), nullable=False, comment="why it is active or refused"),
         sa.Column("document", JSONB(), nullable=False, comment="r4p.calibrator/1"),
@@ -63,14 +65,24 @@ def _create_calibrators() -> None:
         sa.CheckConstraint(
             "state in ('active','refused','retired')", name=op.f("ck_calibrators_state")
         ),
+        sa.ForeignKeyConstraint(
+            ["installation_id"],
+            ["installations.id"],
+            name=op.f("fk_calibrators_installation_id_installations"),
+            ondelete="CASCADE",
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_calibrators")),
         comment="calibrators fitted on outcomes; the rows hold no personal data",
     )
+
+
+def _index_calibrators() -> None:
     op.create_index(
         "uq_calibrators_active",
         "calibrators",
-        ["verifier", "engine", "model", "prompt_fingerprint"],
+        ["verifier", "engine", "model", "prompt_fingerprint", "installation_id"],
         unique=True,
+        postgresql_nulls_not_distinct=True,
         postgresql_where=sa.text("state = 'active'"),
     )
 

@@ -37,18 +37,19 @@ def settle(connection, repository, installation=7, *, training=None):
     )
 
 
-def live(connection, repository, judge, issues=80, *, wrong_votes=20, first=0):
+def live(connection, repository, judge, issues=80, *, wrong_votes=20, first=0, person=None):
     """Issues with one merged pull request each, of which every second is reverted.
 
     Votes told which, but for every `wrong_votes`-th of them, which said the opposite; who asks no language model believed
-    as much without a vote. `first`: so many were lived before.
+    as much without a vote. `first`: so many were lived before. `person`: GitHub's id of
+    the one who merges and reverts.
     """
     for number in range(first, first + issues):
         pull = PullNumber(FIRST_PULL + number)
         is_good = number % 2 == 0
         believed = is_good if (number // 2) % wrong_votes else not is_good
         _judged(connection, repository, judge, pull, believed=believed)
-        _happened(connection, repository, pull, is_good=is_good)
+        _happened(connection, repository, pull, is_good=is_good, person=person)
 
 
 def _judged(connection, repository, judge, pull, *, believed):
@@ -84,13 +85,14 @@ def _judged(connection, repository, judge, pull, *, believed):
     connection.execute(collected.values(created_at=START))
 
 
-def _happened(connection, repository, pull, *, is_good):
+def _happened(connection, repository, pull, *, is_good, person):
     head = CommitSha(f"{pull:040x}")
     merge = OutcomeEvent(
         EventKind.PULL_MERGED,
         f"merged:{repository}:{pull}",
         START + timedelta(days=1),
         pull=pull,
+        actor_id=person,
         head=head,
         details=Details(base=BASE, commit=f"{pull:x}".rjust(40, "c")),
     )
@@ -99,6 +101,7 @@ def _happened(connection, repository, pull, *, is_good):
         f"reverted:{repository}:{pull}",
         START + timedelta(days=3),
         pull=pull,
+        actor_id=person,
         permission="write",
         details=Details(by="#1", by_author=True),
     )

@@ -12,6 +12,19 @@ from model.voting.thresholds import Thresholds
 
 
 @dataclass(frozen=True, slots=True)
+class LabelOrigin:
+    """The origin of a label: a person, a repository and the account that owns the repository."""
+
+    person: str | None
+    """GitHub's id of the person who decided the label; None: the operator checked it by hand.
+
+    Someone without an id, such as a CI, counts as a person of that one repository."""
+    repository: int
+    owner: int
+    """Id of the installation. GitHub allows one installation of an App for each account."""
+
+
+@dataclass(frozen=True, slots=True)
 class PatchEvidence:
     """A row to fit a calibrator on: a patch's votes and consensus belief, and whether it is correct."""
 
@@ -21,7 +34,9 @@ class PatchEvidence:
     issue: str
     """Identifier of the issue. Rows of one issue are held out together."""
     weight: float = 1.0
-    """Weight of the row in a calibrator's fit."""
+    """Weight of the row in a calibrator's fit. A row of weight 0 keeps its fold and changes nothing else."""
+    source: LabelOrigin | None = None
+    """None: the label does not come from the bot's history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,24 +59,29 @@ class CalibratorFit:
 
 
 def fit_calibrator(
-    rows: Sequence[PatchEvidence], *, fitted_at: str, targets: ClaimTargets | None = None
+    rows: Sequence[PatchEvidence],
+    *,
+    fitted_at: str,
+    targets: ClaimTargets | None = None,
+    prior: Calibrator | None = None,
 ) -> CalibratorFit:
     """Fit a calibrator with the simplest good recipe, on the rows that have votes or a consensus belief.
 
     `fitted_at` is an ISO 8601 time that the calibrator stores. `targets` are the least precisions of claims; None takes
-    the defaults. With too few issues or labels the calibrator gives no probability.
+    the defaults. `prior` is a calibrator of other issues, which is kept unless the rows contradict it clearly. With too
+    few issues or labels the calibrator gives no probability.
     """
     opinions = [row for row in rows if row.evidence.is_opinion]
-    history = _count_history(opinions)
+    history = count_history(opinions)
     if not history.is_enough:
         nothing = Calibrator(fitted_at, history)
         return CalibratorFit(
             nothing, np.full(len(rows), np.nan), (nothing.thresholds,) * len(rows), {}
         )
-    predictions = recipes.cross_validate(opinions)
+    predictions = recipes.cross_validate(opinions, prior)
     recipe = recipes.select_simplest(predictions, opinions)
     calibrator = recipes.fit_recipe(opinions, recipe, history, fitted_at)
-    claim_targets, probabilities_held_out = targets or ClaimTargets(), predict_held_out(rows)
+    claim_targets, probabilities_held_out = targets or ClaimTargets(), predict_held_out(rows, prior)
     return CalibratorFit(
         replace(
             calibrator, thresholds=choose_thresholds(probabilities_held_out, rows, claim_targets)
@@ -91,18 +96,18 @@ def fit_calibrator(
     )
 
 
-def predict_held_out(rows: Sequence[PatchEvidence]) -> Floats:
+def predict_held_out(rows: Sequence[PatchEvidence], prior: Calibrator | None = None) -> Floats:
     """Predict each row's probability with a recipe that was chosen and fitted on other issues.
 
     The result is an array in the order of `rows`, with NaN for a row with neither votes nor a consensus belief.
     """
     fold_of = recipes.assign_folds({row.issue for row in rows})
     opinions = [row for row in rows if row.evidence.is_opinion]
-    history = _count_history(opinions)
+    history = count_history(opinions)
     predictions = np.full(len(rows), np.nan)
     for fold in range(recipes.FOLDS):
         others = [row for row in opinions if fold_of[row.issue] != fold]
-        recipe = recipes.select_simplest(recipes.cross_validate(others), others)
+        recipe = recipes.select_simplest(recipes.cross_validate(others, prior), others)
         calibrator = recipes.fit_recipe(others, recipe, history, "")
         for index, row in enumerate(rows):
             if fold_of[row.issue] == fold and row.evidence.is_opinion:
@@ -121,8 +126,8 @@ def choose_thresholds(
     """
     labels = np.asarray([row.correct for row in rows], dtype=np.float64)
     # from the most certain bound to the least
-    falling = np.unique(probabilities[probabilities > 0.5])[::-1]
-    rising = np.unique(probabilities[probabilities < 0.5])
+    bounds = np.unique(probabilities[recipes.compute_weights(rows) > 0])
+    falling, rising = bounds[bounds > 0.5][::-1], bounds[bounds < 0.5]
     accepted = ((bound, probabilities >= bound) for bound in falling)
     rejected = ((bound, probabilities <= bound) for bound in rising)
     return Thresholds(
@@ -163,9 +168,9 @@ def number_issues(rows: Sequence[PatchEvidence]) -> Indices:
     return np.unique([row.issue for row in rows], return_inverse=True)[1]
 
 
-def _count_history(rows: Iterable[PatchEvidence]) -> History:
-    """Count issues and patches. Weights are summed and rounded down."""
-    kept = list(rows)
+def count_history(rows: Iterable[PatchEvidence]) -> History:
+    """Count the issues and patches of rows that weigh anything. Weights are summed and rounded down."""
+    kept = [row for row in rows if row.weight]
     correct = sum(row.weight for row in kept if row.correct)
     incorrect = sum(row.weight for row in kept if not row.correct)
     return History(len({row.issue for row in kept}), int(correct), int(incorrect))

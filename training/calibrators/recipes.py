@@ -7,7 +7,8 @@ Uninformative votes are thus dropped instead of getting a small weight by chance
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ class CalibratorRecipe:
     kind: CalibrationMethod = CalibrationMethod.PLATT
     is_fitted: bool = True
     """False for a recipe that uses its one feature unchanged."""
+    prior: Calibrator | None = field(default=None, compare=False)
+    """A calibrator of other issues that the recipe uses unchanged; the rows must contradict it clearly."""
 
 
 AS_IT_IS = CalibratorRecipe("consensus as it is", ("consensus",), is_fitted=False)
@@ -51,19 +54,22 @@ RECIPES = (
 """From the simplest to the most flexible."""
 
 
-def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
-    """List the recipes that the evidence in the rows allows, simplest first.
+def list_recipes(
+    rows: Sequence[PatchEvidence], prior: Calibrator | None = None
+) -> tuple[CalibratorRecipe, ...]:
+    """List the recipes that the evidence in the rows allows, simplest first. With a `prior`, that is the simplest.
 
     A recipe with one or two features needs at least one row with each feature. The recipe that uses the consensus
     belief without a fit needs that belief in every row.
     """
-    missing = set()
+    rows, missing = _drop_weightless(rows), set()
     if all(row.evidence.score is None for row in rows):
         missing.add("votes")
     if all(row.evidence.consensus is None for row in rows):
         missing.add("consensus")
     everywhere = all(row.evidence.consensus is not None for row in rows)
-    return tuple(
+    unchanged = () if prior is None else (CalibratorRecipe("prior as it is", (), prior=prior),)
+    return unchanged + tuple(
         recipe
         for recipe in RECIPES
         if (len(recipe.features) > 2 or not missing & set(recipe.features))
@@ -71,12 +77,14 @@ def list_recipes(rows: Sequence[PatchEvidence]) -> tuple[CalibratorRecipe, ...]:
     )
 
 
-def cross_validate(rows: Sequence[PatchEvidence]) -> dict[CalibratorRecipe, Floats]:
+def cross_validate(
+    rows: Sequence[PatchEvidence], prior: Calibrator | None = None
+) -> dict[CalibratorRecipe, Floats]:
     """Predict each row's probability with each recipe of `list_recipes`, fitted without the row's issue.
 
     The result has, by recipe, an array of probabilities in the order of `rows`.
     """
-    return {recipe: _predict_held_out(rows, recipe) for recipe in list_recipes(rows)}
+    return {recipe: _predict_held_out(rows, recipe) for recipe in list_recipes(rows, prior)}
 
 
 def select_simplest(
@@ -126,10 +134,13 @@ def fit_recipe(
     The calibrator stores `history`, the size of its data, and `fitted_at`, an ISO 8601 time. With too small a history
     it predicts nothing.
     """
+    if recipe.prior is not None:
+        return replace(recipe.prior, fitted_at=fitted_at, history=history)
     if not recipe.is_fitted:
         return Calibrator(fitted_at, history, weights=dict.fromkeys(recipe.features, 1.0))
+    rows = _drop_weightless(rows)
     labels, counts = np.asarray([row.correct for row in rows]), compute_weights(rows)
-    feature_rows = [build_features(row.evidence) for row in rows]
+    feature_rows = [_cache_features(row.evidence) for row in rows]
     learnt, intercept = _fit_logistic(feature_rows, labels, counts, list(recipe.features))
     platt = Calibrator(fitted_at, history, weights=learnt, intercept=intercept)
     if recipe.kind is CalibrationMethod.PLATT:
@@ -141,15 +152,24 @@ def fit_recipe(
     return replace(platt, kind=CalibrationMethod.ISOTONIC, curve=curve)
 
 
+def _drop_weightless(rows: Sequence[PatchEvidence]) -> list[PatchEvidence]:
+    return [row for row in rows if row.weight]
+
+
+_cache_features = lru_cache(maxsize=2**16)(build_features)
+"""Cross-validation builds the features of each row some 150 times. No caller may change the result."""
+
+
 def _predict_held_out(rows: Sequence[PatchEvidence], recipe: CalibratorRecipe) -> Floats:
     fold_of = assign_folds({row.issue for row in rows})
     predictions = np.full(len(rows), np.nan)
     for fold in range(FOLDS):
         others = [row for row in rows if fold_of[row.issue] != fold]
-        calibrator = fit_recipe(others, recipe, _ENOUGH, "")
+        # patches often share their evidence
+        predict = lru_cache(fit_recipe(others, recipe, _ENOUGH, "").predict_probability)
         for index, row in enumerate(rows):
             if fold_of[row.issue] == fold:
-                predictions[index] = calibrator.predict_probability(row.evidence)
+                predictions[index] = predict(row.evidence)
     return predictions
 
 
@@ -195,8 +215,9 @@ def _fit_logistic(
         return {}, float(np.log(share / (1 - share)))
     from sklearn.linear_model import LogisticRegression
 
-    middle, spread = table.mean(axis=0), table.std(axis=0)
     # standardised features, because the penalty depends on their scale
+    middle = np.average(table, axis=0, weights=counts)
+    spread = np.sqrt(np.average((table - middle) ** 2, axis=0, weights=counts))
     model = LogisticRegression(max_iter=1_000).fit((table - middle) / spread, labels, counts)
     learnt = model.coef_[0] / spread
     if wrong := [name for name, w in zip(names, learnt, strict=True) if name in MONOTONE and w < 0]:

@@ -8,49 +8,57 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
 from app.outcomes.judgement import Judge, Judgement, PatchKey, PullRecord
 from app.settings.repo_config import FOR_CALIBRATORS
-from model.calibration.calibration import NO_HISTORY, Calibrator
+from app.values.identifiers import InstallationId
+from model.calibration.calibration import Calibrator
 from training import corpus
 from training.calibrators import recipes
-from training.calibrators.evidence import PatchEvidence
+from training.calibrators.adoption import (
+    CalibratorDecision,
+    cap_own_rows,
+    cap_shared_rows,
+    decide_adoption,
+    decide_shared_adoption,
+)
+from training.calibrators.evidence import LabelOrigin, PatchEvidence
 from training.calibrators.fitting import CalibratorFit, fit_calibrator
-from training.corpus import Corpus, NewCalibrator, StoredCalibrator
+from training.corpus import Corpus, NewCalibrator
 from training.labels.labels import RULE_VERSION, LabelledPatch, label_patches
 from training.labels.rules import WEAK_WEIGHT
 
-LEAST_NEW = 10
-"""Fewest patches, unseen by both calibrators, for a comparison."""
+NO_SHARED = "too few persons or owners for a shared calibrator"
+SHARED_FITS = "the shared one: own outcomes do not contradict it"
 
-
-@dataclass(frozen=True, slots=True)
-class CalibratorDecision:
-    """The decision whether a new calibrator comes into use, with its reason."""
-
-    is_active: bool
-    """True if the new calibrator comes into use."""
-    why: str
-    """The reason, for a person."""
+LabelledRows = tuple[list[PatchEvidence], Counter[str]]
+"""Rows to fit a calibrator on, and the number of pull requests by rule of label."""
 
 
 def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
-    """Fit a calibrator for each judge on outcomes known at `now`, store it, and decide whether it comes into use.
+    """Fit the calibrators of each judge on outcomes known at `now`, store them, and decide which come into use.
 
-    Nothing is stored for a judge with too little history, or whose newest calibrator is the same. Returns a JSON object
-    per judge, with its verifier, engine, label counts, history, calibrator number and decision.
+    Each judge gets a shared calibrator, and one for each installation with enough history. Only repositories that consent
+    are read. Nothing is stored for too little history, or when the newest calibrator is the same. Returns a JSON object
+    per judge and installation, with its label counts, history, calibrator number and decision.
     """
-    records = [record.limit_to(now) for record in store.list_consenting_records(FOR_CALIBRATORS)]
+    consenting = store.list_consenting_records(FOR_CALIBRATORS)
+    records = [record.limit_to(now) for record in consenting]
     labels = {patch.key: patch for patch in label_patches(records, now, store.read_checks())}
-    return [
-        _refit_judge(store, judge, build_rows(records, judge, labels), now)
-        for judge in list_judges(records)
-    ]
+    by_installation: dict[InstallationId, list[PullRecord]] = {}
+    for record in records:
+        by_installation.setdefault(record.issue.repository.installation, []).append(record)
+    documents = []
+    for judge in list_judges(records):
+        documents.append(_refit_shared(store, judge, build_rows(records, judge, labels), now))
+        for installation, own in sorted(by_installation.items()):
+            rows, counts = build_rows(own, judge, labels)
+            if counts:
+                documents.append(_refit_own(store, judge, installation, (rows, counts), now))
+    return documents
 
 
 def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
@@ -61,7 +69,7 @@ def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
 
 def build_rows(
     records: Iterable[PullRecord], judge: Judge, labels: Mapping[PatchKey, LabelledPatch]
-) -> tuple[list[PatchEvidence], Counter[str]]:
+) -> LabelledRows:
     """Return the rows to fit the calibrator of `judge` on, and the number of pull requests by rule of label.
 
     A pull request gives at most one row: the last patch that the judge saw and that has a label. It gives none if no
@@ -88,50 +96,85 @@ def build_rows(
     return kept, counts
 
 
-def decide_adoption(
-    fitted: CalibratorFit, rows: Sequence[PatchEvidence], in_use: StoredCalibrator | None
-) -> CalibratorDecision:
-    """Decide whether the newly fitted calibrator replaces the one in use (None: there is none).
-
-    `rows` are those that `fitted` was fitted on. The new calibrator needs enough history. On issues that neither
-    calibrator was fitted on, its held-out predictions must not be worse. If there are no such issues, only labels were
-    corrected, and the new calibrator is adopted.
-    """
-    if not fitted.briers:
-        return CalibratorDecision(is_active=False, why=NO_HISTORY)
-    if in_use is None:
-        return CalibratorDecision(is_active=True, why="the first")
-    new = [index for index, row in enumerate(rows) if int(row.issue) not in in_use.seen]
-    if not new:
-        return CalibratorDecision(is_active=True, why="the same issues, of which more is known")
-    if len(new) < LEAST_NEW:
-        return CalibratorDecision(is_active=False, why=f"only {len(new)} new patches to compare by")
-    after, before = _compare_briers(fitted, rows, new, in_use.calibrator)
-    compared = f"Brier {after:.4f}, before {before:.4f}, on {len(new)} patches new to both"
-    return CalibratorDecision(is_active=after <= before, why=compared)
-
-
-def _refit_judge(
-    store: Corpus,
-    judge: Judge,
-    labelled_rows: tuple[list[PatchEvidence], Counter[str]],
-    now: datetime,
+def _refit_shared(
+    store: Corpus, judge: Judge, labelled_rows: LabelledRows, now: datetime
 ) -> dict[str, Any]:
     rows, counts = labelled_rows
-    fit = fit_calibrator(rows, fitted_at=now.isoformat(timespec="seconds"))
-    document: dict[str, Any] = {
-        "verifier": judge.verifier,
-        "engine": asdict(judge.engine),
-        "patches": dict(counts),
-        "history": asdict(fit.calibrator.history),
-    }
-    in_use, newest = store.find_active_calibrator(judge), store.find_newest_calibrator(judge)
-    # the same history gives the same calibrator, so repeated runs store nothing
-    if newest and _is_same(newest.calibrator, fit.calibrator):
-        return document | {"calibrator": newest.id, "decision": "nothing new"}
+    document = _describe_scope(judge, None, counts)
+    in_use, capped = store.find_active_calibrator(judge), cap_shared_rows(rows)
+    if capped is None:
+        return document | {"calibrator": in_use and in_use.id, "decision": NO_SHARED}
+    fit = fit_calibrator(capped, fitted_at=now.isoformat(timespec="seconds"))
+    document["history"] = asdict(fit.calibrator.history)
+    if repeated := _find_same(store, judge, None, fit):
+        return document | repeated
+    decision = decide_shared_adoption(fit, capped, in_use)
+    if not fit.briers:
+        return document | {"calibrator": in_use and in_use.id, "decision": decision.why}
+    return document | _save_fit(store, judge, None, fit, capped, decision)
+
+
+def _refit_own(
+    store: Corpus,
+    judge: Judge,
+    installation: InstallationId,
+    labelled_rows: LabelledRows,
+    now: datetime,
+) -> dict[str, Any]:
+    rows, counts = cap_own_rows(labelled_rows[0]), labelled_rows[1]
+    own, shared = (
+        store.find_active_calibrator(judge, installation),
+        store.find_active_calibrator(judge),
+    )
+    fit = fit_calibrator(
+        rows,
+        fitted_at=now.isoformat(timespec="seconds"),
+        prior=shared.calibrator if shared else None,
+    )
+    document = _describe_scope(judge, installation, counts)
+    document["history"] = asdict(fit.calibrator.history)
+    if fit.recipe and fit.recipe.prior and shared:
+        store.retire_calibrator(judge, installation)
+        return document | {"calibrator": shared.id, "decision": SHARED_FITS}
+    if repeated := _find_same(store, judge, installation, fit):
+        return document | repeated
+    # the owner weighs at most 5 % in the shared one, so all its own issues count as new to it
+    in_use = own or (shared and replace(shared, seen=frozenset()))
     decision = decide_adoption(fit, rows, in_use)
     if not fit.briers:
         return document | {"calibrator": in_use and in_use.id, "decision": decision.why}
+    return document | _save_fit(store, judge, installation, fit, rows, decision)
+
+
+def _describe_scope(
+    judge: Judge, installation: InstallationId | None, counts: Counter[str]
+) -> dict[str, Any]:
+    return {
+        "verifier": judge.verifier,
+        "engine": asdict(judge.engine),
+        "installation": installation,
+        "patches": dict(counts),
+    }
+
+
+def _find_same(
+    store: Corpus, judge: Judge, installation: InstallationId | None, fit: CalibratorFit
+) -> dict[str, Any] | None:
+    """Describe the newest calibrator if the fit repeats it: the same history gives the same calibrator."""
+    newest = store.find_newest_calibrator(judge, installation)
+    if newest is None or not _is_same(newest.calibrator, fit.calibrator):
+        return None
+    return {"calibrator": newest.id, "decision": "nothing new"}
+
+
+def _save_fit(
+    store: Corpus,
+    judge: Judge,
+    installation: InstallationId | None,
+    fit: CalibratorFit,
+    rows: Sequence[PatchEvidence],
+    decision: CalibratorDecision,
+) -> dict[str, Any]:
     number = store.save_calibrator(
         NewCalibrator(
             judge=judge,
@@ -141,10 +184,11 @@ def _refit_judge(
             seen=frozenset(int(row.issue) for row in rows),
             is_active=decision.is_active,
             why=decision.why,
+            installation=installation,
         )
     )
     taken = "in use" if decision.is_active else "refused"
-    return document | {"calibrator": number, "decision": f"{taken}: {decision.why}"}
+    return {"calibrator": number, "decision": f"{taken}: {decision.why}"}
 
 
 def _build_row(judgement: Judgement, label: LabelledPatch) -> PatchEvidence | None:
@@ -152,20 +196,9 @@ def _build_row(judgement: Judgement, label: LabelledPatch) -> PatchEvidence | No
     if is_positive is None or not judgement.evidence.is_opinion:
         return None
     weight = WEAK_WEIGHT if label.label.is_weak else 1.0
-    return PatchEvidence(judgement.evidence, is_positive, str(label.group), weight)
-
-
-def _compare_briers(
-    fitted: CalibratorFit, rows: Sequence[PatchEvidence], new: Sequence[int], before: Calibrator
-) -> tuple[float, float]:
-    """Compute the Brier scores of the new and the old calibrator on the same rows."""
-    new_rows = [rows[index] for index in new]
-    predictions = np.asarray(
-        [before.predict_probability(row.evidence) for row in new_rows], dtype=np.float64
-    )
-    return recipes.compute_brier(fitted.held_out[list(new)], new_rows), recipes.compute_brier(
-        predictions, new_rows
-    )
+    repository = label.issue.repository
+    source = LabelOrigin(label.decider, repository.id, repository.installation)
+    return PatchEvidence(judgement.evidence, is_positive, str(label.group), weight, source)
 
 
 def _is_same(first: Calibrator, second: Calibrator) -> bool:

@@ -56,13 +56,13 @@ def count_effective_trials(weights: Floats, issues: Indices) -> float:
     """Compute how many independent trials a set of weighted patches is worth; 0 for no patches.
 
     `weights` and `issues` (issue numbers) have an item per patch. Patches of one issue count as dependent. A weight of
-    one half also halves the result, which Kish's formula alone does not do.
+    one half also halves the result, which Kish's formula alone does not do. The mean weight is weighted by itself, so
+    that many patches of tiny weight leave the result of the others as it is.
     """
-    if not len(weights):
+    if not weights.any():
         return 0.0
-    return compute_effective_size(np.bincount(issues, weights=weights).astype(np.float64)) * float(
-        weights.mean()
-    )
+    size = compute_effective_size(np.bincount(issues, weights=weights).astype(np.float64))
+    return size * float(np.average(weights, weights=weights))
 
 
 def _build_bin(beliefs: Floats, labels: Floats, issues: Indices) -> ReliabilityBin:

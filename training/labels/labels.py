@@ -63,6 +63,8 @@ class LabelledPatch:
     """End of the waiting period. None: the label waits for none."""
     decided_by: str | None
     """Person or CI that decided. Only weight caps use it, and no dataset stores it."""
+    decider: str | None = None
+    """GitHub's id of the person who decided, else a name in this repository; None: nobody, or checked by hand."""
     rule_version: int = RULE_VERSION
 
     @property
@@ -161,6 +163,7 @@ def _apply_check(label: LabelledPatch, check: LabelCheck) -> LabelledPatch:
         outcome_at=check.checked_at,
         settles_at=None,
         decided_by=None,
+        decider=None,
     )
 
 
@@ -211,7 +214,17 @@ def label_patch(
         outcome_at=None if grade is LabelGrade.UNKNOWN else decision.known_at,
         settles_at=decision.known_at if decision.rule == "lately" else None,
         decided_by=decision.outcome.actor if decision.outcome else None,
+        decider=_identify_decider(record, decision.outcome),
     )
+
+
+def _identify_decider(record: PullRecord, outcome: PullOutcome | None) -> str | None:
+    """Identify the person behind an outcome. Actors without an id, such as a CI, count apart in each repository."""
+    if outcome is None:
+        return None
+    if outcome.actor_id is not None:
+        return str(outcome.actor_id)
+    return f"{record.issue.repository.id}:{outcome.actor or ''}"
 
 
 def _is_echo(record: PullRecord, decided: PullOutcome | None) -> bool:

@@ -16,6 +16,7 @@ from app.db.store.queue import progress
 from app.jobs.job import Json, Planned, PublishVerdict, VerifyGroup
 from app.outcomes.judgement import Judge
 from app.policy.event_policy import BY_COMMAND
+from app.values.identifiers import InstallationId
 from model.calibration import evidence
 from model.domain import (
     Coverage,
@@ -65,16 +66,20 @@ class VerifyGroupHandler:
             if trained
             else self.load_judge()
         )
-        store_verdict(context, job, self._judge(context, evaluation, setup))
+        store_verdict(context, job, self._judge(context, evaluation, setup, job.installation))
         if trained:
             trained.follow_up(
                 context,
                 evaluation,
-                lambda shadow: self._judge(context, evaluation, shadow).document,
+                lambda shadow: self._judge(context, evaluation, shadow, job.installation).document,
             )
 
     def _judge(
-        self, context: Context, evaluation: Evaluation, setup: JudgeSetup
+        self,
+        context: Context,
+        evaluation: Evaluation,
+        setup: JudgeSetup,
+        installation: InstallationId,
     ) -> VerificationResult:
         """Return a judge's result for an evaluation; store nothing but the progress."""
         verifier = setup.verifier
@@ -99,7 +104,7 @@ class VerifyGroupHandler:
             verdict, judge_by_prior(setup.prior, issue, patches), setup.name
         )
         with transaction(context.database) as connection:
-            stored = load_calibrator(connection, setup.judge)
+            stored = load_calibrator(connection, setup.judge, installation)
         weighed = evidence.apply_calibrator(
             verdict, known_evidence, stored.calibrator if stored else None
         )
@@ -131,16 +136,20 @@ def judge_by_prior(
     return {patch.id: patch.score for patch in verdict.patches}
 
 
-def load_calibrator(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load a judge's active calibrator; None if there is none.
+def load_calibrator(
+    connection: Connection, judge: Judge, installation: InstallationId
+) -> StoredCalibrator | None:
+    """Load the judge's active calibrator of the installation, else the shared one; None if there is none.
 
     A calibrator that was fitted under other label rules is ignored, with a logged warning, until the next fit.
     """
-    try:
-        return calibrators.load_active(connection, judge)
-    except ValueError as error:
-        log.warning("the calibrator of %s is not used: %s", judge.verifier, error)
-        return None
+    for scope in (installation, None):
+        try:
+            if stored := calibrators.load_active(connection, judge, scope):
+                return stored
+        except ValueError as error:
+            log.warning("a calibrator of %s is not used: %s", judge.verifier, error)
+    return None
 
 
 def move_known_verdict(context: Context, job: VerifyGroup, evaluation: Evaluation) -> bool:

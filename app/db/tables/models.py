@@ -15,6 +15,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables.columns import belongs_to, identity, metadata, moment, now
+from app.db.tables.groups import installations
 from app.db.tables.verdicts import evaluations
 
 models = Table(
@@ -106,7 +107,18 @@ calibrators = Table(
     Column("engine", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("prompt_fingerprint", Text, nullable=False),
-    Column("state", Text, nullable=False, comment="at most one calibrator of a judge is active"),
+    Column(
+        "installation_id",
+        BigInteger,
+        ForeignKey(installations.c.id, ondelete="CASCADE"),
+        comment="null: shared by all",
+    ),
+    Column(
+        "state",
+        Text,
+        nullable=False,
+        comment="at most one calibrator of a judge and an installation is active",
+    ),
     Column("why", Text, nullable=False, comment="why it is active or refused"),
     Column("document", JSONB, nullable=False, comment="r4p.calibrator/1"),
     Column(
@@ -128,7 +140,9 @@ calibrators = Table(
         "engine",
         "model",
         "prompt_fingerprint",
+        "installation_id",
         unique=True,
+        postgresql_nulls_not_distinct=True,
         postgresql_where=text("state = 'active'"),
     ),
     comment="calibrators fitted on outcomes; the rows hold no personal data",

@@ -22,15 +22,17 @@ from model.domain import EngineInfo
 from model.voting.thresholds import Thresholds
 from tests.builders import judged_history
 from tests.services import child, wait_for
-from training.calibrators.evidence import PatchEvidence
+from training.calibrators.adoption import decide_adoption
+from training.calibrators.evidence import LabelOrigin, PatchEvidence
 from training.calibrators.fitting import CalibratorFit
-from training.calibrators.refit import decide_adoption, refit_calibrators
+from training.calibrators.refit import NO_SHARED, build_rows, refit_calibrators
 from training.corpus import Corpus, StoredCalibrator
+from training.labels.labels import label_patches
 
 JUDGE = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52"))
 OTHER = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "0" * 12))
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-REPOSITORY = 70
+REPOSITORY, INSTALLATION = 70, 7
 YES, NO = Evidence(score=1.0, valid=2), Evidence(score=0.0, valid=2)
 
 
@@ -46,6 +48,13 @@ def add_history(corpus, judge=JUDGE, **how):
         judged_history.live(connection, REPOSITORY, judge, **how)
 
 
+def refit(corpus):
+    """Fit, and return the reports of installations. No history here is wide enough for a shared calibrator."""
+    reports = refit_calibrators(corpus, NOW)
+    assert {r["decision"] for r in reports if r["installation"] is None} == {NO_SHARED}
+    return [report for report in reports if report["installation"] is not None]
+
+
 def list_states(corpus):
     with transaction(corpus.database) as connection:
         return list(connection.scalars(select(table.c.state).order_by(table.c.id)))
@@ -54,18 +63,18 @@ def list_states(corpus):
 @pytest.mark.services
 def test_outcomes_become_an_active_calibrator_once(corpus):
     add_history(corpus)
-    (first,) = refit_calibrators(corpus, NOW)
+    (first,) = refit(corpus)
     assert first["decision"] == "in use: the first"
     assert first["history"] == {"issues": 80, "correct": 40, "incorrect": 40}
     assert first["patches"] == {
         "merged": 40,
         "reverted": 40,
     }
-    in_use = corpus.find_active_calibrator(JUDGE).calibrator
+    in_use = corpus.find_active_calibrator(JUDGE, INSTALLATION).calibrator
     assert in_use.predict_probability(YES) > 0.8
     assert in_use.predict_probability(NO) < 0.2
-    assert corpus.find_active_calibrator(OTHER) is None
-    (again,) = refit_calibrators(corpus, NOW)
+    assert corpus.find_active_calibrator(OTHER, INSTALLATION) is None
+    (again,) = refit(corpus)
     assert (again["decision"], again["calibrator"]) == ("nothing new", first["calibrator"])
     assert list_states(corpus) == ["active"]
 
@@ -80,25 +89,41 @@ def test_no_calibrator_learns_without_consent(database, training):
 
 
 @pytest.mark.services
+@pytest.mark.parametrize(("person", "keys"), [(41, ("41", "41")), (None, ("70:", "71:"))])
+def test_a_person_is_the_same_in_all_repositories_by_id_only(corpus, person, keys):
+    add_history(corpus, issues=2, person=person)
+    with transaction(corpus.database) as connection:
+        judged_history.settle(connection, REPOSITORY + 1, installation=8)
+        judged_history.live(connection, REPOSITORY + 1, JUDGE, issues=2, person=person)
+    records = corpus.list_records()
+    labels = {patch.key: patch for patch in label_patches(records, NOW)}
+    rows, _ = build_rows(records, JUDGE, labels)
+    assert {row.source for row in rows} == {
+        LabelOrigin(keys[0], REPOSITORY, INSTALLATION),
+        LabelOrigin(keys[1], REPOSITORY + 1, 8),
+    }
+
+
+@pytest.mark.services
 def test_new_patches_decide_the_next_calibrator(corpus):
     add_history(corpus, issues=60, wrong_votes=3)
     refit_calibrators(corpus, NOW)
     add_history(corpus, issues=60, wrong_votes=10**6, first=60)
-    (second,) = refit_calibrators(corpus, NOW)
+    (second,) = refit(corpus)
     assert second["decision"].startswith("in use: Brier ")
     assert second["decision"].endswith(" on 60 patches new to both")
     assert list_states(corpus) == ["retired", "active"]
     add_history(corpus, issues=5, first=120)
-    (third,) = refit_calibrators(corpus, NOW)
+    (third,) = refit(corpus)
     assert third["decision"] == "refused: only 5 new patches to compare by"
     assert list_states(corpus) == ["retired", "active", "refused"]
-    assert corpus.find_active_calibrator(JUDGE).id == second["calibrator"]
+    assert corpus.find_active_calibrator(JUDGE, INSTALLATION).id == second["calibrator"]
 
 
 @pytest.mark.services
 def test_short_history_changes_nothing(corpus):
     add_history(corpus, issues=28)
-    (report,) = refit_calibrators(corpus, NOW)
+    (report,) = refit(corpus)
     assert report["decision"] == NO_HISTORY
     assert list_states(corpus) == []
 
@@ -110,8 +135,7 @@ def test_each_judge_has_its_own_calibrator(corpus, database):
         judged_history.settle(connection, REPOSITORY + 1, installation=8, training="on")
         judged_history.live(connection, REPOSITORY + 1, OTHER, issues=10)
     decisions = {
-        report["engine"]["prompt_fingerprint"]: report["decision"]
-        for report in refit_calibrators(corpus, NOW)
+        report["engine"]["prompt_fingerprint"]: report["decision"] for report in refit(corpus)
     }
     assert decisions == {"9f3c1a77aa52": "in use: the first", "0" * 12: NO_HISTORY}
 
@@ -123,8 +147,8 @@ def test_calibrator_of_other_rules_is_replaced(corpus, database):
     with transaction(database) as connection:
         connection.execute(update(table).values(document={"schema": "r4p.calibrator/0"}))
         with pytest.raises(ValueError, match="fit again"):
-            calibrators.load_active(connection, JUDGE)
-    (report,) = refit_calibrators(corpus, NOW)
+            calibrators.load_active(connection, JUDGE, INSTALLATION)
+    (report,) = refit(corpus)
     assert report["decision"] == "in use: the first"
     assert list_states(corpus) == ["retired", "active"]
 
@@ -147,8 +171,9 @@ def test_command_prints_its_decisions_as_json(corpus, database_url, tmp_path):
     with child(["app.cli", "calibrate"], {"R4P_DATABASE_URL": database_url}, log) as fit:
         wait_for(lambda: fit.popen.poll() is not None, seconds=120)
     assert fit.popen.returncode == 0, fit.says()
-    (report,) = json.loads(fit.says())["judges"]
-    assert report["decision"] == "in use: the first"
+    shared, own = json.loads(fit.says())["judges"]
+    assert (shared["installation"], shared["decision"]) == (None, NO_SHARED)
+    assert (own["installation"], own["decision"]) == (INSTALLATION, "in use: the first")
 
 
 CALIBRATOR = Calibrator(

@@ -11,7 +11,7 @@ from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
 from model.calibration.calibrator_file import CalibratorFile
 from tests.builders import judged_history
-from tests.training.calibrators.test_refit import JUDGE, NO, NOW, REPOSITORY, YES
+from tests.training.calibrators.test_refit import INSTALLATION, JUDGE, NO, NOW, REPOSITORY, YES
 from training.calibrators.refit import refit_calibrators
 from training.corpus import Corpus
 
@@ -62,18 +62,20 @@ def test_own_history_replaces_the_import_when_not_worse(corpus, import_calibrato
     import_calibrator(MILD)
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, JUDGE)
-    (report,) = refit_calibrators(corpus, NOW)
+    _, report = refit_calibrators(corpus, NOW)
     assert report["decision"].startswith("in use: Brier")
     assert "on 80 patches new to both" in report["decision"]
-    assert [state for state, *_ in list_calibrators(corpus)] == ["retired", "active"]
+    assert corpus.find_active_calibrator(JUDGE).calibrator == MILD  # for other installations
+    assert corpus.find_active_calibrator(JUDGE, INSTALLATION).id == report["calibrator"]
 
 
 def test_worse_own_history_keeps_the_import(corpus, import_calibrator):
     import_calibrator(SURE)
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
-    (report,) = refit_calibrators(corpus, NOW)
-    assert report["decision"].startswith("refused: Brier")
+    _, report = refit_calibrators(corpus, NOW)
+    assert report["decision"] == "the shared one: own outcomes do not contradict it"
+    assert corpus.find_active_calibrator(JUDGE, INSTALLATION) is None
     assert corpus.find_active_calibrator(JUDGE).calibrator == SURE
     assert SURE.predict_probability(YES) > 0.99
     assert SURE.predict_probability(NO) < 0.01

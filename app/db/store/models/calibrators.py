@@ -1,11 +1,17 @@
-"""Store all fitted calibrators, and which one each judge uses."""
+"""Store all fitted calibrators, and which one each judge uses.
+
+A calibrator belongs to one installation, or to none: then it is shared by all installations.
+"""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select, update
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.db.tables.schema import calibrators
 from app.outcomes.judgement import Judge
+from app.values.identifiers import InstallationId
 from model.calibration.calibration import Calibrator, from_json, to_json
 
 
@@ -33,32 +39,86 @@ class NewCalibrator:
     is_active: bool
     why: str
     """Why it is used or refused."""
+    installation: InstallationId | None = None
+    """The installation on whose outcomes it was fitted; None: shared by all."""
 
 
-def load_active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the calibrator that the judge uses now; None if it uses none.
+@dataclass(frozen=True, slots=True)
+class CalibratorReport:
+    """The state of a stored calibrator, and the reason."""
+
+    id: int
+    verifier: str
+    model: str
+    installation: InstallationId | None
+    """None: shared by all installations."""
+    state: str
+    why: str
+    issues: int
+    created_at: datetime
+
+
+def load_active(
+    connection: Connection, judge: Judge, installation: InstallationId | None
+) -> StoredCalibrator | None:
+    """Load the active calibrator of the judge that belongs to `installation` (None: the shared one), or None.
 
     Raises ValueError when it was saved under another schema or version of the calibration rules.
     """
-    return _load_first(connection, _select_newest(judge).where(calibrators.c.state == "active"))
+    newest = _select_newest(judge, installation)
+    return _load_first(connection, newest.where(calibrators.c.state == "active"))
 
 
-def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """Load the judge's newest calibrator, whether in use or not; None if none is stored.
+def load_newest(
+    connection: Connection, judge: Judge, installation: InstallationId | None
+) -> StoredCalibrator | None:
+    """Load the newest calibrator of a judge and an installation (None: shared), in use or not; None if none is stored.
 
     Raises ValueError when it was saved under another schema or version of the calibration rules.
     """
-    return _load_first(connection, _select_newest(judge))
+    return _load_first(connection, _select_newest(judge, installation))
+
+
+def list_newest(connection: Connection) -> list[CalibratorReport]:
+    """List the active and the last refused calibrator of each judge and installation, newest first."""
+    scope = (*_JUDGE, calibrators.c.installation_id, calibrators.c.state)
+    newest = (
+        select(calibrators.c.id)
+        .ext(distinct_on(*scope))
+        .where(calibrators.c.state != "retired")
+        .order_by(*scope, calibrators.c.id.desc())
+    )
+    rows = connection.execute(
+        select(calibrators).where(calibrators.c.id.in_(newest)).order_by(calibrators.c.id.desc())
+    )
+    return [
+        CalibratorReport(
+            row.id,
+            row.verifier,
+            row.model,
+            row.installation_id,
+            row.state,
+            row.why,
+            row.issues,
+            row.created_at,
+        )
+        for row in rows
+    ]
+
+
+def retire(connection: Connection, judge: Judge, installation: InstallationId | None) -> None:
+    """Take the active calibrator of a judge and an installation (None: shared) out of use, if there is one."""
+    connection.execute(
+        update(calibrators)
+        .where(*_match_scope(judge, installation), calibrators.c.state == "active")
+        .values(state="retired")
+    )
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
-    """Save a calibrator and return its row id. If `new` is active, the judge's earlier active one is retired."""
+    """Save a calibrator and return its row id. If `new` is active, the earlier one of the same scope is retired."""
     if new.is_active:
-        connection.execute(
-            update(calibrators)
-            .where(*_match_judge(new.judge), calibrators.c.state == "active")
-            .values(state="retired")
-        )
+        retire(connection, new.judge, new.installation)
     history = new.calibrator.history
     engine = new.judge.engine
     statement = insert(calibrators).values(
@@ -66,6 +126,7 @@ def save(connection: Connection, new: NewCalibrator) -> int:
         engine=engine.name,
         model=engine.model,
         prompt_fingerprint=engine.prompt_fingerprint,
+        installation_id=new.installation,
         state="active" if new.is_active else "refused",
         why=new.why,
         document=to_json(new.calibrator),
@@ -79,14 +140,26 @@ def save(connection: Connection, new: NewCalibrator) -> int:
     return int(connection.execute(statement.returning(calibrators.c.id)).scalar_one())
 
 
-def _select_newest(judge: Judge) -> Select[*tuple[object, ...]]:
-    return (
-        select(calibrators).where(*_match_judge(judge)).order_by(calibrators.c.id.desc()).limit(1)
-    )
+_JUDGE = (
+    calibrators.c.verifier,
+    calibrators.c.engine,
+    calibrators.c.model,
+    calibrators.c.prompt_fingerprint,
+)
 
 
-def _match_judge(judge: Judge) -> tuple[ColumnElement[bool], ...]:
+def _select_newest(
+    judge: Judge, installation: InstallationId | None
+) -> Select[*tuple[object, ...]]:
+    where = _match_scope(judge, installation)
+    return select(calibrators).where(*where).order_by(calibrators.c.id.desc()).limit(1)
+
+
+def _match_scope(
+    judge: Judge, installation: InstallationId | None
+) -> tuple[ColumnElement[bool], ...]:
     return (
+        calibrators.c.installation_id.is_not_distinct_from(installation),
         calibrators.c.verifier == judge.verifier,
         calibrators.c.engine == judge.engine.name,
         calibrators.c.model == judge.engine.model,

@@ -212,7 +212,12 @@ def _build_judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Ite
 def _load_outcomes(connection: Connection) -> dict[_Pull, list[PullOutcome]]:
     raw = outcome_events.c
     rows = connection.execute(
-        select(outcomes, raw.occurred_at, raw.data["by_author"].astext.label("by_author"))
+        select(
+            outcomes,
+            raw.occurred_at,
+            raw.actor_id,
+            raw.data["by_author"].astext.label("by_author"),
+        )
         .join(outcome_events, raw.id == outcomes.c.event_id)
         .order_by(raw.occurred_at, outcomes.c.id)
     )
@@ -228,6 +233,7 @@ def _load_outcomes(connection: Connection) -> dict[_Pull, list[PullOutcome]]:
                 value=row.value,
                 head=row.head_sha,
                 actor=row.actor,
+                actor_id=row.actor_id,
                 by_author=row.by_author == "true",
             )
         )

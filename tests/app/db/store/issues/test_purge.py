@@ -3,6 +3,7 @@ from sqlalchemy import event, insert, select
 
 from app.db.session import transaction
 from app.db.store.issues import purge
+from app.db.store.models import calibrators
 from app.db.store.outcomes import outcome_events, outcomes
 from app.db.store.queue.jobs import ClaimedJob, Fenced, fence
 from app.db.tables.schema import (
@@ -17,6 +18,7 @@ from app.db.tables.schema import (
 )
 from app.jobs.job import ProposePatches
 from app.values.identifiers import EvaluationId, RepositoryId
+from tests.app.db.store.models.test_calibrators import build_calibrator
 from tests.app.db.store.outcomes.test_outcomes import merged
 from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import FIRST, INSTALLATION, ISSUE, REPOSITORY, count, settle
@@ -41,6 +43,7 @@ def connection(database):
             kept = {"path": path, "etag": "e", "body": b""}
             connection.execute(insert(etags).values(installation_id=INSTALLATION, **kept))
         connection.execute(insert(write_limits).values(installation_id=INSTALLATION, state={}))
+        calibrators.save(connection, build_calibrator(INSTALLATION))
         yield connection
 
 
@@ -60,7 +63,9 @@ def test_nothing_of_an_installation_is_left_but_the_job_that_purges_it(connectio
 def test_a_repository_goes_and_its_installation_stays(connection):
     for _ in range(2):
         purge.purge(connection, INSTALLATION, REPOSITORY)
-        assert list_filled_tables(connection) == {"installations", "jobs", "etags", "write_limits"}
+        assert list_filled_tables(connection) == {
+            *("installations", "jobs", "etags", "write_limits", "calibrators")
+        }
         assert connection.execute(select(etags.c.path)).scalar_one() == "/repos/octo/cats/pulls"
 
 
