@@ -9,6 +9,7 @@ GitHubError
 └── Permanent              another attempt would end the same way
     ├── Unauthorized       GitHub doesn't know us: key, App id or clock
     ├── Forbidden          known, but not allowed; names the permission where GitHub does
+    │   └── ConversationClosed  the issue is locked, or the repository limits interactions
     ├── NotFound           not there, or not for us to see
     └── Unprocessable      GitHub understood and refuses
 """
@@ -28,6 +29,8 @@ DEFAULT_WAIT: Final = timedelta(seconds=90)
 """Wait after a limit without a time. GitHub asks for at least a minute, and blocks of 72 seconds
 were seen."""
 _MESSAGE_CHARACTERS: Final = 300
+_CLOSED: Final = ("issue is locked", "Interactions on this repository have been")
+"""Words of GitHub's messages about a locked conversation and about limited interactions."""
 
 
 class GitHubError(Exception):
@@ -81,6 +84,10 @@ class Forbidden(Permanent):
         """What GitHub would have accepted, such as `issues=write`; None when it didn't say."""
 
 
+class ConversationClosed(Forbidden):
+    """Only members may write in the conversation: it is locked, or the repository limits interactions."""
+
+
 class NotFound(Permanent):
     """The requested object on GitHub is gone, moved, or hidden from this installation."""
 
@@ -103,11 +110,21 @@ def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
     # GitHub answers an unknown App id with 404.
     if answer.status == 401 or "Integration not found" in text:
         return Unauthorized(f"{text}: check R4P_APP_ID, the private key and this machine's clock")
-    if answer.status in {403, 451}:
-        return Forbidden(text, answer.headers.get("x-accepted-github-permissions"))
+    if answer.status in {403, 451} or _is_closed(answer, text):
+        return _build_refusal(answer, text)
     if answer.status in {404, 410} or answer.status < 400:
         return NotFound(text)
     return Unprocessable(text)
+
+
+def _build_refusal(answer: Response, text: str) -> Forbidden:
+    if _is_closed(answer, text):
+        return ConversationClosed(text)
+    return Forbidden(text, answer.headers.get("x-accepted-github-permissions"))
+
+
+def _is_closed(answer: Response, text: str) -> bool:
+    return answer.status in {403, 422} and any(words in text for words in _CLOSED)
 
 
 def from_transport(call: Call, error: requests.RequestException) -> GitHubError:

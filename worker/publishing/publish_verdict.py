@@ -15,7 +15,7 @@ from app.db.store.queue.effects import check_key, comment_key, config_check_key
 from app.github.api import graphql_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CheckButton, CheckDraft, CommentDraft, Publisher
-from app.github.errors import NotFound
+from app.github.errors import ConversationClosed, NotFound
 from app.github.facts import Heads, IssueState, PullIssues
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, Planned, PublishVerdict
@@ -118,15 +118,18 @@ class PublishVerdictHandler:
         repository: RepositoryRef,
         evaluation: Evaluation,
         view: VerdictView,
-    ) -> str:
-        """Write the group's comment and return its address."""
+    ) -> str | None:
+        """Write the group's comment and return its address; None when the conversation takes no comment."""
         key = EffectKey(repository, comment_key(evaluation.group))
         draft = CommentDraft(
             issue=evaluation.issue,
             body=comments.write_verdict_comment(view),
             marker=comments.format_group_marker(evaluation.group),
         )
-        comment = publisher.comment(key, draft)
+        try:
+            comment = publisher.comment(key, draft)
+        except ConversationClosed:
+            return None
         return build_comment_url(
             self.github.transport.endpoints.web, IssueRef(repository, evaluation.issue), comment
         )

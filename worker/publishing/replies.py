@@ -1,8 +1,9 @@
 """Write replies to comments and reviews: one each, edited in place.
 
-Refusals are separate comments.
+Refusals are separate comments. A conversation that only members may write in gets no reply, and that is no failure.
 """
 
+import logging
 from dataclasses import dataclass
 
 from app import comments
@@ -12,11 +13,13 @@ from app.db.store.issues import groups
 from app.db.store.queue.effects import draft_reply_key, refusal_key, reply_key
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CommentDraft, Publisher
-from app.github.errors import NotFound
+from app.github.errors import ConversationClosed, NotFound
 from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import TellDraft
 from app.values.identifiers import CommandSource, CommentId, IssueNumber, RepositoryRef
 from worker.queue.context import Context
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +33,28 @@ class Replies:
         effect = self.publisher.effects.load(EffectKey(repository, reply_key(answers)))
         return effect is not None and effect.github_id is not None
 
+    def react(self, repository: RepositoryRef, comment: CommentId, content: str) -> None:
+        """Add a reaction to a comment, such as `eyes`, unless its conversation takes none."""
+        try:
+            self.publisher.react(repository, comment, content)
+        except ConversationClosed as error:
+            log.info("no reaction to comment %s: %s", comment, error)
+
     def send(
         self, repository: RepositoryRef, number: int, answers: CommandSource, body: str
-    ) -> CommentId:
+    ) -> CommentId | None:
         """Write the bot's reply to the comment or review `answers`, or update it, and return the reply's id.
 
-        `number` is the issue or pull request that gets the reply, and `body` its Markdown.
+        `number` is the issue or pull request that gets the reply, and `body` its Markdown. Returns None when the
+        conversation takes no reply.
         """
         key = EffectKey(repository, reply_key(answers))
         marker = comments.format_reply_marker(answers)
-        return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
+        return self._write(key, CommentDraft(IssueNumber(number), body, marker))
 
     def refuse(
         self, repository: RepositoryRef, number: int, asked_in: CommandSource, body: str
-    ) -> CommentId:
+    ) -> CommentId | None:
         """Reply to the command in `asked_in` that nothing could be judged, and return the reply's id.
 
         The reply is a comment of its own, so that it does not replace another one. `number` is the issue or pull
@@ -51,11 +62,11 @@ class Replies:
         """
         key = EffectKey(repository, refusal_key(asked_in))
         marker = comments.format_refusal_marker(asked_in)
-        return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
+        return self._write(key, CommentDraft(IssueNumber(number), body, marker))
 
     def tell_draft(
         self, repository: RepositoryRef, number: int, asked_in: CommandSource, draft: int, body: str
-    ) -> CommentId:
+    ) -> CommentId | None:
         """Reply to the command in `asked_in` with the result of its draft request, and return the reply's id.
 
         The reply is a comment of its own. `draft` is the id of the request, `number` the issue or pull request that
@@ -63,7 +74,14 @@ class Replies:
         """
         key = EffectKey(repository, draft_reply_key(draft, asked_in))
         marker = comments.format_draft_marker(draft, asked_in)
-        return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
+        return self._write(key, CommentDraft(IssueNumber(number), body, marker))
+
+    def _write(self, key: EffectKey, draft: CommentDraft) -> CommentId | None:
+        try:
+            return self.publisher.comment(key, draft)
+        except ConversationClosed as error:
+            log.info("no reply on #%s: %s", draft.issue, error)
+            return None
 
 
 def tell_draft(github: GitHub, context: Context, job: TellDraft) -> None:

@@ -11,6 +11,7 @@ from app.github.api_call import Call, Method, Response
 from app.github.endpoints import API_VERSION, build_endpoints
 from app.github.errors import (
     Ambiguous,
+    ConversationClosed,
     Forbidden,
     GitHubDown,
     NotFound,
@@ -32,6 +33,7 @@ SECONDARY = {
     "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try"
     " again."
 }
+LIMITED = "Interactions on this repository have been restricted to collaborators only."
 PRIMARY = {"message": "API rate limit exceeded for installation ID 7."}
 IN_59_MINUTES = str(int((NOW + timedelta(minutes=59)).timestamp()))
 IN_THE_PAST = str(int((NOW - timedelta(minutes=5)).timestamp()))
@@ -68,7 +70,12 @@ TROUBLE = {
     ),
     "locked": (
         Reply(403, {"message": "Unable to create comment because issue is locked."}),
-        Forbidden,
+        ConversationClosed,
+        None,
+    ),
+    "limited interactions": (
+        Reply(422, {"message": f"Validation Failed: {LIMITED}"}),
+        ConversationClosed,
         None,
     ),
     "refused": (
