@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from app.db.tables.schema import installations, repositories, votes
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
 from app.github.http.connection import GitHub
+from app.github.http.rate_limiter import WriteLimits
 from app.jobs.job import EvaluateIssue, RunCommand, VerifyGroup
 from app.values.identifiers import (
     CommandSource,
@@ -165,14 +167,14 @@ class Scenery:
             created = evaluations.create(connection, self.id, new)
         return VerifyGroup(self.installation, self.id, self.issue, created.id)
 
-    def commanded(self, line):
-        """A maintainer's comment on the issue, delivered; the job that obeys it."""
-        comment = self.repo.comment(self.issue, line, "maintainer")
+    def commanded(self, line, author="maintainer"):
+        """A comment on the issue, delivered; the job that obeys it."""
+        comment = self.repo.comment(self.issue, line, author)
         return self._delivered(self.issue, str(comment))
 
-    def reviewed(self, line):
-        """A maintainer's review of the first rival, delivered; the job that obeys it."""
-        review = self.repo.review(self.pulls[0], "COMMENTED", "maintainer", line)
+    def reviewed(self, line, author="maintainer"):
+        """A review of the first rival, delivered; the job that obeys it."""
+        review = self.repo.review(self.pulls[0], "COMMENTED", author, line)
         return self._delivered(self.pulls[0], f"review-{review}")
 
     def _delivered(self, number, asked_in):
@@ -184,6 +186,12 @@ class Scenery:
         sent = [d for d in self.standin.deliveries() if d.installation_id == self.installation][-1]
         store_delivery(self.database, sent, repository_id=self.id)
         return DeliveryGuid(sent.guid)
+
+    def use_up_replies(self):
+        """Let replies have used their share of this hour's write limit."""
+        recently = datetime.now(UTC).timestamp() - 120
+        limits = WriteLimits(writes=(recently,) * 160, replies=(recently,) * 160)
+        PostgresLimiter(self.database).change(self.installation, lambda _: (limits, None))
 
     # ---- observing: never ids, for each world has its own
 

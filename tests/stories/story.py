@@ -9,7 +9,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from sqlalchemy import func, select, text, update
 
@@ -291,10 +291,10 @@ class Story(BotRecords):
 
 
 def _earlier(limits: WriteLimits, seconds: float) -> WriteLimits:
-    return WriteLimits(
-        tokens=limits.tokens,
+    return replace(
+        limits,
         counted_at=limits.counted_at - seconds,
         writes=tuple(write - seconds for write in limits.writes),
+        replies=tuple(reply - seconds for reply in limits.replies),
         blocked_until=limits.blocked_until - seconds,
-        strikes=limits.strikes,
     )

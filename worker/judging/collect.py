@@ -18,12 +18,12 @@ from app.jobs.job import EvaluateIssue
 from app.policy.alternative_policy import NoAttempt, RefusalReason, Situation, count_wanted
 from app.policy.event_policy import BY_COMMAND
 from app.policy.group_policy import EvaluateNow, WaitForMore, should_evaluate
-from app.settings.repo_config import FILE, Alternatives
+from app.settings.repo_config import Alternatives
 from app.values.identifiers import IssueRef, RepositoryRef
 from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
 from worker.judging.submission import Submission, submit_group, supersede_jobs
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
-from worker.publishing import publish_verdict
+from worker.publishing import config_check
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 
@@ -66,10 +66,8 @@ class EvaluateIssueHandler:
         except NotFound:
             return
         context.check()
-        publisher = Publisher(self.collector.github, context.open_effects())
-        for candidate in rivals.candidates:
-            if candidate.diff is None or FILE in candidate.diff:
-                publish_verdict.check_pull_request(publisher, stored.ref, candidate.pull)
+        github = self.collector.github
+        config_check.check_candidates(github, context, stored.ref, rivals.candidates)
         self._submit(context, job, stored, rivals)
 
     def _submit(

@@ -8,7 +8,7 @@ from app.github.errors import NotFound
 from app.github.facts import IssueState
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, LocateIssues, Planned
-from worker.publishing import publish_verdict
+from worker.publishing import config_check
 from worker.queue.context import Context
 
 
@@ -30,8 +30,8 @@ def locate_issues(
         return
     if pull_issues.pull.state is not IssueState.OPEN:
         return
-    publisher = Publisher(github, context.open_effects())
-    publish_verdict.report_broken_config(publisher, stored.ref, pull_issues)
+    publisher = Publisher(github.for_replies, context.open_effects())
+    config_check.report_broken_config(publisher, stored.ref, pull_issues)
     here = stored.ref.full_name.lower()
     place = (job.installation, job.repository)
     planned = [

@@ -1,7 +1,4 @@
-"""Publish a verdict: read every head again, then write one comment and one check run per head.
-
-A pull request that breaks the bot's configuration gets a failing check run too.
-"""
+"""Publish a verdict: read every head again, then write one comment and one check run per head."""
 
 from dataclasses import dataclass
 
@@ -11,23 +8,21 @@ from app.db.session import transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import StoredRepository
-from app.db.store.queue.effects import check_key, comment_key, config_check_key
+from app.db.store.queue.effects import check_key, comment_key
 from app.github.api import graphql_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CheckButton, CheckDraft, CommentDraft, Publisher
-from app.github.errors import ConversationClosed, NotFound
-from app.github.facts import Heads, IssueState, PullIssues
+from app.github.errors import ConversationClosed
+from app.github.facts import Heads, IssueState
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, Planned, PublishVerdict
 from app.policy.draft_policy import find_refusal
 from app.policy.group_policy import CLOSED, plan_publication
-from app.settings.repo_config import FILE, ConfigError
 from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from worker.outcomes import second_attempts
 from worker.publishing.replies import Replies
 from worker.publishing.verdict_view import build_verdict_view
 from worker.queue.context import Context
-from worker.repositories import repository_config
 from worker.repositories.repository_config import parse_last_good
 
 
@@ -196,29 +191,3 @@ def build_check_draft(text: CheckText) -> CheckDraft:
             for button in text.buttons
         ),
     )
-
-
-def check_pull_request(publisher: Publisher, repository: RepositoryRef, pull: PullNumber) -> None:
-    """Read a pull request's `.github/r4p.yml` from GitHub; write a failing check run if it is invalid."""
-    try:
-        pull_issues = graphql_reader.read_pull(publisher.github, repository, pull)
-    except NotFound:
-        return
-    report_broken_config(publisher, repository, pull_issues)
-
-
-def report_broken_config(
-    publisher: Publisher, repository: RepositoryRef, pull_issues: PullIssues
-) -> None:
-    """Write a failing check run if a pull request to the default branch makes `.github/r4p.yml` invalid.
-
-    `pull_issues` holds the pull request, as read from GitHub, with the new text of that file.
-    """
-    pull = pull_issues.pull
-    if pull_issues.new_config is None or pull.base_ref != pull_issues.default_branch:
-        return
-    broken = repository_config.read_config(pull_issues.new_config)
-    if isinstance(broken, ConfigError):
-        key = EffectKey(repository, config_check_key(pull.number, pull.head_sha))
-        text = comments.write_config_check(broken, FILE, pull.head_sha)
-        publisher.check_run(key, build_check_draft(text))

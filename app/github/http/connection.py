@@ -14,7 +14,7 @@ from app.github.api_call import Call, Json, Method, Response
 from app.github.endpoints import Endpoints
 from app.github.errors import RateLimited, Unauthorized
 from app.github.http.auth import App, Purpose, Scope, Tokens
-from app.github.http.rate_limiter import Limiter, LimiterStore, WritePermit
+from app.github.http.rate_limiter import Limiter, LimiterStore, WriteClass, WritePermit
 from app.github.http.transport import PER_PAGE, Transport
 from app.github.wire import rest
 from app.values.identifiers import InstallationId, RepositoryRef
@@ -63,6 +63,8 @@ class GitHub:
     tokens: Tokens
     limiter: Limiter
     etags: EtagStore
+    write_class: WriteClass = WriteClass.VERDICT
+    """How much of the write limits this connection may use."""
 
     @classmethod
     def open(cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore) -> "GitHub":
@@ -72,6 +74,11 @@ class GitHub:
         """
         transport = Transport(github)
         return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
+
+    @property
+    def for_replies(self) -> "GitHub":
+        """The same connection for replies to strangers and configuration checks, which get a part of the write limits."""
+        return replace(self, write_class=WriteClass.REPLY)
 
     def close(self) -> None:
         """Close the sockets to GitHub."""
@@ -92,7 +99,7 @@ class GitHub:
 
         Raises WritePaceExceeded when the wait would be longer.
         """
-        return self.limiter.permit_write(repository.installation)
+        return self.limiter.permit_write(repository.installation, self.write_class)
 
     def write(
         self,

@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from app.db.session import transaction
 from app.db.tables.schema import candidates, pull_requests
-from tests.builders.job_attempts import carry_out
-from tests.builders.worker_scene import RESULTS
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.worker_scene import RESULTS, area
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitLimits
 from worker.git.patches import Refusal
@@ -62,6 +62,16 @@ def test_collecting_stores_the_author_of_a_pull_request(scene):
 def test_a_patch_that_is_too_big_stays_so(scene):
     assert list_unreadable(scene, GitLimits(files=0)) == scene.pulls
     assert list_unreadable(scene) == scene.pulls
+
+
+def test_a_config_check_without_a_free_write_does_not_delay_the_verdict(scene):
+    broken = area("w") | {".github/r4p.yml": "mode: loud"}
+    pull = scene.repo.open_pr("Fix", f"Fixes #{scene.issue}", files=broken).number
+    scene.use_up_replies()
+    scene.collect()
+    planned = waiting(scene.database)
+    assert sorted(job.kind for job in planned) == ["locate_issues", "verify_group"]
+    assert scene.repo.check_runs(pull) == []
 
 
 def test_only_size_and_a_history_of_its_own_are_facts_about_a_patch():

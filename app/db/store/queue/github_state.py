@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -83,5 +83,6 @@ class PostgresLimiter:
         return WriteLimits() if state is None else _limits(state)
 
 
-def _limits(state: dict[str, object]) -> WriteLimits:
-    return WriteLimits(**{**state, "writes": tuple(state["writes"])})  # type: ignore[arg-type]  # as dumped above
+def _limits(state: dict[str, Any]) -> WriteLimits:
+    times = {name: tuple(state.get(name, ())) for name in ("writes", "replies")}
+    return WriteLimits(**(state | times))
