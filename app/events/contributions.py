@@ -104,12 +104,13 @@ def read_comment(source: Source) -> CommentEvent | Ignored:
         author=author,
         association=comment.find_text("author_association", NAME_LIMIT) or "NONE",
         occurred_at=comment.find_time("created_at"),
+        is_locked=issue.get_flag("locked"),
     )
 
 
 def read_review(source: Source) -> ReviewEvent | Ignored:
     """Return the event of a delivery about a review of a pull request. A bot's review is Ignored."""
-    review = source.payload.get_object("review")
+    pull, review = source.payload.get_object("pull_request"), source.payload.get_object("review")
     author = read_actor(review, "user")
     if author.is_bot:
         return Ignored("a bot's review")
@@ -118,7 +119,7 @@ def read_review(source: Source) -> ReviewEvent | Ignored:
         repository=source.repository,
         sender=source.sender,
         action=ReviewAction(source.action),
-        number=PullNumber(source.payload.get_object("pull_request").get_number("number")),
+        number=PullNumber(pull.get_number("number")),
         review=review.get_number("id"),
         # The API writes states in capitals, webhooks in small letters.
         state=review.get_text("state", NAME_LIMIT).lower(),
@@ -126,6 +127,7 @@ def read_review(source: Source) -> ReviewEvent | Ignored:
         author=author,
         commit=review.find_sha("commit_id"),
         occurred_at=review.find_time("submitted_at"),
+        is_locked=pull.get_flag("locked"),
     )
 
 

@@ -123,6 +123,8 @@ class CommentEvent(RepositoryEvent):
     association: str
     """GitHub's role of the author, for display only. It hides private members and proves no right."""
     occurred_at: datetime | None
+    is_locked: bool = False
+    """Whether only members could write in the conversation when GitHub sent the event."""
 
     @property
     def command_source(self) -> CommandSource:
@@ -150,6 +152,8 @@ class ReviewEvent(RepositoryEvent):
     commit: CommitSha | None
     """GitHub changes this commit after a force-push, so it does not prove which commit the reviewer read."""
     occurred_at: datetime | None
+    is_locked: bool = False
+    """Whether only members could write in the conversation when GitHub sent the event."""
 
     @property
     def command_source(self) -> CommandSource:

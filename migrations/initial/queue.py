@@ -15,6 +15,7 @@ TABLES = (
     "effects",
     "confirmed_writes",
     "job_causes",
+    "command_answers",
     "etags",
     "write_limits",
 )
@@ -32,6 +33,7 @@ def create() -> None:
     _create_effects()
     _create_confirmed_writes()
     _create_job_causes()
+    _create_command_answers()
     _create_etags()
     _create_write_limits()
 
@@ -233,6 +235,29 @@ def _create_job_causes() -> None:
         comment="which job stored which; a ready job that absorbs others has several causes",
     )
     op.create_index(op.f("ix_job_causes_cause_id"), "job_causes", ["cause_id"])
+
+
+def _create_command_answers() -> None:
+    op.create_table(
+        "command_answers",
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "source", sa.Text(), nullable=False, comment="the comment or review with commands"
+        ),
+        sa.Column("person_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False, comment="its issue or pull request"),
+        sa.Column("answer", sa.Text(), nullable=False, comment="reply, refusal or silence"),
+        now("answered_at"),
+        belongs_to("command_answers", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("repository_id", "source", name=op.f("pk_command_answers")),
+        comment="answers to commands, which are limited for each person; kept for 30 days",
+    )
+    op.create_index(
+        "ix_command_answers_person",
+        "command_answers",
+        ["repository_id", "person_id", "answered_at"],
+    )
+    op.create_index("ix_command_answers_age", "command_answers", ["answered_at"])
 
 
 def _create_etags() -> None:

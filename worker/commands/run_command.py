@@ -1,16 +1,21 @@
 """Carry out the `/r4p` commands of one comment: react with 👀, then with 👍 or 😕, and reply where
 needed.
 
-GitHub has no reactions on reviews, so a review gets a reply instead.
+GitHub has no reactions on reviews, so a review gets a reply instead. Strangers get a reply at most, and a limited
+number of them: `app.policy.answer_policy` decides.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
 
 from app import comments
 from app.db.session import transaction
 from app.db.store.issues import groups, webhook_state
-from app.db.store.queue import jobs
+from app.db.store.queue import command_answers, jobs
+from app.db.store.queue.command_answers import AnswerKind, Comment
 from app.events import CommentEvent, ReviewEvent
 from app.events import parse as parse_event
 from app.github.api import rest_reader
@@ -18,6 +23,13 @@ from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
 from app.github.http.connection import GitHub
 from app.jobs.job import LocateIssues, Planned, RunCommand
+from app.policy.answer_policy import (
+    AnswerPlan,
+    Asked,
+    Silence,
+    is_exempt,
+    plan_answer,
+)
 from app.policy.commands import WORDLESS, Command, Unknown, Verb, is_allowed, parse
 from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
 from app.values.permission import Permission
@@ -25,6 +37,8 @@ from worker.commands.command_subject import CommandResult, Subject
 from worker.commands.issue_commands import IssueCommands
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
+
+log = logging.getLogger(__name__)
 
 Written = CommentEvent | ReviewEvent
 """The events that can hold commands."""
@@ -46,6 +60,16 @@ class _CommandReply:
         elif verb is not None:
             self.wordless.append(verb)
         self.is_understood = self.is_understood and result.is_done
+
+
+@dataclass(frozen=True, slots=True)
+class _Author:
+    """The author of a comment with commands: the permission, and what the bot answers."""
+
+    permission: Permission
+    plan: AnswerPlan
+    replies: Replies
+    """Writes the answers, with the part of the write limits that the permission allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +99,58 @@ class RunCommandHandler:
         commands = parse(event.body, self.mention)
         if not commands:
             return
-        replies = Replies(Publisher(self.github, context.open_effects()))
         try:
-            _react(replies.publisher, stored.ref, event, "eyes")
-            answer = self._carry_out(context, replies, stored.ref, event, commands)
-            if answer.blocks:
-                _reply(replies, stored.ref, event, answer)
-            word = "+1" if answer.is_understood else "confused"
-            _react(replies.publisher, stored.ref, event, word)
+            author = self._meet_author(context, stored.ref, event, commands)
+            if author is not None and author.plan.carries_out | author.plan.tells_refusal:
+                self._answer(context, stored.ref, event, commands, author)
         except NotFound:
             return
+
+    def _meet_author(
+        self,
+        context: Context,
+        repository: RepositoryRef,
+        event: Written,
+        commands: tuple[Command | Unknown, ...],
+    ) -> _Author | None:
+        """Ask GitHub for the author's permission, decide what to answer, and store it.
+
+        A payload proves nothing. After a silence the bot does not ask for a while, and returns None.
+        """
+        comment = Comment(repository.id, event.author.id, int(event.number), event.command_source)
+        with transaction(context.database) as connection:
+            if command_answers.load_history(connection, comment).was_silent:
+                command_answers.count_silence(connection, Silence.CAPPED)
+                return None
+        permission = rest_reader.read_permission(self.github, repository, event.author.login)
+        asked = _describe_asked(event, commands, permission)
+        with context.transaction() as connection:
+            plan = plan_answer(command_answers.load_history(connection, comment), asked)
+            _store_plan(connection, comment, plan, permission)
+        github = self.github if is_exempt(permission) else self.github.for_replies
+        return _Author(permission, plan, Replies(Publisher(github, context.open_effects())))
+
+    def _answer(
+        self,
+        context: Context,
+        repository: RepositoryRef,
+        event: Written,
+        commands: tuple[Command | Unknown, ...],
+        author: _Author,
+    ) -> None:
+        self._react(repository, event, author, "eyes")
+        answer = self._carry_out(context, repository, event, commands, author)
+        if answer.blocks and author.plan.silence is None:
+            self._reply(repository, event, author, answer)
+        self._react(repository, event, author, "+1" if answer.is_understood else "confused")
 
     def _carry_out(
         self,
         context: Context,
-        replies: Replies,
         repository: RepositoryRef,
         event: Written,
         commands: tuple[Command | Unknown, ...],
+        author: _Author,
     ) -> _CommandReply:
         answer = _CommandReply()
         unknown = [command for command in commands if isinstance(command, Unknown)]
@@ -103,31 +161,52 @@ class RunCommandHandler:
                 )
             )
         wanted = [command for command in commands if isinstance(command, Command)]
-        permission = self._read_permission(repository, event, wanted)
-        may = [c.verb for c in wanted if is_allowed(c.verb, permission)]
-        _confirm_in_review(replies, repository, event, [verb for verb in may if verb in WORDLESS])
+        may = [c.verb for c in wanted if is_allowed(c.verb, author.permission)]
+        self._confirm_in_review(
+            repository, event, author, [verb for verb in may if verb in WORDLESS]
+        )
         for command in wanted:
-            if not is_allowed(command.verb, permission):
+            if not is_allowed(command.verb, author.permission):
                 text = comments.write_forbidden_reply(
-                    event.command_source, command.verb, permission
+                    event.command_source, command.verb, author.permission
                 )
-                answer.add(CommandResult(text, is_done=False))
+                told = text if author.plan.tells_refusal else ""
+                answer.add(CommandResult(told, is_done=False))
             elif command.verb is Verb.HELP:
                 answer.add(CommandResult(comments.write_help_reply(event.command_source)))
             else:
                 answer.add(self._run_on_issue(context, repository, event, command), command.verb)
         return answer
 
-    def _read_permission(
-        self, repository: RepositoryRef, event: Written, wanted: list[Command]
-    ) -> Permission:
-        """Ask GitHub for the author's permission, only when a command needs one.
+    def _react(
+        self, repository: RepositoryRef, event: Written, author: _Author, content: str
+    ) -> None:
+        """Add a reaction to a comment; a stranger gets a reply only, which is one write in place of three."""
+        is_wanted = author.plan.silence is None and is_exempt(author.permission)
+        if is_wanted and isinstance(event, CommentEvent):
+            author.replies.react(repository, event.comment, content)
 
-        A payload proves nothing.
-        """
-        if all(is_allowed(command.verb, Permission.NONE) for command in wanted):
-            return Permission.NONE
-        return rest_reader.read_permission(self.github, repository, event.author.login)
+    def _confirm_in_review(
+        self, repository: RepositoryRef, event: Written, author: _Author, verbs: list[Verb]
+    ) -> None:
+        """Reply to a review in place of 👍, before later steps can reply."""
+        if not isinstance(event, ReviewEvent) or not verbs or author.plan.silence is not None:
+            return
+        if not author.replies.has_answered(repository, event.command_source):
+            body = comments.write_understood_reply(event.command_source, verbs)
+            author.replies.send(repository, event.number, event.command_source, body)
+
+    def _reply(
+        self, repository: RepositoryRef, event: Written, author: _Author, answer: _CommandReply
+    ) -> None:
+        blocks = answer.blocks
+        if isinstance(event, ReviewEvent) and answer.wordless:
+            blocks = [
+                comments.write_understood_reply(event.command_source, answer.wordless),
+                *blocks,
+            ]
+        body = comments.join_replies(event.command_source, blocks)
+        author.replies.send(repository, event.number, event.command_source, body)
 
     def _run_on_issue(
         self, context: Context, repository: RepositoryRef, event: Written, command: Command
@@ -150,33 +229,28 @@ class RunCommandHandler:
         )
 
 
-def _react(publisher: Publisher, repository: RepositoryRef, event: Written, content: str) -> None:
-    if isinstance(event, CommentEvent):
-        publisher.react(repository, event.comment, content)
+def _describe_asked(
+    event: Written, commands: tuple[Command | Unknown, ...], permission: Permission
+) -> Asked:
+    refused = [
+        isinstance(command, Command) and not is_allowed(command.verb, permission)
+        for command in commands
+    ]
+    return Asked(permission, any(refused), not all(refused), event.is_locked)
 
 
-def _confirm_in_review(
-    replies: Replies, repository: RepositoryRef, event: Written, verbs: list[Verb]
+def _store_plan(
+    connection: Connection, comment: Comment, plan: AnswerPlan, permission: Permission
 ) -> None:
-    """Reply to a review in place of 👍, before later steps can reply."""
-    if not isinstance(event, ReviewEvent) or not verbs:
-        return
-    if not replies.has_answered(repository, event.command_source):
-        body = comments.write_understood_reply(event.command_source, verbs)
-        replies.send(repository, event.number, event.command_source, body)
-
-
-def _reply(
-    replies: Replies, repository: RepositoryRef, event: Written, answer: _CommandReply
-) -> None:
-    blocks = answer.blocks
-    if isinstance(event, ReviewEvent) and answer.wordless:
-        blocks = [
-            comments.write_understood_reply(event.command_source, answer.wordless),
-            *blocks,
-        ]
-    body = comments.join_replies(event.command_source, blocks)
-    replies.send(repository, event.number, event.command_source, body)
+    """Store the answer to a comment; those to people with triage permission only where they refuse."""
+    if plan.silence is not None:
+        log.info("no answer to %s: %s", comment.source, plan.silence)
+        command_answers.count_silence(connection, plan.silence)
+    if plan.tells_refusal:
+        command_answers.record_answer(connection, comment, AnswerKind.REFUSAL)
+    elif not is_exempt(permission):
+        kind = AnswerKind.REPLY if plan.silence is None else AnswerKind.SILENCE
+        command_answers.record_answer(connection, comment, kind)
 
 
 def _find_issues(context: Context, event: Written) -> Iterator[IssueNumber]:

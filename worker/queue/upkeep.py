@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from app.db.store.issues import purge, retention
-from app.db.store.queue import jobs, upkeep
+from app.db.store.queue import command_answers, jobs, upkeep
 from app.db.store.queue.job_rows import StoredJob
 from app.dispatch import Doorbell
 from app.jobs.job import Planned, Queue
@@ -55,11 +55,12 @@ class Upkeep:
         return sum(self._ring(queue) for queue in Queue)
 
     def tidy(self) -> None:
-        """Delete old jobs and cached responses, and log a warning when the number of dead jobs changed."""
+        """Delete old jobs, answers and cached responses, and log a warning when the number of dead jobs changed."""
         with self.database.begin() as connection:
             upkeep.prune_etags(connection, ETAG_DAYS)
             upkeep.prune_jobs(connection, JOB_DAYS)
             upkeep.prune_dead(connection)
+            command_answers.prune(connection)
             purge.prune(connection)
             dead = upkeep.list_dead(connection, limit=1_000)
         changed = len(dead) != self._said

@@ -162,6 +162,20 @@ job_causes = Table(
     comment="which job stored which; a ready job that absorbs others has several causes",
 )
 
+command_answers = Table(
+    "command_answers",
+    metadata,
+    belongs_to("repository_id", repositories, primary_key=True),
+    Column("source", Text, primary_key=True, comment="the comment or review with commands"),
+    Column("person_id", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False, comment="its issue or pull request"),
+    Column("answer", Text, nullable=False, comment="reply, refusal or silence"),
+    now("answered_at"),
+    Index("ix_command_answers_person", "repository_id", "person_id", "answered_at"),
+    Index("ix_command_answers_age", "answered_at"),
+    comment="answers to commands, which are limited for each person; kept for 30 days",
+)
+
 etags = Table(
     "etags",
     metadata,

@@ -13,6 +13,7 @@ from app.db.tables.groups import (
 from app.db.tables.models import calibrators, model_aliases, models, shadow_verdicts, trainings
 from app.db.tables.outcomes import label_checks, outcome_events, outcomes
 from app.db.tables.queue import (
+    command_answers,
     confirmed_writes,
     deliveries,
     delivery_bodies,
@@ -31,6 +32,7 @@ __all__ = [
     "attempts",
     "calibrators",
     "candidates",
+    "command_answers",
     "confirmed_writes",
     "deliveries",
     "delivery_bodies",
