@@ -33,6 +33,8 @@ class PullRequest:
     base_ref: str
     base_sha: CommitSha
     head_sha: CommitSha
+    association: str = "NONE"
+    """GitHub's word for the author's relation to the repository, such as `MEMBER`. It proves no right."""
 
 
 @dataclass(frozen=True, slots=True)

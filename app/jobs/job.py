@@ -119,7 +119,7 @@ class EvaluateIssue(Job):
     repository: RepositoryId
     issue: IssueNumber
     trigger: str
-    """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
+    """`pull_request`, `issue`, `command`, `approval`, `moved_head` or `reconcile`."""
     asked_in: CommandSource | None = None
     """The comment or review that asked for it, or None. The bot replies there if it can judge nothing."""
     asked_under: int | None = None

@@ -35,6 +35,7 @@ class Verb(StrEnum):
     GROUP = "group"
     PROPOSE = "propose"
     OPEN = "open"
+    OK = "ok"
     HELP = "help"
 
 
@@ -83,11 +84,7 @@ REGISTRY: Mapping[Verb, CommandHelp] = {
         needs=Permission.NONE,
         example="/r4p explain #12",
     ),
-    Verb.AGREE: CommandHelp(
-        usage="agree [#N|A1]",
-        description="Record that the verdict is right.",
-        example="/r4p agree #12",
-    ),
+    Verb.AGREE: CommandHelp("agree [#N|A1]", "Record that the verdict is right.", "/r4p agree #12"),
     Verb.DISAGREE: CommandHelp(
         usage="disagree [#N|A1] <why>",
         description="Record that the verdict is wrong, and why.",
@@ -109,12 +106,13 @@ REGISTRY: Mapping[Verb, CommandHelp] = {
         description="Open a patch of the bot as a draft pull request, if the settings allow it.",
         example="/r4p open A1",
     ),
-    Verb.HELP: CommandHelp(
-        usage="help",
-        description="List these commands.",
-        needs=Permission.NONE,
-        example="/r4p help",
+    Verb.OK: CommandHelp(
+        usage="ok [#N …]",
+        description="Let the bot judge a pull request that the settings leave out until somebody approves it.",
+        needs=Permission.TRIAGE,
+        example="/r4p ok #12",
     ),
+    Verb.HELP: CommandHelp("help", "List these commands.", "/r4p help", Permission.NONE),
 }
 
 
@@ -152,7 +150,7 @@ class Unknown:
     """The corrected line; None: no command is similar."""
 
 
-WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE, Verb.OPEN})
+WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE, Verb.OPEN, Verb.OK})
 """Verbs to which the bot reacts with an emoji only, if all is well."""
 
 
@@ -225,15 +223,10 @@ def _parse_command(line: str, words: list[str]) -> Command | Unknown:
     if name not in set(Verb):
         return _suggest_verb(line, words)
     verb = Verb(name)
-    match verb:
-        case Verb.GROUP:
-            return _parse_group(line, words[1:])
-        case Verb.EXPLAIN | Verb.AGREE | Verb.DISAGREE:
-            return _parse_about(verb, line, words[1:])
-        case Verb.OPEN:
-            return _parse_open(line, words[1:])
-        case _:
-            return Command(verb, line)
+    if verb in {Verb.EXPLAIN, Verb.AGREE, Verb.DISAGREE}:
+        return _parse_about(verb, line, words[1:])
+    parsers = {Verb.GROUP: _parse_group, Verb.OPEN: _parse_open, Verb.OK: _parse_ok}
+    return parsers[verb](line, words[1:]) if verb in parsers else Command(verb, line)
 
 
 def _parse_group(line: str, words: list[str]) -> Command | Unknown:
@@ -273,6 +266,13 @@ def _parse_open(line: str, words: list[str]) -> Command | Unknown:
     if len(words) != 1 or (alternative := _parse_alternative(words[0])) is None:
         return Unknown(line, "`open` needs one patch of the bot, written as A1", None)
     return Command(Verb.OPEN, line, alternative=alternative)
+
+
+def _parse_ok(line: str, words: list[str]) -> Command | Unknown:
+    pulls = tuple(dict.fromkeys(filter(None, map(_parse_pull, words))))
+    if len(pulls) != len({word.strip(",") for word in words}) or len(pulls) > _MAX_PULLS:
+        return Unknown(line, f"`ok` takes up to {_MAX_PULLS} pull requests as #N", None)
+    return Command(Verb.OK, line, pulls)
 
 
 def _parse_alternative(word: str) -> AlternativeNumber | None:

@@ -37,6 +37,8 @@ MAX_ISSUES = 10
 
 BY_COMMAND = "command"
 """Trigger of an evaluation that a person with the right asked for."""
+BY_APPROVAL = "approval"
+"""Trigger of an evaluation after `/r4p ok`. It obeys the settings like a change of a pull request."""
 
 
 _BEGINS = frozenset(

@@ -4,13 +4,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.policy.event_policy import BY_COMMAND
-from app.settings.repo_config import Comments, Mode, RepoConfig, TriggerKind
+from app.settings.repo_config import Comments, JudgeFrom, Mode, RepoConfig, TriggerKind
 from app.values.identifiers import PullNumber
 from app.values.text_matching import matches
 from model.domain import Verdict
 
 CLOSED = "the issue is closed"
 """Reason why the bot neither judges an issue nor publishes a ready verdict."""
+
+UNAPPROVED = "it waits for `/r4p ok`"
+"""Reason why the bot does not judge a pull request by itself, as `judge_from` says."""
+
+CONTRIBUTORS = frozenset({"OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR"})
+"""GitHub's words for authors whom `judge_from: contributors` trusts."""
 
 CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 """Verdicts that claim something about a patch."""
@@ -27,6 +33,10 @@ class CandidateFacts:
     is_draft: bool
     paths: tuple[str, ...]
     """Paths of the files that it changes."""
+    association: str = "NONE"
+    """GitHub's word for the author's relation to the repository. It is a hint and gives no right."""
+    is_approved: bool = False
+    """Whether somebody with triage permission wrote `/r4p ok` for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,8 @@ def should_evaluate(
 
     `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate that can be judged, and every other
     trigger needs `min_candidates`. `alternatives` counts the bot's alternatives that exist, will be written or were
-    tried. With them, one pull request is enough, and a command needs none.
+    tried. With them, one pull request is enough, and a command needs none. A command judges pull requests that wait for
+    `/r4p ok`, too.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
@@ -73,21 +84,31 @@ def should_evaluate(
         return WaitForMore(f"`triggers` in this repository's settings does not list `{kind}`")
     if not issue_is_open:
         return WaitForMore(CLOSED)
-    reasons = {candidate.number: _explain_left_out(config, candidate) for candidate in candidates}
+    reasons = {
+        candidate.number: _explain_left_out(config, candidate, commanded=commanded)
+        for candidate in candidates
+    }
     kept = tuple(number for number, reason in reasons.items() if reason is None)
     left_out = tuple(LeftOutPull(number, reason) for number, reason in reasons.items() if reason)
     needed = _count_needed(config, alternatives, commanded=commanded)
     if len(kept) < needed:
-        return WaitForMore(f"the bot can judge {_count(len(kept))} and needs {needed}", left_out)
+        reason = f"the bot can judge {_count(len(kept))} and needs {needed}"
+        waiting = ", ".join(f"#{pull.number}" for pull in left_out if pull.reason == UNAPPROVED)
+        return WaitForMore(reason + (f"; not approved: {waiting}" if waiting else ""), left_out)
     return EvaluateNow(kept, left_out)
 
 
 def select_judgeable(
-    config: RepoConfig, candidates: Sequence[CandidateFacts]
+    config: RepoConfig, candidates: Sequence[CandidateFacts], *, commanded: bool
 ) -> tuple[PullNumber, ...]:
-    """Return the numbers of the candidates that take part in an evaluation, in the same order."""
+    """Return the numbers of the candidates that take part in an evaluation, in the same order.
+
+    `commanded` is True when a person asked for the evaluation.
+    """
     return tuple(
-        candidate.number for candidate in candidates if _explain_left_out(config, candidate) is None
+        candidate.number
+        for candidate in candidates
+        if _explain_left_out(config, candidate, commanded=commanded) is None
     )
 
 
@@ -101,7 +122,9 @@ def _count_needed(config: RepoConfig, alternatives: int, *, commanded: bool) -> 
     return 1 if alternatives else config.min_candidates
 
 
-def _explain_left_out(config: RepoConfig, candidate: CandidateFacts) -> str | None:
+def _explain_left_out(
+    config: RepoConfig, candidate: CandidateFacts, *, commanded: bool
+) -> str | None:
     ignored = {login.lower() for login in config.ignore_authors}
     if not candidate.is_open:
         return "it is not open"
@@ -111,7 +134,16 @@ def _explain_left_out(config: RepoConfig, candidate: CandidateFacts) -> str | No
         return "its author is listed in `ignore_authors`"
     if config.paths and not _touches(candidate.paths, config.paths):
         return "it touches none of the configured `paths`"
+    if not (commanded or candidate.is_approved or _is_trusted(config, candidate)):
+        return UNAPPROVED
     return None
+
+
+def _is_trusted(config: RepoConfig, candidate: CandidateFacts) -> bool:
+    """Return whether the settings let the bot judge the author's pull requests by itself."""
+    if config.judge_from is JudgeFrom.CONTRIBUTORS:
+        return candidate.association in CONTRIBUTORS
+    return config.judge_from is JudgeFrom.EVERYONE
 
 
 def _touches(paths: Collection[str], globs: Collection[str]) -> bool:

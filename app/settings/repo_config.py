@@ -59,6 +59,14 @@ class Comments(StrEnum):
     """Only after a command. Otherwise there are check runs only."""
 
 
+class JudgeFrom(StrEnum):
+    """Whose pull requests the bot judges by itself."""
+
+    EVERYONE = "everyone"
+    CONTRIBUTORS = "contributors"
+    APPROVED = "approved"
+
+
 class Alternatives(StrEnum):
     """Whether the bot's agent writes alternatives beside the pull requests."""
 
@@ -139,6 +147,8 @@ class RepoConfig(BaseModel):
     """Judge only pull requests that change one of these paths; `**` crosses folders. Empty: all."""
     ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()
     """Logins whose pull requests the bot never judges. A bot's login ends in `[bot]`."""
+    judge_from: JudgeFrom = JudgeFrom.EVERYONE
+    """Whose pull requests need no `/r4p ok`. `contributors`: those of members and of people with a merged one. `approved`: none."""
     alternatives: Alternatives | Annotated[int, Field(ge=1, le=MAX_ALTERNATIVES, strict=True)] = (
         Alternatives.OFF
     )
@@ -147,7 +157,6 @@ class RepoConfig(BaseModel):
     enough to start."""
     alternatives_budget: AlternativesBudget = AlternativesBudget()
     """Daily budget (UTC) for alternatives in the whole repository, also for `/r4p propose`."""
-
     draft_pull_requests: Annotated[bool, BeforeValidator(_parse_bool), Field(strict=True)] = False
     """Let `/r4p open A1` open an alternative as a draft pull request, if the operator has configured a second App
     that may write code."""

@@ -5,7 +5,15 @@ from alembic import op
 
 from migrations.columns import belongs_to, identity, moment, now
 
-TABLES = ("installations", "repositories", "forgotten", "groups", "pull_requests", "group_members")
+TABLES = (
+    "installations",
+    "repositories",
+    "forgotten",
+    "groups",
+    "pull_requests",
+    "approvals",
+    "group_members",
+)
 """In the order of creation."""
 
 
@@ -16,6 +24,7 @@ def create() -> None:
     _create_forgotten()
     _create_groups()
     _create_pull_requests()
+    _create_approvals()
     _create_group_members()
 
 
@@ -116,6 +125,20 @@ def _create_pull_requests() -> None:
         now("updated_at"),
         belongs_to("pull_requests", "repository_id", "repositories"),
         sa.PrimaryKeyConstraint("repository_id", "number", name=op.f("pk_pull_requests")),
+    )
+
+
+def _create_approvals() -> None:
+    op.create_table(
+        "approvals",
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("pull_number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("actor_id", sa.BigInteger(), nullable=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        now("approved_at"),
+        belongs_to("approvals", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("repository_id", "pull_number", name=op.f("pk_approvals")),
+        comment="pull requests that somebody with triage permission let the bot judge",
     )
 
 

@@ -33,6 +33,7 @@ from app.policy.answer_policy import (
 from app.policy.commands import WORDLESS, Command, Unknown, Verb, is_allowed, parse
 from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
 from app.values.permission import Permission
+from worker.commands.approve_pulls import approve_pulls
 from worker.commands.command_subject import CommandResult, Subject
 from worker.commands.issue_commands import IssueCommands
 from worker.publishing.replies import Replies
@@ -172,6 +173,8 @@ class RunCommandHandler:
                 )
                 told = text if author.plan.tells_refusal else ""
                 answer.add(CommandResult(told, is_done=False))
+            elif command.verb is Verb.OK:
+                answer.add(approve_pulls(context, repository, event, command), command.verb)
             elif command.verb is Verb.HELP:
                 answer.add(CommandResult(comments.write_help_reply(event.command_source)))
             else:

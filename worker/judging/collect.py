@@ -136,6 +136,7 @@ def _plan_alternatives(
     bases = rivals.list_bases()
     group = groups.find_group(connection, job.repository, job.issue)
     newest = _load_newest(connection, group.id) if group else None
+    rivals = replace(rivals, is_commanded=_choose_trigger(job, newest) == BY_COMMAND)
     alternatives: tuple[Alternative, ...] = ()
     tried = second_count = today = 0
     if group is not None:

@@ -1,6 +1,4 @@
-"""Read the rivals of an issue with one GitHub query and one git fetch, and choose the seats of
-alternatives.
-"""
+"""Read the rivals of an issue with one GitHub query and one git fetch, and seat alternatives."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +7,7 @@ from sqlalchemy import Connection
 
 from app.db.session import transaction
 from app.db.store.alternatives import drafts
-from app.db.store.issues import candidates, groups
+from app.db.store.issues import approvals, candidates, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation
@@ -39,7 +37,7 @@ from worker.repositories.repository_config import CurrentConfig, choose_config
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """The pull requests, candidates and repository settings of one issue."""
+    """The pull requests, candidates and settings of one issue; `approved` holds those with `/r4p ok`."""
 
     facts: IssueFacts
     settings: CurrentConfig
@@ -47,6 +45,8 @@ class Rivals:
     pulls: tuple[PullRequest, ...]
     candidates: tuple[Candidate, ...]
     """Candidates of the open pull requests that are no drafts, in their order."""
+    approved: frozenset[PullNumber] = frozenset()
+    is_commanded: bool = False
 
     @property
     def issue(self) -> Issue:
@@ -61,7 +61,8 @@ class Rivals:
     @property
     def judgeable(self) -> tuple[PullNumber, ...]:
         """Return the numbers of the pull requests whose state and the repository's settings allow judging now."""
-        return select_judgeable(self.settings.config, self.list_candidate_facts())
+        facts = self.list_candidate_facts()
+        return select_judgeable(self.settings.config, facts, commanded=self.is_commanded)
 
     def list_candidate_facts(self) -> list[CandidateFacts]:
         """List, per pull request, the facts that decide whether it is judged, such as its author and state."""
@@ -73,6 +74,8 @@ class Rivals:
                 is_open=pull.state is IssueState.OPEN,
                 is_draft=pull.is_draft,
                 paths=_list_paths(by_pull.get(pull.number)) if self.settings.config.paths else (),
+                association=pull.association,
+                is_approved=pull.number in self.approved,
             )
             for pull in self.pulls
         ]
@@ -114,14 +117,15 @@ class RivalCollector:
         members = rival_links.find_members(facts, added=added, removed=removed, host=self.host)
         pulls = self._read_pulls(ref.repository, facts, members)
         candidates = self._load_candidates(context, ref, pulls, members)
-        return Rivals(facts, settings, members, pulls, candidates)
+        with transaction(context.database) as connection:
+            approved = approvals.list_approved(connection, ref.repository.id)
+        return Rivals(facts, settings, members, pulls, candidates, approved)
 
     def _read_pulls(
         self, repository: RepositoryRef, facts: IssueFacts, members: Sequence[Member]
     ) -> tuple[PullRequest, ...]:
         """Read the members' facts; members that only a command added need a query each."""
-        linked_pulls = {linked.pull.number: linked.pull for linked in facts.pulls}
-        pulls = []
+        linked_pulls, pulls = {linked.pull.number: linked.pull for linked in facts.pulls}, []
         for member in members:
             try:
                 pulls.append(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from app.db.store.issues import evaluations, groups, moved_verdicts, versions
+from app.db.store.issues import approvals, evaluations, groups, moved_verdicts, versions
 from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.queue import jobs
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
@@ -46,7 +46,7 @@ def submit_group(
     """
     job, new = submission.job, submission.new
     if submission.newest is not None and submission.is_repeat:
-        return _continue_evaluation(job, submission.newest)
+        return _continue_evaluation(connection, submission, submission.newest)
     pause = _find_pause(connection, submission, datetime.now(UTC))
     if pause > timedelta(0):
         groups.set_waiting(connection, new.group, WAITS)
@@ -83,11 +83,20 @@ def _plan_next_job(
     return Planned(ProposePatches(*place) if alternatives_wanted else VerifyGroup(*place))
 
 
-def _continue_evaluation(job: EvaluateIssue, newest: Evaluation) -> list[Planned]:
-    """Plan the next job of an evaluation again, in case it was lost."""
+def _continue_evaluation(
+    connection: Connection, submission: Submission, newest: Evaluation
+) -> list[Planned]:
+    """Plan the next job of an evaluation again, in case it was lost.
+
+    A published verdict is published again when other pull requests are left out now.
+    """
+    job, left_out = submission.job, submission.new.left_out
+    has_changed = left_out != newest.left_out
+    if has_changed:
+        approvals.save_left_out(connection, newest.id, left_out)
     if newest.state == "collected":
         return [_plan_next_job(job, newest.id, newest.alternatives_wanted)]
-    if newest.state == "verified":
+    if newest.state == "verified" or has_changed:
         return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
     return []
 

@@ -74,6 +74,17 @@ pull_requests = Table(
     now("updated_at"),
 )
 
+approvals = Table(
+    "approvals",
+    metadata,
+    belongs_to("repository_id", repositories, primary_key=True),
+    Column("pull_number", BigInteger, primary_key=True, autoincrement=False),
+    Column("actor_id", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),
+    now("approved_at"),
+    comment="pull requests that somebody with triage permission let the bot judge",
+)
+
 group_members = Table(
     "group_members",
     metadata,

@@ -3,6 +3,7 @@
 from app.db.tables.alternatives import agent_runs, attempts, drafts, evaluation_alternatives, hints
 from app.db.tables.columns import metadata
 from app.db.tables.groups import (
+    approvals,
     forgotten,
     group_members,
     groups,
@@ -29,6 +30,7 @@ from app.db.tables.verdicts import candidates, evaluation_candidates, evaluation
 
 __all__ = [
     "agent_runs",
+    "approvals",
     "attempts",
     "calibrators",
     "candidates",

@@ -102,6 +102,7 @@ class Pull(GraphQLSlice):
     head_ref_oid: str
     author: ActorSlice | None
     repository: RepositoryName
+    author_association: Text = "NONE"
 
     def facts(self) -> PullRequest:
         return PullRequest(
@@ -114,6 +115,7 @@ class Pull(GraphQLSlice):
             base_ref=self.base_ref_name,
             base_sha=CommitSha(self.base_ref_oid),
             head_sha=CommitSha(self.head_ref_oid),
+            association=self.author_association,
         )
 
 

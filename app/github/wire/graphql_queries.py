@@ -7,7 +7,7 @@ from app.settings.repo_config import FILE
 
 _PULL: Final = """
 fragment PULL on PullRequest {
-  number body state isDraft baseRefName baseRefOid headRefOid
+  number body state isDraft baseRefName baseRefOid headRefOid authorAssociation
   author { __typename login }
   repository { nameWithOwner }
 }

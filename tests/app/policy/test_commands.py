@@ -118,6 +118,8 @@ def test_a_quoted_shown_or_hidden_line_is_no_command(body):
         ),
         ("/r4p explain A0", Command(Verb.EXPLAIN, "/r4p explain A0")),
         ("/r4p propose", Command(Verb.PROPOSE, "/r4p propose")),
+        ("/r4p ok", Command(Verb.OK, "/r4p ok")),
+        ("/r4p ok #12, #15", Command(Verb.OK, "/r4p ok #12, #15", (12, 15))),
         ("/r4p open a2", Command(Verb.OPEN, "/r4p open a2", alternative=2)),
         ("/r4p verify please", Command(Verb.VERIFY, "/r4p verify please")),
     ],
@@ -191,7 +193,7 @@ def test_a_command_knows_which_patch_it_is_about(body, about):
 PEOPLE = {
     Permission.NONE: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP},
     Permission.READ: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP},
-    Permission.TRIAGE: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP},
+    Permission.TRIAGE: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP, Verb.OK},
     Permission.WRITE: set(Verb),
     Permission.MAINTAIN: set(Verb),
     Permission.ADMIN: set(Verb),

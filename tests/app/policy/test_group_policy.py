@@ -12,7 +12,7 @@ from app.policy.group_policy import (
     select_judgeable,
     should_evaluate,
 )
-from app.settings.repo_config import Comments, Mode, RepoConfig, TriggerKind
+from app.settings.repo_config import Comments, JudgeFrom, Mode, RepoConfig, TriggerKind
 from model.domain import Verdict
 
 CONFIG = RepoConfig(version=1)
@@ -69,6 +69,34 @@ def test_too_few_candidates_wait(candidates, least, reason):
     assert decide(candidates, min_candidates=least) == WaitForMore(reason)
 
 
+@pytest.mark.parametrize(
+    ("judge_from", "facts", "is_left_out"),
+    [
+        (JudgeFrom.EVERYONE, {}, False),
+        (JudgeFrom.CONTRIBUTORS, {}, True),
+        (JudgeFrom.CONTRIBUTORS, {"association": "FIRST_TIME_CONTRIBUTOR"}, True),
+        (JudgeFrom.CONTRIBUTORS, {"association": "CONTRIBUTOR"}, False),
+        (JudgeFrom.CONTRIBUTORS, {"is_approved": True}, False),
+        (JudgeFrom.APPROVED, {"association": "OWNER"}, True),
+        (JudgeFrom.APPROVED, {"is_approved": True}, False),
+    ],
+)
+def test_judge_from_leaves_out_who_is_not_approved_and_a_command_judges_all(
+    judge_from, facts, is_left_out
+):
+    candidates = (TWELVE, replace(THIRTEEN, **facts))
+    trusted = (replace(TWELVE, is_approved=True), candidates[1])
+    waits = (LeftOutPull(13, "it waits for `/r4p ok`"),) if is_left_out else ()
+    judged = (12,) if is_left_out else (12, 13)
+    assert decide(trusted, judge_from=judge_from, min_candidates=1) == EvaluateNow(judged, waits)
+    assert decide(candidates, trigger="command", judge_from=judge_from) == EvaluateNow((12, 13), ())
+
+
+def test_a_group_that_waits_for_approval_says_so():
+    wait = decide(judge_from=JudgeFrom.APPROVED)
+    assert wait.reason == "the bot can judge no pull request and needs 2; not approved: #12, #13"
+
+
 def test_a_command_needs_one_candidate_only():
     assert decide((TWELVE,), trigger="command") == EvaluateNow((12,), ())
     assert decide((), trigger="command") == WaitForMore(
@@ -86,7 +114,7 @@ def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none()
 
 def test_judgeable_pull_requests_exclude_drafts():
     draft = replace(TWELVE, number=14, is_draft=True)
-    assert select_judgeable(CONFIG, (TWELVE, draft, THIRTEEN)) == (12, 13)
+    assert select_judgeable(CONFIG, (TWELVE, draft, THIRTEEN), commanded=False) == (12, 13)
 
 
 @pytest.mark.parametrize(

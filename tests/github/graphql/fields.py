@@ -132,6 +132,7 @@ _THREAD: dict[str, Resolver] = {
     "title": plain(lambda n: n.issue.title),
     "body": plain(lambda n: n.issue.body),
     "author": _author,
+    "authorAssociation": lambda c, n, _: c.world.association(n.repository, n.issue.author),
     "createdAt": plain(lambda n: timestamp(n.issue.created_at)),
     "updatedAt": plain(lambda n: timestamp(n.issue.updated_at)),
     "repository": plain(lambda n: RepositoryNode(n.repository)),

@@ -237,6 +237,14 @@ def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumbe
     return int(connection.execute(statement.with_for_update()).scalar_one())
 
 
+def list_known_pulls(connection: Connection, number: RepositoryId) -> frozenset[PullNumber]:
+    """Return the numbers of all stored pull requests of repository `number`."""
+    rows = connection.scalars(
+        select(pull_requests.c.number).where(pull_requests.c.repository_id == number)
+    )
+    return frozenset(map(PullNumber, rows))
+
+
 def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
     """Return the last stored head commits of the pull requests of repository `number`, by pull request number.
 
