@@ -56,7 +56,8 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     "delivery_bodies": {WEB: "insert", GITHUB: _ALL},
     "job_causes": {GITHUB: _ALL, VERIFY: "insert", AGENTS: "insert", WRITER: "insert"},
     "confirmed_writes": {GITHUB: _ALL, WRITER: "select, insert"},
-    "ignored_deliveries": {WEB: "select, insert, update", GITHUB: _READ},
+    "ignored_deliveries": {WEB: "select, insert, update", GITHUB: "select, insert, update"},
+    "command_answers": {GITHUB: _ALL},
     "installation_controls": {
         GITHUB: "select, delete",
         VERIFY: _READ,
@@ -94,6 +95,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         WRITER: "select(repository_id, number, base_ref)",
         TRAIN: _READ,
     },
+    "approvals": {GITHUB: _ALL},
     "group_members": {GITHUB: _ALL, WRITER: "select(group_id, pull_number)"},
     # Evaluations and verdicts.
     "patches": {
@@ -223,12 +225,10 @@ def _list_job_rules() -> list[RowRule]:
         allowed = f"from r4p_follow_ups('{follow.after}') as allowed"
         ready = f"kind = '{follow.kind}' and state = 'ready' and wish = ''"
         same_key = f"{ready} and key in (select allowed.key {allowed})"
-        whole = (
-            "(select allowed.key, allowed.payload, allowed.installation_id, allowed.repository_id"
-        )
+        job = "(select allowed.key, allowed.payload, allowed.installation_id, allowed.repository_id"
         same_job = (
             f"{ready} and queue = '{follow.queue}'"
-            f" and (key, payload, installation_id, repository_id) in {whole} {allowed})"
+            f" and (key, payload, installation_id, repository_id) in {job} {allowed})"
         )
         rules += [
             RowRule(role, "jobs", "select", f"{own} or ({same_key})"),
