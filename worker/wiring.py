@@ -43,6 +43,7 @@ from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
 from app.settings import (
     BrokerSettings,
+    CeilingSettings,
     DatabaseSettings,
     EngineSettings,
     QueueSettings,
@@ -57,6 +58,7 @@ from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
 from worker.components import Components
 from worker.git.tree_export import TreeExporter
+from worker.judging.ceilings import CeilingGuard
 from worker.judging.collect import EvaluateIssueHandler
 from worker.judging.locate_issues import locate_issues
 from worker.judging.reconcile import plan_reconciliation
@@ -103,12 +105,20 @@ def _record_event(parts: Components) -> Handler:
 def _evaluate_issue(parts: Components) -> Handler:
     collector = RivalCollector(parts.github, parts.checkouts, parts.identity.host)
     handover = TreeHandover(parts.github, parts.checkouts, TreeExporter(parts.agent_settings.trees))
-    return EvaluateIssueHandler(collector, handover, parts.agent_description is not None)
+    return EvaluateIssueHandler(
+        collector,
+        handover,
+        parts.agent_description is not None,
+        CeilingGuard(load(CeilingSettings)),
+    )
 
 
 def _propose_patches(parts: Components) -> Handler:
     return ProposePatchesHandler(
-        parts.tree_store, lambda: parts.agent_setup, agent_process.run_agent
+        parts.tree_store,
+        lambda: parts.agent_setup,
+        agent_process.run_agent,
+        load(CeilingSettings),
     )
 
 

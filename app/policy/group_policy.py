@@ -37,6 +37,8 @@ class CandidateFacts:
     """GitHub's word for the author's relation to the repository. It is a hint and gives no right."""
     is_approved: bool = False
     """Whether somebody with triage permission wrote `/r4p ok` for it."""
+    excess: str | None = None
+    """Why it is beyond the operator's ceiling; None: it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,11 @@ class WaitForMore:
 
     reason: str
     left_out: tuple[LeftOutPull, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForTomorrow(WaitForMore):
+    """The decision to judge a group on the next day, because today's budget is used up."""
 
 
 def should_evaluate(
@@ -136,7 +143,7 @@ def _explain_left_out(
         return "it touches none of the configured `paths`"
     if not (commanded or candidate.is_approved or _is_trusted(config, candidate)):
         return UNAPPROVED
-    return None
+    return candidate.excess
 
 
 def _is_trusted(config: RepoConfig, candidate: CandidateFacts) -> bool:

@@ -28,6 +28,7 @@ from app.settings.loader import (
 )
 from app.settings.runtime_settings import (
     BrokerSettings,
+    CeilingSettings,
     ChildSettings,
     DatabaseSettings,
     LogSettings,
@@ -42,6 +43,7 @@ __all__ = [
     "AgentSettings",
     "BaseUrl",
     "BrokerSettings",
+    "CeilingSettings",
     "ChildSettings",
     "DatabaseSettings",
     "EngineSettings",

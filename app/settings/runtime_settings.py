@@ -116,3 +116,23 @@ class QueueSettings(Settings):
     """Interval between two searches for missed changes and webhooks."""
     calibrate_seconds: float = 3_600.0
     """Interval between two fits of the calibrators."""
+
+
+class CeilingSettings(Settings):
+    """Most that one issue, one repository and one installation may use. Days begin at midnight UTC.
+
+    `r4p installations limit` replaces a ceiling for one installation.
+    """
+
+    max_rivals: int = Field(default=32, ge=1)
+    """Pull requests of one issue that the bot judges. The strongest links come first, then the oldest pull requests."""
+    max_votes: int = Field(default=32, ge=1)
+    """Votes on a group, whatever `votes` in `.github/r4p.yml` says."""
+    max_evaluations_per_repository_day: int = Field(default=1_000, ge=1)
+    """Evaluations of a repository in a day. Further ones wait until the next day."""
+    max_evaluations_per_installation_day: int = Field(default=5_000, ge=1)
+    """Evaluations of all repositories of an installation in a day."""
+    max_tokens_per_repository_day: int = Field(default=100_000_000, ge=1)
+    """Tokens that votes and agents for a repository use in a day, without cached ones. New evaluations then wait."""
+    max_tokens_per_installation_day: int = Field(default=500_000_000, ge=1)
+    """Tokens for all repositories of an installation in a day."""

@@ -122,6 +122,7 @@ def _create_evaluations() -> None:
         comment="snapshots of groups, each judged once; the newest published one is current",
     )
     op.create_index(op.f("ix_evaluations_group_id"), "evaluations", ["group_id"])
+    op.create_index("ix_evaluations_created_at", "evaluations", ["created_at"])
 
 
 def _how_evaluations_came_about() -> list[sa.Column[object]]:

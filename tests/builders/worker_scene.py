@@ -22,6 +22,7 @@ from app.github.http.auth import App as OurApp
 from app.github.http.connection import GitHub
 from app.github.http.rate_limiter import WriteLimits
 from app.jobs.job import EvaluateIssue, RunCommand, VerifyGroup
+from app.settings import CeilingSettings
 from app.values.identifiers import (
     CommandSource,
     DeliveryGuid,
@@ -40,6 +41,7 @@ from tests.github.stand_in import StandIn
 from worker.git.checkout import Checkouts
 from worker.git.tree_export import TreeExporter
 from worker.git.tree_store import TreeStore
+from worker.judging.ceilings import CeilingGuard
 from worker.judging.collect import EvaluateIssueHandler
 from worker.judging.rivals import RivalCollector
 from worker.judging.trained_models import JudgeSetup
@@ -92,13 +94,14 @@ class Scenery:
     def trees(self):
         return TreeStore(self.exports.directory)
 
-    def collecting(self, *, checkouts=None, has_agent=True, limits=None):
+    def collecting(self, *, checkouts=None, has_agent=True, limits=None, **ceilings):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts
         collector = RivalCollector(self.github, fetched, HOST)
         exports = replace(self.exports, limits=limits) if limits else self.exports
         handover = TreeHandover(self.github, fetched, exports)
-        return EvaluateIssueHandler(collector, handover, has_agent)
+        guard = CeilingGuard(CeilingSettings(**ceilings))
+        return EvaluateIssueHandler(collector, handover, has_agent, guard)
 
     # ---- arranging
 

@@ -1,7 +1,7 @@
 """Reserve an agent's cost from its repository's budget, and record what the agent uses."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,11 +10,14 @@ from sqlalchemy import Connection
 from app.db.store.alternatives import attempts
 from app.db.store.alternatives.attempts import AttemptRecord
 from app.policy.alternative_policy import Cost, get_remaining_budget, has_budget
+from app.policy.ceilings import clip_config, override_ceilings
+from app.settings import CeilingSettings
 from app.settings.repo_config import RepoConfig
 from app.values.identifiers import RepositoryId
 from model.agents.trajectories.trajectory import Attempt, Step
 from model.domain import EngineInfo, Tokens
 from worker.queue.errors import Postponed
+from worker.repositories.repository_config import parse_last_good
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,13 @@ def reserve_budget(
         why = "running agents hold the rest of this repository's budget"
         raise Postponed(why, after_seconds=_TURN_SECONDS)
     return None
+
+
+def clip_to_limits(
+    config_text: str | None, ceilings: CeilingSettings, own_limits: Mapping[str, int]
+) -> RepoConfig:
+    """Parse a repository's settings file, and clip its budget to the ceilings or its installation's own limits."""
+    return clip_config(parse_last_good(config_text), override_ceilings(ceilings, own_limits))
 
 
 def _split_budget(left: Cost, attempts_together: int) -> AgentLimits:

@@ -6,7 +6,7 @@ is judged without it.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -18,10 +18,11 @@ from app.db.store.alternatives.hints import Hint
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation
-from app.db.store.queue import progress
+from app.db.store.queue import installation_controls, progress
 from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
 from app.policy.alternative_policy import RefusalReason, find_new_edits, has_budget
+from app.settings import CeilingSettings
 from app.settings.repo_config import RepoConfig
 from model.agents.trajectories.trajectory import Attempt, Step, StopReason
 from model.domain import EngineInfo, Issue
@@ -34,7 +35,6 @@ from worker.git.tree_store import TreeStore
 from worker.outcomes import second_attempts
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
-from worker.repositories.repository_config import parse_last_good
 
 log = logging.getLogger(__name__)
 
@@ -91,13 +91,13 @@ class ProposePatchesHandler:
     """Builds the agent; called when a job needs it, because loading a local model takes seconds."""
     run_agent: Callable[..., tuple[Attempt, ...]]
     """`worker.agents.agent_process.run_agent`, or a function with the same signature."""
+    ceilings: CeilingSettings = field(default_factory=CeilingSettings)
+    """The operator's ceilings, which bound the repository's own budget."""
 
     def __call__(self, context: Context, job: ProposePatches) -> None:
-        """Run the agent, save its attempts and plan the next job, unless the evaluation is
-        obsolete.
-        """
+        """Run the agent, save its attempts and plan the next job, unless the evaluation is obsolete."""
         with transaction(context.database) as connection:
-            task = _load_task(connection, job)
+            task = _load_task(connection, job, self.ceilings)
         goes_on = False
         try:
             if task is not None:
@@ -123,9 +123,8 @@ class ProposePatchesHandler:
 
     def _propose(self, context: Context, job: ProposePatches, task: ProposalTask) -> ProposalResult:
         tree = self.tree_store.find(job.evaluation)
-        if (
-            context.claimed.attempt > 1
-        ):  # the input that crashed the first attempt may crash this one too
+        # The input that crashed the first attempt may crash this one too.
+        if context.claimed.attempt > 1:
             return ProposalResult(lack=RefusalReason.CRASHED)
         if tree is None:
             return ProposalResult(lack=RefusalReason.NO_TREE)
@@ -224,7 +223,9 @@ class ProposePatchesHandler:
                     attempts.save(connection, task.place, paid)
 
 
-def _load_task(connection: Connection, job: ProposePatches) -> ProposalTask | None:
+def _load_task(
+    connection: Connection, job: ProposePatches, ceilings: CeilingSettings
+) -> ProposalTask | None:
     stored = groups.load_repository(connection, job.repository)
     evaluation = evaluations.load(connection, job.evaluation)
     if stored is None or evaluation is None or evaluation.state != "collected":
@@ -233,7 +234,8 @@ def _load_task(connection: Connection, job: ProposePatches) -> ProposalTask | No
         return None
     issue = Issue(evaluation.title, evaluation.body)
     first = attempts.next_seed(connection, evaluation.group)
-    config = parse_last_good(stored.config_text)
+    own_limits = installation_controls.read_limits(connection, job.installation)
+    config = budget.clip_to_limits(stored.config_text, ceilings, own_limits)
     place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
     seeds = range(first, first + evaluation.alternatives_wanted)
     hinted = hints.find_due(connection, place.group, [place.base], place.issue_sha256)

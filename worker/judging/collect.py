@@ -17,9 +17,10 @@ from app.github.errors import NotFound
 from app.jobs.job import EvaluateIssue
 from app.policy.alternative_policy import NoAttempt, RefusalReason, Situation, count_wanted
 from app.policy.event_policy import BY_COMMAND
-from app.policy.group_policy import EvaluateNow, WaitForMore, should_evaluate
+from app.policy.group_policy import EvaluateNow, WaitForMore, WaitForTomorrow, should_evaluate
 from app.settings.repo_config import Alternatives
 from app.values.identifiers import IssueRef, RepositoryRef
+from worker.judging.ceilings import CeilingGuard, postpone_until_tomorrow
 from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
 from worker.judging.submission import Submission, submit_group, supersede_jobs
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
@@ -54,6 +55,7 @@ class EvaluateIssueHandler:
     collector: RivalCollector
     tree_handover: TreeHandover
     has_agent: bool
+    ceilings: CeilingGuard
 
     def __call__(self, context: Context, job: EvaluateIssue) -> None:
         """Collect and store the issue's rivals, then submit or wait; do nothing if issue or repository is gone."""
@@ -65,6 +67,7 @@ class EvaluateIssueHandler:
             rivals = self.collector.collect(context, stored, IssueRef(stored.ref, job.issue))
         except NotFound:
             return
+        rivals = self.ceilings.limit_rivals(context, job.installation, rivals)
         context.check()
         github = self.collector.github
         config_check.check_candidates(github, context, stored.ref, rivals.candidates)
@@ -88,20 +91,26 @@ class EvaluateIssueHandler:
                 newest = _load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
                 if isinstance(decision, EvaluateNow):
-                    groups.set_waiting(connection, group, None)
                     new = _build_snapshot(
                         group, _choose_trigger(job, newest), rivals, decision, plan
                     )
                     submission = _build_submission(job, rivals, new, newest, plan)
+                    if not submission.is_repeat:
+                        decision = self.ceilings.hold_back(connection, stored.ref, decision)
+                if isinstance(decision, EvaluateNow):
+                    groups.set_waiting(connection, group, None)
                     context.enqueue(connection, submit_group(connection, submission, exported))
                 elif isinstance(decision, WaitForMore):
                     groups.set_waiting(connection, group, decision.reason)
-                    # The issue was closed, or its rivals left the group.
-                    replaced = evaluations.supersede_unpublished(connection, group)
-                    supersede_jobs(connection, replaced)
+                    if not isinstance(decision, WaitForTomorrow):
+                        # The issue was closed, or its rivals left the group.
+                        replaced = evaluations.supersede_unpublished(connection, group)
+                        supersede_jobs(connection, replaced)
                 # A RefusalReason changes nothing: the group keeps its evaluation.
         replies = Replies(Publisher(self.collector.github, context.open_effects()))
         _reply(replies, job, stored.ref, rivals, decision)
+        if isinstance(decision, WaitForTomorrow):
+            raise postpone_until_tomorrow()
 
     def _open_tree(
         self, repository: RepositoryRef, plan: AlternativePlan

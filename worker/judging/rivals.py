@@ -1,7 +1,7 @@
 """Read the rivals of an issue with one GitHub query and one git fetch, and seat alternatives."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
@@ -47,6 +47,8 @@ class Rivals:
     """Candidates of the open pull requests that are no drafts, in their order."""
     approved: frozenset[PullNumber] = frozenset()
     is_commanded: bool = False
+    excess: Mapping[PullNumber, str] = field(default_factory=dict)
+    """Pull requests beyond the operator's ceiling, with the reason."""
 
     @property
     def issue(self) -> Issue:
@@ -76,6 +78,7 @@ class Rivals:
                 paths=_list_paths(by_pull.get(pull.number)) if self.settings.config.paths else (),
                 association=pull.association,
                 is_approved=pull.number in self.approved,
+                excess=self.excess.get(pull.number),
             )
             for pull in self.pulls
         ]

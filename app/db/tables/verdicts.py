@@ -12,6 +12,7 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     Table,
@@ -112,6 +113,7 @@ evaluations = Table(
     moment("verified_at"),
     moment("published_at"),
     CheckConstraint("state in ('collected','verified','published','superseded')", name="state"),
+    Index("ix_evaluations_created_at", "created_at"),
     comment="snapshots of groups, each judged once; the newest published one is current",
 )
 

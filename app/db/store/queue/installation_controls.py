@@ -1,0 +1,126 @@
+"""Store what the operator decided about installations: pauses and limits of their own. Count what they used today."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables.schema import installation_controls, installations
+from app.policy.ceilings import DailyUsage
+from app.values.identifiers import InstallationId, RepositoryId
+
+ALL: Final = InstallationId(0)
+"""Stands for all installations: its pause stops the work for every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationState:
+    """An installation, since when it is paused (None: it is not), and its own limits by name."""
+
+    id: InstallationId
+    account: str
+    paused_at: datetime | None
+    limits: Mapping[str, int]
+
+
+def list_installations(connection: Connection) -> tuple[InstallationState, ...]:
+    """List all installations by id, with their pauses and limits."""
+    control = installation_controls.c
+    rows = connection.execute(
+        select(installations.c.id, installations.c.account, control.paused_at, control.limits)
+        .outerjoin(installation_controls, control.installation_id == installations.c.id)
+        .order_by(installations.c.id)
+    )
+    return tuple(InstallationState(*row[:3], row.limits or {}) for row in rows)
+
+
+def read_limits(connection: Connection, installation: InstallationId) -> dict[str, int]:
+    """Return the limits of its own that an installation has, by name; empty if it has none."""
+    limits = connection.scalar(
+        select(installation_controls.c.limits).where(
+            installation_controls.c.installation_id == installation
+        )
+    )
+    return dict(limits or {})
+
+
+def find_pause(connection: Connection, installation: InstallationId = ALL) -> datetime | None:
+    """Return since when an installation is paused, or all of them; None: it is not."""
+    paused_at: datetime | None = connection.scalar(
+        select(installation_controls.c.paused_at).where(
+            installation_controls.c.installation_id == installation
+        )
+    )
+    return paused_at
+
+
+def list_paused(connection: Connection) -> tuple[InstallationId, ...]:
+    """List the ids of the paused installations; `ALL` among them when all are paused."""
+    control = installation_controls.c
+    paused = select(control.installation_id).where(control.paused_at.is_not(None))
+    return tuple(map(InstallationId, connection.scalars(paused.order_by(control.installation_id))))
+
+
+def pause(connection: Connection, installation: InstallationId) -> None:
+    """Pause an installation, or all of them, until it is resumed. A second pause changes nothing."""
+    since = func.coalesce(installation_controls.c.paused_at, func.now())
+    connection.execute(
+        insert(installation_controls)
+        .values(installation_id=installation, paused_at=func.now())
+        .on_conflict_do_update(index_elements=["installation_id"], set_={"paused_at": since})
+    )
+
+
+def resume(connection: Connection, installation: InstallationId) -> None:
+    """End the pause of an installation, or the pause of all. Pauses of single installations stay then."""
+    connection.execute(
+        installation_controls.update()
+        .where(installation_controls.c.installation_id == installation)
+        .values(paused_at=None)
+    )
+
+
+def set_limits(
+    connection: Connection, installation: InstallationId, limits: Mapping[str, int]
+) -> None:
+    """Replace all limits of its own that an installation has, by name."""
+    values = {"limits": dict(limits)}
+    connection.execute(
+        insert(installation_controls)
+        .values(installation_id=installation, **values)
+        .on_conflict_do_update(index_elements=["installation_id"], set_=values)
+    )
+
+
+# The tokens of an evaluation are those of its verdict document; cached ones cost almost nothing.
+_USAGE = """
+with own as (select installation_id from repositories where id = %(repository)s),
+used as (
+    select groups.repository_id, 1 as evaluations, coalesce(
+        (verdict #>> '{tokens,prompt}')::bigint - (verdict #>> '{tokens,cached}')::bigint
+        + (verdict #>> '{tokens,completion}')::bigint, 0) as tokens
+    from evaluations join groups on groups.id = evaluations.group_id
+    where evaluations.created_at >= date_trunc('day', now(), 'UTC')
+    union all
+    select repository_id, 0, tokens from agent_runs
+    where created_at >= date_trunc('day', now(), 'UTC'))
+select
+    coalesce(sum(evaluations) filter (where repository_id = %(repository)s), 0) as repository_evaluations,
+    coalesce(sum(evaluations), 0) as installation_evaluations,
+    coalesce(sum(tokens) filter (where repository_id = %(repository)s), 0) as repository_tokens,
+    coalesce(sum(tokens), 0) as installation_tokens
+from used join repositories on repositories.id = used.repository_id
+where repositories.installation_id = (select installation_id from own)
+"""
+
+
+def read_daily_usage(connection: Connection, repository: RepositoryId) -> DailyUsage:
+    """Count today's evaluations, and the tokens of their votes and of agents, of a repository and its installation.
+
+    Running agents count with all the tokens that they have reserved.
+    """
+    row = connection.exec_driver_sql(_USAGE, {"repository": repository}).one()
+    return DailyUsage(*(int(value) for value in row))

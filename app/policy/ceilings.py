@@ -1,0 +1,80 @@
+"""Decides what the operator's ceilings allow an issue, a repository and an installation (pure)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.policy.group_policy import CandidateFacts, select_judgeable
+from app.policy.rival_links import LinkStrength
+from app.settings import CeilingSettings
+from app.settings.repo_config import RepoConfig
+from app.values.identifiers import PullNumber
+
+
+@dataclass(frozen=True, slots=True)
+class DailyUsage:
+    """Evaluations and tokens since midnight UTC, of a repository and of its whole installation."""
+
+    repository_evaluations: int = 0
+    installation_evaluations: int = 0
+    repository_tokens: int = 0
+    installation_tokens: int = 0
+
+
+def override_ceilings(ceilings: CeilingSettings, limits: Mapping[str, int]) -> CeilingSettings:
+    """Return `ceilings` with those that `limits`, an installation's own limits by name, replaces."""
+    own = {name: limits[name] for name in CeilingSettings.model_fields if name in limits}
+    return ceilings.model_copy(update=own)
+
+
+def clip_config(config: RepoConfig, ceilings: CeilingSettings) -> RepoConfig:
+    """Return a repository's settings with the votes and the agents' tokens that the ceilings allow."""
+    most = ceilings.max_tokens_per_repository_day
+    budget = config.alternatives_budget
+    return config.model_copy(
+        update={
+            "votes": min(config.votes, ceilings.max_votes),
+            "alternatives_budget": budget.model_copy(update={"tokens": min(budget.tokens, most)}),
+        }
+    )
+
+
+def find_excess(
+    config: RepoConfig,
+    candidates: Sequence[CandidateFacts],
+    strengths: Mapping[PullNumber, LinkStrength],
+    limit: int,
+) -> frozenset[PullNumber]:
+    """Return the judgeable pull requests beyond `limit`: those with the weakest links, then the newest."""
+    ranked = sorted(
+        select_judgeable(config, candidates), key=lambda pull: (strengths[pull].rank, pull)
+    )
+    return frozenset(ranked[limit:])
+
+
+def explain_excess(limit: int) -> str:
+    """Return the reason why a pull request beyond the operator's `limit` is left out."""
+    return f"the bot compares at most {limit} pull requests of an issue"
+
+
+def explain_used_up(ceilings: CeilingSettings, usage: DailyUsage) -> str | None:
+    """Return which of today's ceilings is reached, in words for people; None if an evaluation may start."""
+    limits = [
+        ("evaluations", "repository", ceilings.max_evaluations_per_repository_day),
+        ("evaluations", "installation", ceilings.max_evaluations_per_installation_day),
+        ("tokens", "repository", ceilings.max_tokens_per_repository_day),
+        ("tokens", "installation", ceilings.max_tokens_per_installation_day),
+    ]
+    for what, whose, most in limits:
+        if getattr(usage, f"{whose}_{what}") >= most:
+            return (
+                f"the operator's daily budget of {most:,} {what} for this {whose} is used up,"
+                " and the bot goes on after midnight UTC"
+            )
+    return None
+
+
+def seconds_until_tomorrow(now: datetime) -> float:
+    """Return the seconds from `now`, in UTC, until shortly after the next midnight."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    return (midnight - now).total_seconds() + 5.0
