@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from model.commands.evaluate import evaluate
 from model.commands.extras import PASSED_ON, CommandGroup, require_extras
@@ -180,6 +180,62 @@ def export(context: typer.Context) -> None:
     from app.operator import processes
 
     processes.exec_training(["labels", "export", *context.args], command_name="r4p outcomes")
+
+
+installations = typer.Typer(
+    help="Pause, resume and limit installations of the App.", no_args_is_help=True
+)
+main.add_typer(installations, name="installations")
+_AllInstallations = Annotated[
+    bool, Option("--all", help="All installations: the switch for emergencies.")
+]
+
+
+@installations.command("list")
+def list_installations(
+    *, as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False
+) -> None:
+    """List the installations with their pauses and limits."""
+    from app.operator import installations as controls
+
+    raise typer.Exit(controls.show(as_json=as_json))
+
+
+@installations.command()
+def pause(
+    installation: Annotated[int | None, Argument(help="Id of the installation.")] = None,
+    *,
+    every: _AllInstallations = False,
+) -> None:
+    """Start no further work for an installation. Webhooks are still acknowledged and recorded."""
+    from app.operator import installations as controls
+
+    raise typer.Exit(controls.set_pause(installation, every=every, paused=True))
+
+
+@installations.command()
+def resume(
+    installation: Annotated[int | None, Argument(help="Id of the installation.")] = None,
+    *,
+    every: _AllInstallations = False,
+) -> None:
+    """End a pause. The work that waited goes on."""
+    from app.operator import installations as controls
+
+    raise typer.Exit(controls.set_pause(installation, every=every, paused=False))
+
+
+@installations.command()
+def limit(
+    installation: Annotated[int, Argument(help="Id of the installation.")],
+    limits: Annotated[
+        list[str] | None, Argument(metavar="NAME=NUMBER...", help="None: remove all.")
+    ] = None,
+) -> None:
+    """Replace the operator's ceilings for one installation, as in `max_votes=8`."""
+    from app.operator import installations as controls
+
+    raise typer.Exit(controls.set_limits(installation, limits or []))
 
 
 @main.command(context_settings=PASSED_ON)

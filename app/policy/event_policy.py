@@ -35,6 +35,9 @@ from app.values.identifiers import IssueNumber
 MAX_ISSUES = 10
 """Most issues that one event can start. A stranger could write `fixes #1 fixes #2 …` for pages."""
 
+NOT_ALLOWED = "the account is not in R4P_ALLOWED_ACCOUNTS"
+"""Reason under which the deliveries of other accounts are counted."""
+
 BY_COMMAND = "command"
 """Trigger of an evaluation that a person with the right asked for."""
 BY_APPROVAL = "approval"
@@ -179,3 +182,27 @@ def _look_again(
         )
         for issue in list(issues)[:MAX_ISSUES]
     )
+
+
+def is_allowed(event: Event, accounts: Collection[str]) -> bool:
+    """Return whether the bot acts on an event.
+
+    `accounts` holds logins of owners, without regard to case, and ids of installations. Empty: all are allowed. The end
+    of an installation and the removal of repositories are always allowed, because stored data must then go.
+    """
+    if not accounts or _only_removes(event):
+        return True
+    allowed = {account.lower() for account in accounts}
+    return _find_owner(event).lower() in allowed or str(event.installation) in allowed
+
+
+def _only_removes(event: Event) -> bool:
+    if isinstance(event, InstallationEvent):
+        return event.action is InstallationAction.DELETED
+    return isinstance(event, InstallationRepositoriesEvent) and not event.added
+
+
+def _find_owner(event: Event) -> str:
+    if isinstance(event, InstallationEvent | InstallationRepositoriesEvent):
+        return event.account
+    return event.repository.full_name.partition("/")[0]

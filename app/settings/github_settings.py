@@ -52,8 +52,11 @@ class WebhookSettings(Settings):
     """The secret, or two separated by a comma while you replace one by another."""
     max_body_bytes: int = 25 * 1024 * 1024
     """Most bytes of a webhook's body. The default is GitHub's own limit."""
+    allowed_accounts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Logins of owners, or ids of installations, separated by commas. The bot ignores and counts the deliveries of all
+    other accounts. Empty: it works for every installation."""
 
-    @field_validator("webhook_secret", mode="before")
+    @field_validator("webhook_secret", "allowed_accounts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

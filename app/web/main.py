@@ -16,7 +16,7 @@ from app.events import Ignored, RepositoryEvent, parse
 from app.github.redaction import remember
 from app.jobs.job import Planned
 from app.metrics import Metrics
-from app.policy.event_policy import plan_jobs
+from app.policy.event_policy import NOT_ALLOWED, is_allowed, plan_jobs
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,
@@ -76,7 +76,7 @@ def create_app(
     for secret in secrets:
         remember(secret.decode())
     limits = limits or RequestLimits(secrets, settings.webhook.max_body_bytes)
-    decide = decide or build_decide(settings.identity)
+    decide = decide or build_decide(settings.identity, frozenset(settings.webhook.allowed_accounts))
     door = WebhookReceiver(limits, decide, pool, background, ignored, metrics)
 
     @asynccontextmanager
@@ -120,16 +120,21 @@ def serve(host: str, port: int) -> None:
         )
 
 
-def build_decide(identity: IdentitySettings) -> Decide:
+def build_decide(
+    identity: IdentitySettings, allowed_accounts: frozenset[str] = frozenset()
+) -> Decide:
     """Build the function that turns a webhook delivery into jobs, or into the reason to ignore it.
 
-    `identity` names our own App, whose check runs the function ignores.
+    `identity` names our own App, whose check runs the function ignores. `allowed_accounts` are those of
+    `WebhookSettings`.
     """
 
     def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
         parsed = parse(event, delivery, body, own_app=identity.app_id)
         if isinstance(parsed, Ignored):
             return parsed
+        if not is_allowed(parsed, allowed_accounts):
+            return Ignored(NOT_ALLOWED)
         repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
         planned = tuple(Planned(job) for job in plan_jobs(parsed, identity.bot_name))
         return Decision(parsed.installation, repository, planned)

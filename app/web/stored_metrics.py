@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.db.store.models import trainings
-from app.db.store.queue import upkeep
+from app.db.store.queue import installation_controls, upkeep
 from app.jobs.job import Queue
 from app.jobs.waits import WaitsFor
 from app.learning.training_plan import Training, TrainingState
@@ -35,6 +35,7 @@ class StoredMetrics(Collector):
                     *_read_jobs(connection),
                     *_read_waiting(connection),
                     _read_ignored(connection),
+                    _read_paused(connection),
                     *build_training_metrics(trainings.find_last(connection), datetime.now(UTC)),
                 ]
         except SQLAlchemyError:
@@ -88,6 +89,17 @@ def _read_ignored(connection: Connection) -> Metric:
     for reason, count in upkeep.count_ignored(connection).items():
         ignored.add_metric([reason], count)
     return ignored
+
+
+def _read_paused(connection: Connection) -> Metric:
+    paused = GaugeMetricFamily(
+        "r4p_paused",
+        "1 for each paused installation by its id; 0 stands for all installations.",
+        labels=["installation"],
+    )
+    for installation in installation_controls.list_paused(connection):
+        paused.add_metric([str(installation)], 1)
+    return paused
 
 
 def build_training_metrics(training: Training | None, now: datetime) -> list[Metric]:
