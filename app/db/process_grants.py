@@ -59,6 +59,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     "ignored_deliveries": {WEB: "select, insert, update", GITHUB: "select, insert, update"},
     "command_answers": {GITHUB: _ALL},
     "installation_controls": {
+        WEB: "select(installation_id, paused_at)",
         GITHUB: "select, delete",
         VERIFY: _READ,
         AGENTS: _READ,

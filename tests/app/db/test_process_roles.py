@@ -19,6 +19,7 @@ from app.db.tables.schema import installations, metadata, patches, repositories
 from app.jobs.draft_jobs import TellDraft
 from app.jobs.job import Planned, ProposePatches, PublishVerdict, Queue, VerifyGroup
 from app.values.identifiers import EvaluationId, InstallationId, IssueNumber, RepositoryId
+from app.web.stored_metrics import StoredMetrics
 from model.domain import Vote
 from tests.builders import stored_verdict
 from tests.builders.pull_requests import build_pull
@@ -240,6 +241,13 @@ def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follo
         for _ in range(2):
             (stored,) = jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own))])
         assert stored.queue is follow_up.queue
+    database.dispose()
+
+
+def test_the_web_process_may_read_all_that_it_measures(scene):
+    database = scene.log_in("web")
+    names = {metric.name for metric in StoredMetrics(database).collect()}
+    assert {"r4p_jobs", "r4p_paused", "r4p_training"} <= names
     database.dispose()
 
 
