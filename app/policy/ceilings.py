@@ -45,9 +45,14 @@ def find_excess(
     strengths: Mapping[PullNumber, LinkStrength],
     limit: int,
 ) -> frozenset[PullNumber]:
-    """Return the judgeable pull requests beyond `limit`: those with the weakest links, then the newest."""
+    """Return the judgeable pull requests beyond `limit`: those with the weakest links, then the newest.
+
+    Those that only a command lets the bot judge come last, so that strangers displace nobody.
+    """
+    without_command = frozenset(select_judgeable(config, candidates, commanded=False))
     ranked = sorted(
-        select_judgeable(config, candidates), key=lambda pull: (strengths[pull].rank, pull)
+        select_judgeable(config, candidates, commanded=True),
+        key=lambda pull: (pull not in without_command, strengths[pull].rank, pull),
     )
     return frozenset(ranked[limit:])
 
