@@ -115,7 +115,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     },
     "evaluations": {
         GITHUB: _ALL,
-        VERIFY: "select, update(state, verifier, verdict, failure, verified_at)",
+        VERIFY: "select, update(state, verifier, verdict, failure, verified_at, moved_from)",
         AGENTS: "select, update(alternatives_wanted, alternatives_lack, fingerprint)",
         TRAIN: _READ,
     },
@@ -247,16 +247,18 @@ def _list_job_rules() -> list[RowRule]:
 
 def _list_evaluation_rules(role: ProcessRole, queue: str) -> list[RowRule]:
     evaluation, group = _open(queue, "evaluation"), _open(queue, "group")
+    earlier = _open(queue, "earlier")
     of_evaluation, of_group = f"evaluation_id = {evaluation}", f"group_id = {group}"
     patches = f"sha256 = any ((select r4p_open_patches('{queue}'))::text[])"
     return [
-        # Earlier evaluations of the same issue hold earlier votes.
+        # Earlier evaluations of the same issue hold earlier votes, and a verdict that may move to this one.
         RowRule(role, "evaluations", "select", of_group),
         RowRule(role, "evaluations", "update", f"id = {evaluation}"),
         RowRule(role, "attempts", "select", of_group),
         RowRule(role, "patches", "select", patches),
-        RowRule(role, "votes", "select", f"evaluation_id = {_open(queue, 'earlier')}"),
+        RowRule(role, "votes", "select", f"evaluation_id = {earlier}"),
         RowRule(role, "evaluation_alternatives", "all", of_evaluation),
+        RowRule(role, "evaluation_alternatives", "select", f"evaluation_id = {earlier}"),
     ]
 
 

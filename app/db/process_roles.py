@@ -46,7 +46,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
 select array(
     select patch_sha256 from {schema}.candidates
     where id = any (array(select candidate_id from {schema}.evaluation_candidates
-        where evaluation_id = any ({schema}.r4p_open($1, 'evaluation'))))
+        where evaluation_id = any ({schema}.r4p_open($1, 'earlier'))))
     union
     select patch_sha256 from {schema}.attempts where group_id = any ({schema}.r4p_open($1, 'group')))
 $$

@@ -258,7 +258,7 @@ class Story(BotRecords):
         assert self._list_unread() == [], "the bot said something nobody read"
         assert self._list_duplicates() == [], "something stands twice"
         dead = [job for job in self.jobs(jobs.c.state == "dead") if job[0] not in self.may_die]
-        assert dead == [], "jobs gave up"
+        assert dead == [], f"jobs gave up: {dead}"
         again = [] if self.is_rough else self.jobs(jobs.c.attempt > 1)
         assert again == [], "jobs needed a second attempt"
         if self.is_installed:
