@@ -48,6 +48,8 @@ def test_help_lists_every_command():
 | write access | issue or pull request |
 | `/r4p open A1` | Open a patch of the bot as a draft pull request, if the settings allow it. \
 | write access | issue or pull request |
+| `/r4p ok [#N …]` | Let the bot judge a pull request that the settings leave out until somebody approves it. \
+| triage access | issue or pull request |
 | `/r4p help` | List these commands. | anyone | issue or pull request |
 
 Write a command at the beginning of a line of a new comment or review, for example: `/r4p explain #12`.

@@ -110,13 +110,17 @@ def test_thumbs_are_polled_and_an_unchanged_answer_is_a_304(scene):
     assert [(r.content, r.user, r.is_bot) for r in first] == [("-1", "alice", False)]
 
 
-def test_open_pulls_are_listed_and_asking_again_is_free(scene):
-    pulls = scene.rivals(scene.repo.open_issue("Broken"), 3)
-    scene.repo.close(pulls[0].number)
-    first = rest_reader.list_open_pulls(scene.github, scene.repository)
-    assert {(p.number, p.head_sha) for p in first} == {(p.number, p.head_sha) for p in pulls[1:]}
+def test_changed_threads_are_listed_and_asking_again_is_free(scene):
+    issue = scene.repo.open_issue("Broken")
+    (closed, open_) = (pull.number for pull in scene.rivals(issue, 2))
+    scene.repo.close(closed)
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    first = rest_reader.list_changed_threads(scene.github, scene.repository, yesterday, 1)
+    listed = {(thread.number, thread.is_pull, thread.is_open) for thread in first}
+    assert listed == {(issue, False, True), (closed, True, False), (open_, True, True)}
     mark = scene.standin.mark()
-    assert rest_reader.list_open_pulls(scene.github, scene.repository) == first
+    again = rest_reader.list_changed_threads(scene.github, scene.repository, yesterday, 1)
+    assert again == first
     assert [r.status for r in scene.standin.history(mark)] == [304]
 
 
