@@ -224,6 +224,7 @@ def _list_job_rules() -> list[RowRule]:
     for role, follow in FOLLOW_UPS.items():
         own = f"queue = '{follow.after}'"
         allowed = f"from r4p_follow_ups('{follow.after}') as allowed"
+        cause = "select from jobs where jobs.id = cause_id"
         ready = f"kind = '{follow.kind}' and state = 'ready' and wish = ''"
         same_key = f"{ready} and key in (select allowed.key {allowed})"
         job = "(select allowed.key, allowed.payload, allowed.installation_id, allowed.repository_id"
@@ -235,20 +236,16 @@ def _list_job_rules() -> list[RowRule]:
             RowRule(role, "jobs", "select", f"{own} or ({same_key})"),
             RowRule(role, "jobs", "update", f"{own} or ({same_key})", f"{own} or ({same_job})"),
             RowRule(role, "jobs", "insert", check=same_job),
-            RowRule(
-                role,
-                "job_causes",
-                "insert",
-                check=f"exists (select from jobs where jobs.id = cause_id and {own})",
-            ),
+            RowRule(role, "job_causes", "insert", check=f"exists ({cause} and {own})"),
         ]
     return rules
 
 
 def _list_evaluation_rules(role: ProcessRole, queue: str) -> list[RowRule]:
-    evaluation, group = _open(queue, "evaluation"), _open(queue, "group")
-    earlier = _open(queue, "earlier")
-    of_evaluation, of_group = f"evaluation_id = {evaluation}", f"group_id = {group}"
+    evaluation, of_group = _open(queue, "evaluation"), f"group_id = {_open(queue, 'group')}"
+    of_evaluation, of_earlier = (
+        f"evaluation_id = {_open(queue, what)}" for what in ("evaluation", "earlier")
+    )
     patches = f"sha256 = any ((select r4p_open_patches('{queue}'))::text[])"
     return [
         # Earlier evaluations of the same issue hold earlier votes, and a verdict that may move to this one.
@@ -256,9 +253,9 @@ def _list_evaluation_rules(role: ProcessRole, queue: str) -> list[RowRule]:
         RowRule(role, "evaluations", "update", f"id = {evaluation}"),
         RowRule(role, "attempts", "select", of_group),
         RowRule(role, "patches", "select", patches),
-        RowRule(role, "votes", "select", f"evaluation_id = {earlier}"),
+        RowRule(role, "votes", "select", of_earlier),
         RowRule(role, "evaluation_alternatives", "all", of_evaluation),
-        RowRule(role, "evaluation_alternatives", "select", f"evaluation_id = {earlier}"),
+        RowRule(role, "evaluation_alternatives", "select", of_earlier),
     ]
 
 

@@ -31,9 +31,7 @@ MEMBERS = (Member(12, LinkStrength.CLOSING), Member(15, LinkStrength.ADDED))
 
 
 def test_help_lists_every_command():
-    assert (
-        write_help_reply(900)
-        == """\
+    help_reply = """\
 <!-- r4p:reply=900 -->
 
 | Command | What it does | Who may | Where |
@@ -54,7 +52,7 @@ def test_help_lists_every_command():
 
 Write a command at the beginning of a line of a new comment or review, for example: `/r4p explain #12`.
 """
-    )
+    assert write_help_reply(900) == help_reply
 
 
 def test_a_reply_in_words_can_replace_a_reaction():
