@@ -155,7 +155,6 @@ class GroupVerdict:
         """The number of votes that could be read."""
         return sum(vote.correct is not None for vote in self.votes)
 
-    @property
-    def forced_votes(self) -> int:
-        """The number of readable votes whose reply was continued, because it had ended without a box."""
+    def count_forced_votes(self) -> int:
+        """Return the number of readable votes whose reply was continued, because it had ended without a box."""
         return sum(vote.forced and vote.correct is not None for vote in self.votes)

@@ -110,7 +110,7 @@ def _write_calibration(calibration: Calibration) -> dict[str, Json]:
 
 
 def _write_votes(verdict: GroupVerdict) -> dict[str, Json]:
-    extra: dict[str, Json] = {"spared": verdict.spared, "forced": verdict.forced_votes}
+    extra: dict[str, Json] = {"spared": verdict.spared, "forced": verdict.count_forced_votes()}
     nonzero = {name: count for name, count in extra.items() if count}
     return {"asked": verdict.asked, "valid": verdict.valid, **nonzero}
 

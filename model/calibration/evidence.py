@@ -28,7 +28,7 @@ def build_evidence(
     Votes that failed, cannot be read, or depend on one rival are no evidence. A score of the shortlist round is none
     either, because its scale differs from the second round's.
     """
-    forced = verdict.forced_votes / verdict.valid if verdict.valid else None
+    forced = verdict.count_forced_votes() / verdict.valid if verdict.valid else None
     is_consensus = verdict.engine.name == CONSENSUS
     return {
         patch.id: Evidence(consensus=patch.score)

@@ -87,7 +87,8 @@ def _describe_cost(verdict: GroupVerdict) -> str:
             "no model was asked: consensus compared the patches, fitted on all issues with labels"
         )
     spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
-    forced = f" ({verdict.forced_votes} only when asked again)" if verdict.forced_votes else ""
+    count = verdict.count_forced_votes()
+    forced = f" ({count} only when asked again)" if count else ""
     return (
         f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
         f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"

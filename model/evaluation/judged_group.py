@@ -89,9 +89,8 @@ class JudgedGroup:
         """Number of readable votes on the group."""
         return sum(vote.correct is not None for vote in self.votes)
 
-    @property
-    def forced(self) -> int:
-        """Number of forced votes: readable only after the reply was continued from an opened box."""
+    def count_forced_votes(self) -> int:
+        """Return the number of forced votes: readable only after the reply was continued from an opened box."""
         return sum(vote.correct is not None and vote.forced for vote in self.votes)
 
 

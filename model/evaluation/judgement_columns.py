@@ -81,7 +81,7 @@ def build_columns(judged: Sequence[JudgedGroup]) -> JudgementColumns:
         any_correct=to_array([label.max() for label in labels]),
         asked=to_array([group.asked for group in judged]),
         valid=to_array([group.valid for group in judged]),
-        forced=to_array([group.forced for group in judged]),
+        forced=to_array([group.count_forced_votes() for group in judged]),
     )
 
 

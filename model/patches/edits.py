@@ -82,12 +82,12 @@ class PatchEdit:
         return frozenset((file, line // 4) for file, line in self.places)
 
     @cached_property
-    def added_lines(self) -> frozenset[str]:
+    def lines_added(self) -> frozenset[str]:
         """Distinct added lines of code, without white space around them."""
         return frozenset(line.strip() for line in self.added)
 
     @cached_property
-    def removed_lines(self) -> frozenset[str]:
+    def lines_removed(self) -> frozenset[str]:
         """Distinct removed lines of code, without white space around them."""
         return frozenset(line.strip() for line in self.removed)
 
@@ -98,29 +98,29 @@ class PatchEdit:
         return "\n".join(sign + line.strip() for sign, lines in signed for line in lines)
 
     @cached_property
-    def added_tokens(self) -> Counter[str]:
+    def tokens_added(self) -> Counter[str]:
         """Counts of the words, numbers and signs in the added lines."""
         return _count_tokens(self.added)
 
     @cached_property
-    def removed_tokens(self) -> Counter[str]:
+    def tokens_removed(self) -> Counter[str]:
         """Counts of the words, numbers and signs in the removed lines."""
         return _count_tokens(self.removed)
 
     @cached_property
     def new_tokens(self) -> Counter[str]:
         """Tokens that the edit adds more often than it removes, with the difference of the counts."""
-        return self.added_tokens - self.removed_tokens
+        return self.tokens_added - self.tokens_removed
 
     @cached_property
-    def gone_tokens(self) -> Counter[str]:
+    def tokens_gone(self) -> Counter[str]:
         """Tokens that the edit removes more often than it adds, with the difference of the counts."""
-        return self.removed_tokens - self.added_tokens
+        return self.tokens_removed - self.tokens_added
 
     @cached_property
     def changes(self) -> frozenset[str]:
         """Set of the code tokens that the edit adds or removes. A removed token is written with a leading `-`."""
-        return frozenset(self.new_tokens) | {f"-{token}" for token in self.gone_tokens}
+        return frozenset(self.new_tokens) | {f"-{token}" for token in self.tokens_gone}
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -135,7 +135,7 @@ class PatchEdit:
     @cached_property
     def unseen_names(self) -> frozenset[str]:
         """Identifiers in the added lines that neither the removed nor the unchanged lines contain."""
-        return self.names - select_names(self.removed_tokens) - self.context_names
+        return self.names - select_names(self.tokens_removed) - self.context_names
 
 
 def read_edit(diff: str) -> PatchEdit:

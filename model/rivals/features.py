@@ -73,8 +73,8 @@ def compare_edits(left: PatchEdit, right: PatchEdit) -> Features:
     return {
         "text": _compare_texts(left.code, right.code),
         "added": _compare_texts("\n".join(left.added), "\n".join(right.added)),
-        "lines": _measure_overlap(left.added_lines, right.added_lines),
-        "removed": _measure_overlap(left.removed_lines, right.removed_lines),
+        "lines": _measure_overlap(left.lines_added, right.lines_added),
+        "removed": _measure_overlap(left.lines_removed, right.lines_removed),
         "tokens": _measure_overlap(left.changes, right.changes),
         "names": _measure_overlap(left.names, right.names),
         "files": _measure_overlap(left.file_set, right.file_set),
@@ -90,7 +90,7 @@ def _measure_edit(edit: PatchEdit, issue: IssueNames) -> Features:
     added, removed = len(edit.added), len(edit.removed)
     both = bool(added and removed)
     before, after = "\n".join(edit.removed), "\n".join(edit.added)
-    kept = select_names(edit.removed_tokens) | select_names(edit.added_tokens) | edit.context_names
+    kept = select_names(edit.tokens_removed) | select_names(edit.tokens_added) | edit.context_names
     around = find_names(" ".join(edit.sections))
     parts = {part for path in edit.files for part in re.split(r"[/.]", path)} - {"py", "js", "java"}
     return {
@@ -104,7 +104,7 @@ def _measure_edit(edit: PatchEdit, issue: IssueNames) -> Features:
         "functions": _log(len(edit.functions)),
         "areas": _log(len(edit.areas)),
         "new tokens": _log(edit.new_tokens.total()),
-        "gone tokens": _log(edit.gone_tokens.total()),
+        "gone tokens": _log(edit.tokens_gone.total()),
         "rewrite": _compare_texts(before, after) if both else 0.0,
         "only adds": float(not removed),
         "only removes": float(not added),

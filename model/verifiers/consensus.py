@@ -191,9 +191,9 @@ def _build_verdict(
 
 def _explain(edit: PatchEdit, every: Sequence[PatchEdit], *, copies_count: bool) -> str:
     rivals = [rival for rival in every if rival is not edit]
-    lines = edit.added_lines | edit.removed_lines
+    lines = edit.lines_added | edit.lines_removed
     alike = sum(
-        2 * len(lines & (rival.added_lines | rival.removed_lines)) >= max(1, len(lines))
+        2 * len(lines & (rival.lines_added | rival.lines_removed)) >= max(1, len(lines))
         for rival in rivals
     )
     files = sum(bool(edit.file_set & rival.file_set) for rival in rivals)

@@ -33,7 +33,7 @@ def call(name, *arguments):
     if getattr(libc, name)(*arguments) < 0:
         raise OSError(ctypes.get_errno(), name)
 
-def connected(address, family=socket.AF_INET):
+def connect(address, family=socket.AF_INET):
     with socket.socket(family) as one:
         one.settimeout(2)
         one.connect(address)
@@ -145,11 +145,11 @@ def test_no_socket_leads_anywhere(probe_sandbox, tmp_path):
             one.listen()
         web.settimeout(0.1)
         probes = {
-            "loopback": f'connected(("127.0.0.1", {web.getsockname()[1]}))',
-            "loopback6": f'connected(("::1", {web.getsockname()[1]}), socket.AF_INET6)',
-            "internet": 'connected(("192.0.2.1", 443))',
-            "named": f"connected({str(tmp_path / 'socket')!r}, socket.AF_UNIX)",
-            "abstract": f"connected({f'{chr(0)}r4p-{os.getpid()}'!r}, socket.AF_UNIX)",
+            "loopback": f'connect(("127.0.0.1", {web.getsockname()[1]}))',
+            "loopback6": f'connect(("::1", {web.getsockname()[1]}), socket.AF_INET6)',
+            "internet": 'connect(("192.0.2.1", 443))',
+            "named": f"connect({str(tmp_path / 'socket')!r}, socket.AF_UNIX)",
+            "abstract": f"connect({f'{chr(0)}r4p-{os.getpid()}'!r}, socket.AF_UNIX)",
             "names": 'socket.gethostbyname("example.com")',
         }
         walls = probe_sandbox(bound=False, **probes)

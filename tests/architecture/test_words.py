@@ -40,11 +40,6 @@ def _is_participle(name: str) -> bool:
     return ends or head in IRREGULAR
 
 
-def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """A property is read like a field, so it may be an adjective with its noun."""
-    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
-
-
 def test_no_parameter_has_a_name_that_says_nothing():
     bad = [
         f"{relative(path)}:{function.name}({argument.arg})"
@@ -61,7 +56,7 @@ def test_no_function_is_named_by_a_participle():
         f"{relative(path)}:{function.name}"
         for path in (*MODULES, *REVISIONS)
         for function in list_functions(path)
-        if _is_participle(function.name) and not _is_property(function)
+        if _is_participle(function.name)
     ]
     assert bad == []
 

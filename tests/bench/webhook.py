@@ -54,13 +54,13 @@ class _Field:
         for server in all_servers:
             load.send_as_fast_as_answered(server.post, 1)
 
-    def closed(self, server: Server) -> load.Answered:
+    def run_closed(self, server: Server) -> load.Answered:
         self._empty()
         answered = load.send_as_fast_as_answered(server.post, self.bench.scale.seconds)
         self._check(server, answered)
         return answered
 
-    def steady(self, server: Server) -> load.Answered:
+    def run_steady(self, server: Server) -> load.Answered:
         self._empty()
         answered = load.send_steadily(server.post, RATE, self.bench.scale.seconds)
         self._check(server, answered)
@@ -94,7 +94,7 @@ def _measure_saturation(field: _Field, bot: Server, floor: Server) -> Figure:
     runs = Pairs()
     for number in range(field.bench.scale.rounds):
         field.bench.step(f"16 connections, pair {number + 1}")
-        runs.add(field.closed(bot).rate, field.closed(floor).rate)
+        runs.add(field.run_closed(bot).rate, field.run_closed(floor).rate)
     note = "load from wrk"
     return Figure("W1", SATURATED, "req/s", *_runs(runs, FLOOR), at_least(0.60), note=note)
 
@@ -103,12 +103,12 @@ def _measure_steady_load(field: _Field, bot: Server, floor: Server) -> list[Figu
     calm, deaf, middle = Pairs(), Pairs(), Pairs()
     for number in range(field.bench.scale.rounds):
         field.bench.step(f"{RATE:g} a second, pair {number + 1}")
-        mine, bare = field.steady(bot), field.steady(floor)
+        mine, bare = field.run_steady(bot), field.run_steady(floor)
         calm.add(mine.p99_ms, bare.p99_ms)
         middle.add(mine.p50_ms, bare.p50_ms)
         field.bench.step(f"{RATE:g} a second, the broker stopped, pair {number + 1}")
         with field.broker_stopped():
-            stopped = field.steady(bot)
+            stopped = field.run_steady(bot)
         deaf.add(stopped.p99_ms, bare.p99_ms)
     worst = at_most(2.5)
     return [
@@ -128,8 +128,8 @@ def _compare_with_peer(field: _Field, bot: Server) -> list[Figure]:
             field.warm(peer)
             for number in range(field.bench.scale.rounds):
                 field.bench.step(f"beside pr-agent, pair {number + 1}")
-                rate.add(field.closed(bot).rate, field.closed(peer).rate)
-                late.add(field.steady(bot).p99_ms, field.steady(peer).p99_ms)
+                rate.add(field.run_closed(bot).rate, field.run_closed(peer).rate)
+                late.add(field.run_steady(bot).p99_ms, field.run_steady(peer).p99_ms)
             size.add(bot.resident_mb(), peer.resident_mb())
         for number in range(field.bench.scale.rounds):
             field.bench.step(f"imports, pair {number + 1}")
@@ -137,7 +137,7 @@ def _compare_with_peer(field: _Field, bot: Server) -> list[Figure]:
             wall.add(_import_seconds(Path(sys.executable), "app.web.main", ROOT), theirs)
     except NotRun as reason:
         why = f"not run: {reason}; {RECORDED}"
-        rate, late = Pairs([field.closed(bot).rate]), Pairs([field.steady(bot).p99_ms])
+        rate, late = Pairs([field.run_closed(bot).rate]), Pairs([field.run_steady(bot).p99_ms])
         size = Pairs([bot.resident_mb()])
         wall = Pairs([_import_seconds(Path(sys.executable), "app.web.main", ROOT)])
     memory, imported = "memory of the web process after load", "import of the web process, wall"

@@ -16,7 +16,7 @@ from app.values.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
-from tests.builders.local_github import MemoryEffects, connected
+from tests.builders.local_github import MemoryEffects, connect
 from tests.github.facts import App
 from tests.github.repo import Repo
 from tests.github.stand_in import StandIn
@@ -67,7 +67,7 @@ def opened(standin: StandIn, app: App, **repository: bool) -> Iterator[Scene]:
     installation = InstallationId(standin.install(app, [repo]))
     reference = RepositoryRef(installation, RepositoryId(repo.id), repo.full_name)
     effects = MemoryEffects()
-    with connected(standin.url, app_id=app.app_id, key=app.private_key) as github:
+    with connect(standin.url, app_id=app.app_id, key=app.private_key) as github:
         publisher = Publisher(github, effects)
         yield Scene(standin, app, repo, reference, github, publisher, effects)
     standin.clear_faults()

@@ -48,11 +48,11 @@ def live(connection, repository, judge, issues=80, *, wrong_votes=20, first=0, p
         pull = PullNumber(FIRST_PULL + number)
         is_good = number % 2 == 0
         believed = is_good if (number // 2) % wrong_votes else not is_good
-        _judged(connection, repository, judge, pull, believed=believed)
-        _happened(connection, repository, pull, is_good=is_good, person=person)
+        _save_judgement(connection, repository, judge, pull, believed=believed)
+        _save_merge(connection, repository, pull, is_good=is_good, person=person)
 
 
-def _judged(connection, repository, judge, pull, *, believed):
+def _save_judgement(connection, repository, judge, pull, *, believed):
     head = CommitSha(f"{pull:040x}")
     groups.upsert_pulls(connection, repository, [build_pull(pull, "merged", head, BASE, "main")])
     text = (f"Issue of {pull}", "It fails.")
@@ -85,7 +85,7 @@ def _judged(connection, repository, judge, pull, *, believed):
     connection.execute(collected.values(created_at=START))
 
 
-def _happened(connection, repository, pull, *, is_good, person):
+def _save_merge(connection, repository, pull, *, is_good, person):
     head = CommitSha(f"{pull:040x}")
     merge = OutcomeEvent(
         EventKind.PULL_MERGED,

@@ -220,7 +220,7 @@ KEY = private_key()
 
 
 @contextmanager
-def connected(
+def connect(
     url: str, *, limits: MemoryLimits | None = None, clock=utc_now, app_id: int = 99, key: str = KEY
 ) -> Iterator[GitHub]:
     """A Connection to that address, with its memory in this process."""

@@ -1,19 +1,20 @@
 """Attempts to publish that stop before each of their steps, so that a test decides who goes on."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine
 
 from app.db.session import transaction
 from app.db.store.queue import jobs, upkeep
 from app.db.store.queue.effects import PostgresEffects
-from app.db.tables.schema import installations, repositories
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CheckDraft, CommentDraft, Publisher
 from app.github.http.connection import GitHub
 from app.jobs.job import LocateIssues, Planned
 from app.values.identifiers import CommitSha, InstallationId, RepositoryId, RepositoryRef
+from tests.builders.worker_scene import save_repository
 from tests.github.repo import Repo
 
 STEPS = ("permit_write", "plan", "check_owner", "write", "confirm")
@@ -43,9 +44,21 @@ class PausedAttempt:
     """Work in a thread of its own that goes on step by step."""
 
     def __init__(self, work):
-        self.step, self.error, self.is_over = "", None, False
+        self.step = ""
         self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
-        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+        threads = ThreadPoolExecutor(1)
+        self._work = threads.submit(self._run, work)
+        self._work.add_done_callback(lambda _: self._stopped.release())
+        threads.shutdown(wait=False)
+
+    @property
+    def is_over(self):
+        return self._work.done()
+
+    @property
+    def error(self):
+        """What the work raised; None: nothing, or it goes on."""
+        return self._work.exception() if self.is_over else None
 
     def go_on(self):
         """Let the attempt run to its next step, or to its end."""
@@ -62,18 +75,13 @@ class PausedAttempt:
             self.go_on()
 
     def _run(self, work):
-        self._go.acquire()
-        try:
-            work(self._stop)
-        except Exception as error:  # noqa: BLE001 (the test looks at it)
-            self.error = error
-        self.is_over = True
-        self._stopped.release()
+        assert self._go.acquire(timeout=60), "nobody let it begin"
+        work(self._stop)
 
     def _stop(self, step):
         self.step = step
         self._stopped.release()
-        self._go.acquire()
+        assert self._go.acquire(timeout=60), f"nobody went on from {step}"
 
 
 @dataclass
@@ -89,16 +97,7 @@ class PausedPublishers:
     attempts: list[PausedAttempt] = field(default_factory=list)
 
     def __post_init__(self):
-        with transaction(self.database) as connection:
-            connection.execute(insert(installations).values(id=self.installation, account="o"))
-            connection.execute(
-                insert(repositories).values(
-                    id=self.repo.id,
-                    installation_id=self.installation,
-                    full_name=self.repo.full_name,
-                    default_branch="main",
-                )
-            )
+        save_repository(self.database, self.installation, self.repo)
 
     def begin(self):
         """Turn to a new issue with a pull request."""

@@ -66,6 +66,21 @@ def verifying():
     return VerifyGroupHandler(lambda: JudgeSetup("r4p", verifier, catalog.load_consensus()))
 
 
+def save_repository(database, installation, repo, *, config_text=None):
+    """Store the installation and its repository, as the first webhook does."""
+    owner = insert(installations).values(id=installation, account="scene")
+    row = insert(repositories).values(
+        id=repo.id,
+        installation_id=installation,
+        full_name=repo.full_name,
+        default_branch="main",
+        config_text=config_text,
+    )
+    with transaction(database) as connection:
+        connection.execute(owner)
+        connection.execute(row)
+
+
 @dataclass
 class Scenery:
     """Arranges one world after the other, each with a repository and an installation of its own."""
@@ -116,17 +131,7 @@ class Scenery:
             self.repo.open_pr("Fix", f"Fixes #{self.issue}", files=area(result)).number
             for result in results
         ]
-        with transaction(self.database) as connection:
-            connection.execute(insert(installations).values(id=self.installation, account="scene"))
-            connection.execute(
-                insert(repositories).values(
-                    id=self.repo.id,
-                    installation_id=self.installation,
-                    full_name=self.repo.full_name,
-                    default_branch="main",
-                    config_text=CONFIG,
-                )
-            )
+        save_repository(self.database, self.installation, self.repo, config_text=CONFIG)
 
     @property
     def id(self):

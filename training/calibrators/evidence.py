@@ -159,7 +159,7 @@ def _build_evidence(
         return Evidence(consensus=consensus)
     if patch.is_preliminary:
         return Evidence()
-    forced = voted.forced / voted.valid if voted.valid else None
+    forced = voted.count_forced_votes() / voted.valid if voted.valid else None
     return build_vote_evidence(
         patch.votes, patch.score, forced, consensus, strip_suffixes(voted.key.verifier)
     )

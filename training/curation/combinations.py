@@ -30,7 +30,7 @@ def form_groups(pool: Pool, shape: GroupShape, seed: int) -> tuple[list[Training
     Returns the groups, and a reason for each dropped group or for the dropped issue. `seed` decides which patches are
     used if the issue has too many. Patches are ordered by the hash of their text, which reveals no label.
     """
-    if pool.known_count == 0:
+    if pool.label_count == 0:
         return [], ["nothing is known of its patches"]
     if len(pool.patches) < shape.min_patches:
         return [], [f"fewer than {shape.min_patches} patches"]

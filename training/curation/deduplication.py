@@ -40,7 +40,7 @@ def drop_duplicate_issues(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[s
     Returns the kept issues with their patches, and a reason for each dropped issue.
     """
     index, kept, reasons = NearDuplicateIndex(), list[Pool](), list[str]()
-    for pool in sorted(pools, key=lambda pool: (-pool.known_count, pool.issue)):
+    for pool in sorted(pools, key=lambda pool: (-pool.label_count, pool.issue)):
         if index.find(pool.statement) is not None:
             reasons.append("says the same as another issue")
             continue

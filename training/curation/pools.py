@@ -47,7 +47,7 @@ class Pool:
     """SPDX name of the repository's licence. None: unknown."""
 
     @property
-    def known_count(self) -> int:
+    def label_count(self) -> int:
         """Number of the issue's patches that have a label."""
         return sum(patch.target is not None for patch in self.patches)
 

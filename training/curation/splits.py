@@ -96,7 +96,7 @@ def _assign_side(
         return TEST if pool.issue in latest else _assign_by_hash(lot, (VALIDATION, plan.validation))
     if cut is not None and pool.as_of >= cut:
         return TEST if pool.as_of >= cut + plan.embargo else "opened within the embargo"
-    if cut is not None and pool.hide_later_labels(cut).known_count == 0 < pool.known_count:
+    if cut is not None and pool.hide_later_labels(cut).label_count == 0 < pool.label_count:
         return "decided after the cut"
     return _assign_by_hash(lot, (VALIDATION, plan.validation))
 
@@ -119,7 +119,7 @@ def _find_cutoff(pools: Sequence[Pool], plan: SplitPlan) -> datetime | None:
     dated = sorted(
         pool.as_of
         for pool in pools
-        if pool.as_of is not None and pool.known_count and pool.repo not in plan.held_out
+        if pool.as_of is not None and pool.label_count and pool.repo not in plan.held_out
     )
     if plan.mode is SplitBy.ISSUE or not dated or not plan.test:
         return None

@@ -74,7 +74,7 @@ class GroupReplies:
     """Votes that were readable as written."""
 
     @property
-    def labelled_places(self) -> tuple[int, ...]:
+    def places_with_label(self) -> tuple[int, ...]:
         """The seats of the group's patches that have a label, counted from 0."""
         return tuple(index for index, target in enumerate(self.group.targets) if target is not None)
 
@@ -94,7 +94,7 @@ def index_issues(all_replies: Sequence[GroupReplies]) -> IssueRows:
     The functions of `build_statistics(all_replies)` take these row numbers.
     """
     return collect_rows(
-        (replies.group.issue, len(replies.labelled_places)) for replies in all_replies
+        (replies.group.issue, len(replies.places_with_label)) for replies in all_replies
     )
 
 
@@ -141,7 +141,8 @@ def list_correct_issues(all_replies: Sequence[GroupReplies]) -> dict[str, bool]:
 
 def _is_right(replies: GroupReplies) -> bool:
     pairs = [
-        (replies.beliefs[index], replies.group.targets[index]) for index in replies.labelled_places
+        (replies.beliefs[index], replies.group.targets[index])
+        for index in replies.places_with_label
     ]
     return all(
         belief is not None and target is not None and (belief - 0.5) * (target - 0.5) > 0
@@ -155,11 +156,11 @@ def _apply_to_rows(columns: JudgementColumns, metric: Metric) -> Statistic:
 
 def _build_columns(all_replies: Sequence[GroupReplies]) -> JudgementColumns:
     beliefs = [
-        to_array([default_to_half(replies.beliefs[index]) for index in replies.labelled_places])
+        to_array([default_to_half(replies.beliefs[index]) for index in replies.places_with_label])
         for replies in all_replies
     ]
     labels = [
-        to_array([replies.group.targets[index] or 0.0 for index in replies.labelled_places])
+        to_array([replies.group.targets[index] or 0.0 for index in replies.places_with_label])
         for replies in all_replies
     ]
     pairs = list(zip(beliefs, labels, strict=True))
@@ -174,7 +175,7 @@ def _build_columns(all_replies: Sequence[GroupReplies]) -> JudgementColumns:
             [
                 replies.beliefs[index] is not None
                 for replies in all_replies
-                for index in replies.labelled_places
+                for index in replies.places_with_label
             ]
         ),
         label=np.concatenate([*labels, to_array([])]),

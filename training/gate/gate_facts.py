@@ -132,7 +132,7 @@ def compare_groups(
         name=name,
         issues=len(issue_rows.groups),
         groups=len(candidate),
-        patches=sum(len(heard.labelled_places) for heard in candidate),
+        patches=sum(len(heard.places_with_label) for heard in candidate),
         candidate=significance.bootstrap_estimates(candidate_statistics, issue_rows, shares=SHARES),
         champion=significance.bootstrap_estimates(champion_statistics, issue_rows, shares=SHARES),
         difference=significance.bootstrap_differences(

@@ -39,18 +39,7 @@ def build_verdict_view(
     return VerdictView(
         group=evaluation.group,
         mode=Mode(evaluation.mode),
-        rows=tuple(
-            VerdictRow(
-                pull=candidate.pull,
-                head=candidate.head_sha,
-                verdict=verdicts[patch_id(candidate.pull)],
-                strength=LinkStrength(candidate.strength or LinkStrength.ADDED),
-                moved=candidate.pull in moved,
-                findings=_build_findings(escape_patch(candidate.diff or "").injections),
-                version=evaluation.versions.get(candidate.pull, 1),
-            )
-            for candidate in evaluation.candidates
-        ),
+        rows=tuple(_build_rows(evaluation, verdicts, moved)),
         verifier=document.get("verifier", "none"),
         history=document.get("calibrator", {}).get("issues"),
         has_model=engine.name != CONSENSUS,
@@ -74,6 +63,23 @@ def build_verdict_view(
         is_moved=evaluation.moved_from is not None,
         is_demonstration=DEMONSTRATION_ENGINE in engine.name.split(" + "),
     )
+
+
+def _build_rows(
+    evaluation: Evaluation,
+    verdicts: Mapping[PatchId, PatchVerdict],
+    moved: Collection[PullNumber],
+) -> Iterator[VerdictRow]:
+    for candidate in evaluation.candidates:
+        yield VerdictRow(
+            pull=candidate.pull,
+            head=candidate.head_sha,
+            verdict=verdicts[patch_id(candidate.pull)],
+            strength=LinkStrength(candidate.strength or LinkStrength.ADDED),
+            moved=candidate.pull in moved,
+            findings=_build_findings(escape_patch(candidate.diff or "").injections),
+            version=evaluation.versions.get(candidate.pull, 1),
+        )
 
 
 def _build_alternatives(

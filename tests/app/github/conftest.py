@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders.github_scene import opened
-from tests.builders.local_github import LocalGitHub, connected
+from tests.builders.local_github import LocalGitHub, connect
 from tests.github.stand_in import StandIn
 
 
@@ -15,7 +15,7 @@ def server():
 
 @pytest.fixture
 def github(server):
-    with connected(server.url) as connection:
+    with connect(server.url) as connection:
         yield connection
 
 

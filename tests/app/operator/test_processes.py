@@ -108,7 +108,6 @@ for name, flags in (("environ", os.O_RDONLY), ("mem", os.O_RDWR)):
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
 @pytest.mark.parametrize(
     ("module", "answer"), [("worker.celery_command", "refused"), ("platform", "opened")]
 )

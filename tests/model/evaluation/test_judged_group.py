@@ -127,4 +127,4 @@ def test_line_survives_a_round_trip():
 def test_forced_votes_count_as_valid():
     votes = [cast_vote([], forced=True), cast_vote(None, forced=True), cast_vote([])]
     group = make_judged_group("a", (0.5, True), votes=votes, asked=4)
-    assert (group.asked, group.valid, group.forced) == (4, 2, 1)
+    assert (group.asked, group.valid, group.count_forced_votes()) == (4, 2, 1)

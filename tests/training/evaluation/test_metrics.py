@@ -53,7 +53,7 @@ def test_false_accepts_are_of_incorrect_patches():
 
 def test_unlabelled_patch_counts_nowhere():
     some = build_replies((1.0, None, 0.0), (0.9, 0.9, 0.1))
-    assert some.labelled_places == (0, 2)
+    assert some.places_with_label == (0, 2)
     assert compute([some]) == compute([build_replies((1.0, 0.0), (0.9, 0.1))])
 
 

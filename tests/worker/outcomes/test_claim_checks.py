@@ -9,7 +9,7 @@ from app.github.endpoints import build_endpoints
 from app.jobs.outcome_jobs import CheckClaims
 from app.values.identifiers import PullNumber
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import connected
+from tests.builders.local_github import connect
 from tests.worker.outcomes.judged_repository import FIX, ORIGINAL, OTHER_FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
@@ -27,7 +27,7 @@ def world(standin, database):
 @pytest.fixture
 def checking(world, tmp_path):
     checkouts = Checkouts(tmp_path, build_endpoints(world.standin.url))
-    with connected(world.standin.url, app_id=world.app.app_id, key=world.app.private_key) as github:
+    with connect(world.standin.url, app_id=world.app.app_id, key=world.app.private_key) as github:
         yield partial(check_claims, github, checkouts)
 
 

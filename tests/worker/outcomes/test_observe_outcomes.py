@@ -15,7 +15,7 @@ from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import IssueNumber, PullNumber
 from tests.builders import stored_outcomes
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.local_github import LocalGitHub, Reply, connect
 from tests.worker.outcomes.judged_repository import FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
@@ -40,7 +40,7 @@ def world(standin, database):
 
 @pytest.fixture
 def github(world):
-    with connected(world.standin.url, app_id=world.app.app_id, key=world.app.private_key) as found:
+    with connect(world.standin.url, app_id=world.app.app_id, key=world.app.private_key) as found:
         yield found
 
 
@@ -226,7 +226,7 @@ def test_a_permission_that_github_withholds_stays_unknown(world, status):
     world.repo.merge(world.first.number, user="maintainer")
     world.record()
     job = world.resolve("maintainer")
-    with LocalGitHub().running() as server, connected(server.url) as github:
+    with LocalGitHub().running() as server, connect(server.url) as github:
         server.replies = [Reply(status, {"message": "Resource not accessible by integration"})] * 4
         world.do(partial(resolve_permission, github), job)
     assert [row[3] for row in world.list_outcomes()] == [None]

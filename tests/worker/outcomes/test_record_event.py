@@ -18,7 +18,7 @@ from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
 from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermission
 from tests.builders import stored_outcomes, webhook_payloads
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.local_github import LocalGitHub, Reply, connect
 from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import (
     FIRST,
@@ -50,7 +50,7 @@ def group(database):
 @pytest.fixture
 def removed_github():
     """A GitHub that says the repository was taken out."""
-    with LocalGitHub().running() as server, connected(server.url) as github:
+    with LocalGitHub().running() as server, connect(server.url) as github:
         server.token_refusal = Reply(422)
         yield github
 

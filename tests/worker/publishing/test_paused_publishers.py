@@ -6,7 +6,7 @@ import pytest
 
 from app.db.store.queue.jobs import Fenced
 from app.values.identifiers import InstallationId
-from tests.builders.local_github import MemoryLimits, connected
+from tests.builders.local_github import MemoryLimits, connect
 from tests.builders.paused_publishers import STEPS, PausedPublishers
 from tests.github.stand_in import StandIn
 
@@ -30,7 +30,7 @@ def publishers(own_standin, database, tmp_path):
     installation = InstallationId(own_standin.install(app, [repo]))
     limits = MemoryLimits()
     identity = {"app_id": app.app_id, "key": app.private_key, "limits": limits}
-    with connected(own_standin.url, **identity) as github:
+    with connect(own_standin.url, **identity) as github:
         yield PausedPublishers(database, github, repo, installation, app.bot_login)
 
 

@@ -14,7 +14,7 @@ from app.github.errors import GitHubDown, Unauthorized
 from app.jobs.job import ForgetCheckout, Planned, PurgeData, RefreshConfig
 from tests.builders import webhook_payloads
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.local_github import LocalGitHub, Reply, connect
 from tests.builders.stored_verdict import INSTALLATION, REPOSITORY, settle
 from tests.worker.outcomes.test_record_event import RECORD, merge, store
 from worker.queue.errors import Postponed
@@ -39,7 +39,7 @@ def purge_known(database, server):
     """Purges an installation, or one repository of it, of which something was known."""
     with transaction(database) as connection:
         settle(connection)
-    with connected(server.url) as github:
+    with connect(server.url) as github:
         handler = partial(purge_data, github)
         yield lambda number: carry_out(database, handler, PurgeData(INSTALLATION, number))
 

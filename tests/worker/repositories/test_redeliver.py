@@ -12,7 +12,7 @@ from app.db.session import transaction
 from app.db.store.queue import jobs
 from app.github.api.delivery_log import DeliveryAttempt
 from app.jobs.job import OF_THE_APP, Planned, Redeliver
-from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.local_github import LocalGitHub, Reply, connect
 from tests.builders.worker_scene import Scenery
 from tests.github.stand_in import StandIn
 from worker.queue.context import Context
@@ -258,6 +258,6 @@ def test_a_webhook_that_github_will_not_send_again_keeps_no_other_from_coming(da
     ]
     server = LocalGitHub()
     server.replies = [Reply(200, listed), Reply(422), Reply(202)]
-    with server.running(), connected(server.url) as github:
+    with server.running(), connect(server.url) as github:
         assert not look(database, SimpleNamespace(github=github))
     assert [asked.path.split("/")[-2] for asked in server.asked[1:]] == ["0", "1"]

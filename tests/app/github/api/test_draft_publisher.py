@@ -17,7 +17,7 @@ from app.github.endpoints import build_endpoints
 from app.github.errors import Ambiguous, Forbidden, NotFound, Unprocessable
 from app.github.http.auth import Purpose, Scope
 from app.values.identifiers import CommitSha
-from tests.builders.local_github import MemoryEffects, connected
+from tests.builders.local_github import MemoryEffects, connect
 from worker.git.alternative_commit import build_alternative_commit
 from worker.git.hardened_git import Remote
 
@@ -65,7 +65,7 @@ class WriterScene:
 def install_writer(scene):
     """`install_writer(permissions)`: the writer App, installed with these."""
     app = scene.standin.register_app(slug="r4p-writer", permissions=RIGHTS)
-    with connected(scene.standin.url, app_id=app.app_id, key=app.private_key) as github:
+    with connect(scene.standin.url, app_id=app.app_id, key=app.private_key) as github:
         effects = MemoryEffects()
 
         def install(permissions=RIGHTS):

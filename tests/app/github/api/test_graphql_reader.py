@@ -43,7 +43,7 @@ def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
 
 
 @pytest.fixture
-def replaced(scene):
+def other_reference(scene):
     """A reference with the name of another, public repository, as after a transfer and a new repository of the old name."""
     other = scene.standin.create_repository(f"{scene.repo.full_name}-new", {"a": "1\n"})
     number = other.open_issue("Broken", author="alice")
@@ -61,9 +61,9 @@ def replaced(scene):
     ],
     ids=["repository", "issue", "pull request", "heads"],
 )
-def test_a_name_that_leads_to_another_repository_is_not_found(scene, replaced, read):
+def test_a_name_that_leads_to_another_repository_is_not_found(scene, other_reference, read):
     with pytest.raises(NotFound, match=f"not {scene.repository.id}: it was moved or replaced"):
-        read(scene.github, replaced)
+        read(scene.github, other_reference)
 
 
 def test_a_private_repository_without_configuration_is_read_too(standin, app):

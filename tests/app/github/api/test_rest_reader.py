@@ -10,7 +10,7 @@ from app.github.errors import NotFound
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, RepositoryId
 from app.values.permission import Permission
 from tests.builders.github_scene import opened
-from tests.builders.local_github import REPOSITORY, Reply, connected
+from tests.builders.local_github import REPOSITORY, Reply, connect
 
 
 @pytest.mark.parametrize("role", ["none", "read", "triage", "write", "maintain", "admin"])
@@ -35,7 +35,7 @@ def test_a_permission_in_an_unknown_repository_is_not_found(server, github):
     with pytest.raises(NotFound):
         rest_reader.read_permission(github, REPOSITORY, "alice")
     server.token_refusal = Reply(404)
-    with connected(server.url) as removed, pytest.raises(NotFound):
+    with connect(server.url) as removed, pytest.raises(NotFound):
         rest_reader.read_permission(removed, REPOSITORY, "alice")
 
 

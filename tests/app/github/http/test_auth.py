@@ -19,7 +19,7 @@ from app.github.errors import Unauthorized, Unprocessable
 from app.github.http.auth import PERMISSIONS, App, Purpose, Scope, Tokens
 from app.github.http.transport import Transport
 from app.github.redaction import redact
-from tests.builders.local_github import KEY, REPOSITORY, Reply, connected
+from tests.builders.local_github import KEY, REPOSITORY, Reply, connect
 
 READ = Scope.for_repository(REPOSITORY, Purpose.READ)
 PUBLISH = Scope.for_repository(REPOSITORY, Purpose.PUBLISH)
@@ -139,7 +139,7 @@ def test_a_revoked_token_is_replaced_in_mid_job(scene):
 
 def test_a_wrong_app_id_is_explained(standin, app):
     with (
-        connected(standin.url, app_id=app.app_id + 1, key=app.private_key) as github,
+        connect(standin.url, app_id=app.app_id + 1, key=app.private_key) as github,
         pytest.raises(Unauthorized, match="R4P_APP_ID"),
     ):
         github.tokens.get_token(READ)

@@ -25,7 +25,7 @@ from app.github.http.connection import GitHub, Question
 from app.github.http.rate_limiter import WritePermit
 from app.github.http.transport import build_retry
 from app.github.wire.graphql_issues import RepositoryAnswer
-from tests.builders.local_github import KEY, REPOSITORY, MemoryEtags, MemoryLimits, Reply, connected
+from tests.builders.local_github import KEY, REPOSITORY, MemoryEtags, MemoryLimits, Reply, connect
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 READ = Scope.for_repository(REPOSITORY, Purpose.READ)
@@ -98,7 +98,7 @@ COMMENT = Call(Method.POST, "/repos/octo/repo/issues/1/comments", body={"body": 
 @pytest.mark.parametrize(("reply", "error", "wait"), TROUBLE.values(), ids=TROUBLE.keys())
 def test_exactly_one_write_leaves_whatever_happens(server, reply, error, wait):
     server.replies, server.now = [reply], NOW
-    with connected(server.url, clock=lambda: NOW) as github:
+    with connect(server.url, clock=lambda: NOW) as github:
         permit = github.permit_write(REPOSITORY)
         with pytest.raises(error) as raised:
             github.write(REPOSITORY, COMMENT, permit)
@@ -113,7 +113,7 @@ def test_a_reset_is_a_distance_on_githubs_clock_so_ours_may_be_wrong(server, ske
     headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": IN_59_MINUTES}
     server.replies, server.now = [Reply(403, PRIMARY, headers)], NOW
     ours = NOW + skew
-    with connected(server.url, clock=lambda: ours) as github, pytest.raises(RateLimited) as raised:
+    with connect(server.url, clock=lambda: ours) as github, pytest.raises(RateLimited) as raised:
         github.get(REPOSITORY, "/x")
     assert raised.value.retry_at == ours + timedelta(minutes=59, seconds=1)
 
@@ -193,7 +193,7 @@ def test_a_missing_optional_object_is_null_and_no_error(server, github):
 def test_a_limit_freezes_the_installation_for_everyone(server):
     server.replies = [Reply(429, {}, {"Retry-After": "30"}), Reply(200)]
     moments = [NOW]
-    with connected(server.url, clock=lambda: moments[0]) as github:
+    with connect(server.url, clock=lambda: moments[0]) as github:
         with pytest.raises(RateLimited):
             github.get(REPOSITORY, "/repos/octo/repo")
         with pytest.raises(RateLimited, match="frozen"):
@@ -267,7 +267,7 @@ def test_a_write_needs_its_own_installations_permit(github):
 
 
 def test_a_refused_connection_is_down_even_for_a_write():
-    with connected("http://127.0.0.1:9") as github, pytest.raises(GitHubDown):
+    with connect("http://127.0.0.1:9") as github, pytest.raises(GitHubDown):
         github.transport.send(Call(Method.POST, "/x"), None)
 
 

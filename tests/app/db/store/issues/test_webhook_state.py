@@ -22,37 +22,37 @@ def reflect(connection, event, **payload):
     webhook_state.apply_event(connection, parse(event, "guid", body), RECEIVED)
 
 
-def pull(connection, action, at, **fields):
-    told = webhook_payloads.pull(updated_at=at.isoformat(), **fields)
+def apply_pull(connection, action, changed_at, **fields):
+    told = webhook_payloads.pull(updated_at=changed_at.isoformat(), **fields)
     reflect(connection, "pull_request", action=action, number=FIRST, pull_request=told)
     return connection.execute(select(pull_requests).where(pull_requests.c.number == FIRST)).one()
 
 
 def test_a_merge_is_for_good_however_late_it_is_told(connection):
     settle(connection)
-    row = pull(connection, "closed", OLDER, merged=True, merge_commit_sha="c" * 40)
+    row = apply_pull(connection, "closed", OLDER, merged=True, merge_commit_sha="c" * 40)
     assert row.state == "merged"
-    assert pull(connection, "reopened", NEWER).state == "merged"
+    assert apply_pull(connection, "reopened", NEWER).state == "merged"
 
 
 @pytest.mark.parametrize(("at", "state"), [(NEWER, "closed"), (NOW, "closed"), (OLDER, "open")])
 def test_a_closing_counts_unless_we_know_better_since(connection, at, state):
     settle(connection)
-    pull(connection, "reopened", NOW)
-    assert pull(connection, "closed", at).state == state
+    apply_pull(connection, "reopened", NOW)
+    assert apply_pull(connection, "closed", at).state == state
 
 
 def test_reopening_counts_when_it_is_newer(connection):
     settle(connection)
-    pull(connection, "closed", NEWER)
-    assert pull(connection, "reopened", NOW).state == "closed"
-    assert pull(connection, "reopened", NEWER).state == "open"
+    apply_pull(connection, "closed", NEWER)
+    assert apply_pull(connection, "reopened", NOW).state == "closed"
+    assert apply_pull(connection, "reopened", NEWER).state == "open"
 
 
 def test_a_push_moves_no_head_here_since_github_is_asked_for_it(connection):
     settle(connection)
     before = connection.execute(select(pull_requests)).all()
-    pull(connection, "synchronize", NEWER)
+    apply_pull(connection, "synchronize", NEWER)
     assert connection.execute(select(pull_requests)).all() == before
 
 
