@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.jobs import Fenced
 from app.github.errors import (
     Ambiguous,
@@ -110,6 +111,8 @@ def decide_ending(error: Exception, attempts: Attempts, now: datetime) -> Ending
             return Supersede()
         case Postponed():
             return RetryLater(error.after_seconds)
+        case InstallationPaused():
+            return RetryLater(0)  # no worker claims it during the pause
     who = _find_cause(error)
     if who is not None:
         return _decide_wait(error, who, attempts, now)

@@ -4,6 +4,7 @@ Postponed               something was not ready; the attempt does not count
 GiveUp                  a retry cannot help: dead at once
 model.errors.Cancelled  newer work made the job pointless; quiet
 Fenced (store.queue)    the job belongs to another worker; quiet
+InstallationPaused      the operator paused the installation; the job waits for the end of the pause
 
 Any other exception counts, is logged with its trace and retried, up to the limit of attempts.
 """

@@ -4,6 +4,9 @@ import random
 
 import pytest
 
+from app.db.session import transaction
+from app.db.store.queue import installation_controls
+from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.jobs import Fenced
 from app.values.identifiers import InstallationId
 from tests.builders.local_github import MemoryLimits, connect
@@ -49,6 +52,21 @@ def test_a_paused_attempt_leaves_the_newer_verdict_once(publishers, step, is_fir
     assert publishers.shown() == [f"verdict {len(publishers.attempts)}"]
     if step in STEPS[:3]:
         assert isinstance(late.error, Fenced)
+
+
+@pytest.mark.parametrize("target", ["own", "all"])
+@pytest.mark.parametrize("step", STEPS[:3])
+def test_a_job_that_runs_when_the_operator_pauses_writes_nothing(publishers, step, target):
+    paused = publishers.installation if target == "own" else installation_controls.ALL
+    attempt = publishers.begin().publish()
+    attempt.go_until(step)
+    with transaction(publishers.database) as connection:
+        installation_controls.pause(connection, paused)
+    attempt.finish()
+    with transaction(publishers.database) as connection:
+        installation_controls.resume(connection, paused)
+    assert isinstance(attempt.error, InstallationPaused)
+    assert publishers.shown() == []
 
 
 @pytest.mark.parametrize("step", ["write", "confirm"])

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.db.session import transaction
-from app.db.store.queue import jobs
+from app.db.store.queue import installation_controls, jobs
 from app.db.store.queue.jobs import ClaimedJob
 from app.db.tables.schema import confirmed_writes, effects
 from app.github.api.effect_store import Effect, EffectKey, EffectState
@@ -28,9 +28,9 @@ class PostgresEffects:
     """The evaluation whose verdict is written; None when the text is no verdict."""
 
     def check_owner(self) -> None:
-        """Raise Fenced unless this attempt still owns its job."""
+        """Raise Fenced unless this attempt still owns its job, and InstallationPaused while the operator pauses it."""
         with transaction(self.database) as connection:
-            jobs.fence(connection, self.claimed)
+            self._check(connection)
 
     def load(self, key: EffectKey) -> Effect | None:
         """Load the stored state of the write to GitHub with this key; None when it was never planned."""
@@ -42,11 +42,11 @@ class PostgresEffects:
         """Record a write to GitHub that is about to be sent, and return the effect as it was before.
 
         With `is_new` the stored object is gone, so that its id is dropped. Raises Fenced when this attempt has lost its
-        job, and Cancelled when a newer evaluation has planned the same object.
+        job, InstallationPaused, and Cancelled when a newer evaluation has planned the same object.
         """
         columns = {"state": EffectState.PLANNED.value, "content": content, **self._writer}
         with transaction(self.database) as connection:
-            jobs.fence(connection, self.claimed)
+            self._check(connection)
             before = self._insert(connection, key, columns)
             if before is not None:
                 if is_new:
@@ -81,6 +81,10 @@ class PostgresEffects:
         doubt = {"state": EffectState.AMBIGUOUS.value, "github_id": github_id}
         with transaction(self.database) as connection:
             self._update(connection, key, doubt)
+
+    def _check(self, connection: Connection) -> None:
+        jobs.fence(connection, self.claimed)
+        installation_controls.check_pause(connection, self.claimed.job.installation)
 
     @property
     def _writer(self) -> dict[str, object]:

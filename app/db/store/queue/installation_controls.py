@@ -16,6 +16,10 @@ ALL: Final = InstallationId(0)
 """Stands for all installations: its pause stops the work for every one."""
 
 
+class InstallationPaused(Exception):
+    """The operator paused the installation, or all of them, so a job of it may write nothing on GitHub."""
+
+
 @dataclass(frozen=True, slots=True)
 class InstallationState:
     """An installation, since when it is paused (None: it is not), and its own limits by name."""
@@ -55,6 +59,15 @@ def find_pause(connection: Connection, installation: InstallationId = ALL) -> da
         )
     )
     return paused_at
+
+
+def check_pause(connection: Connection, installation: InstallationId) -> None:
+    """Raise InstallationPaused while the operator pauses this installation or all of them."""
+    for paused in (installation, ALL):
+        if find_pause(connection, paused) is not None:
+            raise InstallationPaused(
+                f"installation {installation} is paused: r4p installations resume {paused or '--all'}"
+            )
 
 
 def list_paused(connection: Connection) -> tuple[InstallationId, ...]:
