@@ -1,6 +1,7 @@
 """Counters of the web process, in a prometheus-client registry of their own."""
 
 import threading
+from enum import StrEnum
 from itertools import product
 from typing import Final
 
@@ -20,6 +21,24 @@ _SERIES_LIMIT: Final = 2_000
 _REFUSALS: Final = tuple(f"refused_{status}" for status in (400, 401, 408, 413, 503))
 _OUTCOMES: Final = ("new", "rearmed", "duplicate", "ignored", "unavailable")
 
+
+class Refusal(StrEnum):
+    """Why the webhook refuses a request: the values of the label `reason`."""
+
+    HEADER = "header"
+    """A header of GitHub is missing or malformed."""
+    DISCONNECT = "disconnect"
+    """The connection ended before the body did."""
+    SIGNATURE = "signature"
+    """The signature is missing, malformed or wrong."""
+    TIMEOUT = "timeout"
+    """The body did not arrive in time."""
+    SIZE = "size"
+    """The body is larger than the limit."""
+    MEMORY = "memory"
+    """All bodies together hold too many bytes."""
+
+
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a series to each counter that no dashboard uses
 
 
@@ -38,6 +57,14 @@ class Metrics:
             ["event", "outcome"],
             registry=self._registry,
         )
+        self._refusals = Counter(
+            "r4p_refused_deliveries_total",
+            "Requests that the webhook refused, by reason. Not all come from GitHub.",
+            ["reason"],
+            registry=self._registry,
+        )
+        for reason in Refusal:
+            self._refusals.labels(reason.value)
         self._doorbell_failures = Counter(
             "r4p_doorbell_failures_total",
             "Rings that the broker did not take. The sweeper rings again.",
@@ -51,6 +78,11 @@ class Metrics:
     def count_delivery(self, event: str, outcome: str) -> None:
         """Count one answered delivery of a webhook event such as `push`, with an outcome such as `new`."""
         self._deliveries.labels(*self._limit_labels(event, outcome)).inc()
+
+    def count_refusal(self, reason: Refusal, status: int) -> None:
+        """Count one refused request to the webhook, which the web process answered with the HTTP status `status`."""
+        self._refusals.labels(reason.value).inc()
+        self.count_delivery("", f"refused_{status}")
 
     def count_doorbell_failure(self) -> None:
         """Count one doorbell message to workers that the Celery broker did not take."""

@@ -20,7 +20,7 @@ from app.db.store.queue.deliveries import AcceptedDelivery, Delivery, Pool, acce
 from app.dispatch import BackgroundDoorbell
 from app.events import Ignored
 from app.jobs.job import Planned
-from app.metrics import Metrics
+from app.metrics import Metrics, Refusal
 from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.signature import HEADER, BadSignature, VerifiedBody, parse_claim, verify
@@ -38,6 +38,14 @@ IN_FLIGHT_BYTES: Final = 100 * 1024 * 1024
 """Most bytes of bodies that all requests together hold before their signatures are checked."""
 RETRY_SECONDS: Final = 10
 """Value of `Retry-After` when no more bytes fit."""
+_STATUSES: Final = {
+    Refusal.HEADER: 400,
+    Refusal.DISCONNECT: 400,
+    Refusal.SIGNATURE: 401,
+    Refusal.TIMEOUT: 408,
+    Refusal.SIZE: 413,
+    Refusal.MEMORY: 503,
+}
 
 _EVENT: Final = re.compile(r"[a-z0-9_]{1,64}")
 _GUID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
@@ -80,7 +88,8 @@ class InFlight:
         """Count `size` more bytes of a request's body. Raises RequestRejected with status 503 above the limit."""
         if self.held + size > self.limit:
             raise RequestRejected(
-                503, f"all requests together hold more than {self.limit} bytes: retry later"
+                Refusal.MEMORY,
+                f"all requests together hold more than {self.limit} bytes: retry later",
             )
         self.held += size
 
@@ -92,9 +101,9 @@ class InFlight:
 class RequestRejected(Exception):
     """The bot rejects a request to the webhook. `status` is the HTTP status of the answer."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, reason: Refusal, why: str) -> None:
         super().__init__(why)
-        self.status = status
+        self.reason, self.status = reason, _STATUSES[reason]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +154,7 @@ class WebhookReceiver:
         return response
 
     def _refuse(self, refused: RequestRejected) -> Response:
-        self.metrics.count_delivery("", f"refused_{refused.status}")
+        self.metrics.count_refusal(refused.reason, refused.status)
         answer = _build_response(refused.status, status="refused", error=str(refused))
         if refused.status == 503:
             answer.headers["Retry-After"] = str(RETRY_SECONDS)
@@ -161,9 +170,13 @@ class WebhookReceiver:
                 return await _read(request, self.limits.max_body_bytes, held)
         except TimeoutError:
             seconds = self.limits.body_seconds
-            raise RequestRejected(408, f"the body did not arrive within {seconds:g} s") from None
+            raise RequestRejected(
+                Refusal.TIMEOUT, f"the body did not arrive within {seconds:g} s"
+            ) from None
         except ClientDisconnect:
-            raise RequestRejected(400, "the connection ended before the body did") from None
+            raise RequestRejected(
+                Refusal.DISCONNECT, "the connection ended before the body did"
+            ) from None
         finally:
             held.release()
 
@@ -236,7 +249,7 @@ async def _read(request: Request, limit: int, held: _RequestBytes) -> bytes:
 
 
 def _reject_size(limit: int) -> RequestRejected:
-    return RequestRejected(413, f"the body is larger than {limit} bytes")
+    return RequestRejected(Refusal.SIZE, f"the body is larger than {limit} bytes")
 
 
 def _check_declared_size(request: Request, limit: int) -> None:
@@ -252,7 +265,7 @@ def _read_claim(request: Request) -> str | None:
     try:
         parse_claim(claim)
     except BadSignature as error:
-        raise RequestRejected(401, str(error)) from error
+        raise RequestRejected(Refusal.SIGNATURE, str(error)) from error
     return claim
 
 
@@ -260,7 +273,7 @@ def _verify_body(body: bytes, claim: str | None, secrets: tuple[bytes, ...]) -> 
     try:
         return verify(body, claim, secrets)
     except BadSignature as error:
-        raise RequestRejected(401, str(error)) from error
+        raise RequestRejected(Refusal.SIGNATURE, str(error)) from error
 
 
 def _read_guid(request: Request) -> DeliveryGuid:
@@ -272,7 +285,9 @@ def _read_header(
 ) -> str:
     value = request.headers.get(name, default)
     if value is None or not shape.fullmatch(value):
-        raise RequestRejected(400, f"the header {name} is missing or not like {shape.pattern}")
+        raise RequestRejected(
+            Refusal.HEADER, f"the header {name} is missing or not like {shape.pattern}"
+        )
     return value
 
 

@@ -50,6 +50,9 @@ def test_every_known_series_begins_at_zero():
     for event, outcome in (("issues", "new"), ("push", "unavailable"), *refused):
         labels = frozenset({"event": event, "outcome": outcome}.items())
         assert begun["r4p_deliveries_total", labels] == 0
+    for reason in ("header", "disconnect", "signature", "timeout", "size", "memory"):
+        labels = frozenset({"reason": reason}.items())
+        assert begun["r4p_refused_deliveries_total", labels] == 0
     assert begun["r4p_doorbell_failures_total", frozenset()] == 0
 
 

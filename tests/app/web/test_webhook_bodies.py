@@ -56,6 +56,20 @@ def test_bad_headers_are_refused_before_the_body_is_sent(door, status, changes):
         assert f" {status} ".encode() in reply_to(raw).partition(b"\r\n")[0]
 
 
+def test_each_refusal_is_counted_by_its_reason(door):
+    for name in ("no event", "no GUID", "malformed signature", "too large"):
+        with connection(door) as raw:
+            raw.sendall(request_head(**UNSIGNED[name][1]))
+            reply_to(raw)
+    lines = door.get_operations("/metrics").text.splitlines()
+    counted = [line for line in lines if line.startswith("r4p_refused_deliveries_total{")]
+    assert [line.partition("=")[2] for line in counted if not line.endswith(" 0.0")] == [
+        '"header"} 2.0',
+        '"signature"} 1.0',
+        '"size"} 1.0',
+    ]
+
+
 def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, services, broker):
     limits = RequestLimits((SECRET,), 2**20, body_seconds=0.3)
     with serve_web(settings(database_url, services.redis_url), limits) as door:
@@ -66,6 +80,8 @@ def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, ser
         for raw in connections:
             raw.close()
         assert all(b" 408 " in answer.partition(b"\r\n")[0] for answer in answers)
+        series = 'r4p_refused_deliveries_total{reason="timeout"} 5.0'
+        assert series in door.get_operations("/metrics").text.splitlines()
         assert door.knock(issue_opened()).status_code == 202
 
 
