@@ -1,4 +1,4 @@
-"""The database's schema and roles: what `r4p migrate` changes and what `r4p doctor` says about them."""
+"""The database's schema, roles and pauses: what `r4p migrate` changes and what `r4p doctor` says about them."""
 
 import sys
 
@@ -6,6 +6,8 @@ from app.db import migrate as migrations
 from app.db import process_roles
 from app.db.process_roles import NoRoles
 from app.db.session import open_database
+from app.db.store.queue import installation_controls
+from app.db.store.queue.installation_controls import ALL
 from app.settings import DatabaseSettings, load
 
 
@@ -42,3 +44,19 @@ def describe_separation() -> tuple[bool, str]:
     if found.is_owner:
         return True, f"the roles are ready; {found.user} owns the tables, so give it to no process"
     return True, f"this process has the role {found.user}"
+
+
+def describe_pauses() -> tuple[bool, str]:
+    """Read the operator's pauses from the database of R4P_DATABASE_URL.
+
+    Returns whether nothing is paused, and a sentence for the operator with the command that ends each pause.
+    """
+    with open_database() as database, database.connect() as connection:
+        pauses = installation_controls.list_paused(connection)
+    if not pauses:
+        return True, "no installation is paused"
+    return False, "; ".join(
+        f"{'all installations are' if which == ALL else f'installation {which} is'} paused since "
+        f"{since:%Y-%m-%d %H:%M %Z}: `r4p installations resume {which or '--all'}` ends it"
+        for which, since in pauses.items()
+    )

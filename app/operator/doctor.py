@@ -1,7 +1,7 @@
 """`r4p doctor`: checks line by line whether the bot can give verdicts with these settings, and names each fix.
 
 It asks what workers of the queues `verify` and `agents` would ask, with their settings. It looks at the database only
-if R4P_DATABASE_URL is set.
+if R4P_DATABASE_URL is set, and at GitHub's list of deliveries only if the App's id and key are set.
 """
 
 import sys
@@ -11,12 +11,14 @@ from enum import StrEnum
 from importlib.util import find_spec
 
 from app import bubblewrap
-from app.operator.database_setup import describe_separation
+from app.operator.database_setup import describe_pauses, describe_separation
+from app.operator.refused_webhooks import describe_refusals
 from app.sandbox import check_sandbox
 from app.settings import (
     AgentSettings,
     DatabaseSettings,
     EngineSettings,
+    GitHubSettings,
     IdentitySettings,
     WriterSettings,
     check,
@@ -62,7 +64,7 @@ def run() -> int:
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and settings.verifier not in catalog.ENGINELESS_VERIFIERS:
         lines += [_check_agents(), _drafts()]
-    lines += _check_roles()
+    lines += [*_check_database(), *_check_webhooks()]
     width = max(len(line.about) for line in lines)
     for line in lines:
         sys.stdout.write(
@@ -101,12 +103,23 @@ def _check_agents() -> Line:
     return Line(Mark.OK, "agents", f"bubblewrap isolates them: {bubblewrap.find()}")
 
 
-def _check_roles() -> list[Line]:
-    """Check whether the processes have database roles of their own; the result is empty without a database."""
+def _check_database() -> list[Line]:
+    """Check the processes' database roles and the operator's pauses; the result is empty without a database."""
     if find_mistakes(DatabaseSettings):
         return []
-    is_separated, message = describe_separation()
-    return [Line(Mark.OK if is_separated else Mark.LESS, "database roles", message)]
+    return [
+        _build_line("database roles", *describe_separation()),
+        _build_line("pauses", *describe_pauses()),
+    ]
+
+
+def _check_webhooks() -> list[Line]:
+    """Check how GitHub's deliveries were answered; the result is empty without the App's id and key."""
+    return [] if find_mistakes(GitHubSettings) else [_build_line("webhooks", *describe_refusals())]
+
+
+def _build_line(about: str, is_good: bool, message: str) -> Line:
+    return Line(Mark.OK if is_good else Mark.LESS, about, message)
 
 
 def _drafts() -> Line:

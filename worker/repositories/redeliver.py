@@ -70,11 +70,11 @@ def describe_refused(
 
     The bot refuses no webhook of GitHub, so a proxy in front of it is the likely cause.
     """
-    done = {attempt.guid for attempt in tried if attempt.has_arrived} | set(stored)
-    newest: dict[DeliveryGuid, int] = {}
-    for attempt in tried:
-        newest.setdefault(attempt.guid, attempt.status_code)
-    refused = {guid: code for guid, code in newest.items() if code in REFUSED and guid not in done}
+    refused = {
+        guid: status
+        for guid, status in delivery_log.find_refused(tried).items()
+        if status in REFUSED and guid not in stored
+    }
     if not refused:
         return None
     counts = ", ".join(f"{code}: {n}" for code, n in sorted(Counter(refused.values()).items()))

@@ -1,12 +1,12 @@
 """List GitHub's deliveries of webhooks and request redeliveries, as the App itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qs, urlsplit
 
 from app.github.api_call import Call, Method, Response
-from app.github.http.connection import GitHub
+from app.github.http.connection import AppConnection
 from app.github.http.transport import PER_PAGE
 from app.github.wire import rest
 from app.values.identifiers import DeliveryGuid, InstallationId
@@ -32,7 +32,7 @@ class DeliveryAttempt:
         return 200 <= self.status_code < 300
 
 
-def list_attempts(github: GitHub, since: datetime) -> Iterator[DeliveryAttempt]:
+def list_attempts(github: AppConnection, since: datetime) -> Iterator[DeliveryAttempt]:
     """Yield GitHub's attempts to deliver the App's webhooks, newest first, back to the time `since`.
 
     It reads further pages only as needed. GitHub keeps attempts for three days and lists only ended ones.
@@ -66,7 +66,23 @@ def _build_attempt(item: rest.HookDelivery) -> DeliveryAttempt:
     )
 
 
-def redeliver(github: GitHub, attempt: int) -> None:
+def find_refused(tried: Sequence[DeliveryAttempt]) -> dict[DeliveryGuid, int]:
+    """Return the webhooks whose newest attempt was answered with 4xx, and that status (pure).
+
+    A webhook of which another attempt arrived does not count. `tried` holds GitHub's attempts, newest first.
+    """
+    arrived = {attempt.guid for attempt in tried if attempt.has_arrived}
+    newest: dict[DeliveryGuid, int] = {}
+    for attempt in tried:
+        newest.setdefault(attempt.guid, attempt.status_code)
+    return {
+        guid: status
+        for guid, status in newest.items()
+        if 400 <= status < 500 and guid not in arrived
+    }
+
+
+def redeliver(github: AppConnection, attempt: int) -> None:
     """Ask GitHub to send a webhook again under its old GUID; `attempt` is the id of an earlier delivery attempt.
 
     A second request does no harm.

@@ -55,11 +55,25 @@ class Question(Generic[Shape]):
 
 
 @dataclass(frozen=True, slots=True)
-class GitHub:
-    """The connection to GitHub as one App. Its methods raise a GitHubError when a call fails."""
+class AppConnection:
+    """Sends calls to GitHub as the App itself, not as an installation."""
 
     app: App
     transport: Transport
+
+    def close(self) -> None:
+        """Close the sockets to GitHub."""
+        self.transport.close()
+
+    def send_as_app(self, call: Call) -> Response:
+        """Send a call as the App itself, not as an installation, and return GitHub's response."""
+        return self.transport.send(call, self.app.authorization())
+
+
+@dataclass(frozen=True, slots=True)
+class GitHub(AppConnection):
+    """The connection to GitHub as one App. Its methods raise a GitHubError when a call fails."""
+
     tokens: Tokens
     limiter: Limiter
     etags: EtagStore
@@ -79,10 +93,6 @@ class GitHub:
     def for_replies(self) -> "GitHub":
         """The same connection for replies to strangers and configuration checks, which get a part of the write limits."""
         return replace(self, write_class=WriteClass.REPLY)
-
-    def close(self) -> None:
-        """Close the sockets to GitHub."""
-        self.transport.close()
 
     def ask(self, scope: Scope, call: Call) -> Response:
         """Send a call that changes nothing, with the token of `scope`, and return GitHub's response.
@@ -116,10 +126,6 @@ class GitHub:
         if permit.installation != repository.installation:
             raise ValueError(f"{call}: the permit is installation {permit.installation}'s")
         return self._send(Scope.for_repository(repository, purpose), call)
-
-    def send_as_app(self, call: Call) -> Response:
-        """Send a call as the App itself, not as an installation, and return GitHub's response."""
-        return self.transport.send(call, self.app.authorization())
 
     def get(self, repository: RepositoryRef, path: str, query: Query | None = None) -> Response:
         """Read the resource at `path` of the API with the read token of a repository, and return the response."""

@@ -2,13 +2,17 @@
 
 import re
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from typer.testing import CliRunner
 
 from app.bubblewrap import find
 from app.cli import main
+from app.db.store.queue import installation_controls
 from app.operator.doctor import UNFIT
+from tests.builders.local_github import KEY, LocalGitHub
+from tests.builders.local_github import Reply as GitHubReply
 from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
 
 ABLE = build_choices(
@@ -192,3 +196,75 @@ def test_a_database_role_that_all_processes_share_is_named_with_the_fix(doctor, 
     assert found["database roles"] == (
         "less: all processes share the role postgres: `r4p migrate --roles` creates one role for each process"
     )
+
+
+@pytest.mark.services
+def test_pauses_are_shown_with_their_time_and_the_command_that_ends_them(
+    doctor, database, database_url
+):
+    def read_pauses():
+        code, lines = doctor(verifier="consensus", database_url=database_url)
+        assert code == 0
+        return lines["pauses"]
+
+    assert read_pauses() == "ok: no installation is paused"
+    with database.begin() as connection:
+        installation_controls.pause(connection, 5)
+        installation_controls.pause(connection, installation_controls.ALL)
+        since = installation_controls.find_pause(connection, 5)
+    time = f"{since:%Y-%m-%d %H:%M %Z}"
+    assert read_pauses() == (
+        f"less: all installations are paused since {time}: `r4p installations resume --all` ends it; "
+        f"installation 5 is paused since {time}: `r4p installations resume 5` ends it"
+    )
+
+
+def build_attempt(guid, status, hours_ago):
+    return {
+        "id": 1_000 - hours_ago,
+        "guid": guid,
+        "delivered_at": (datetime.now(UTC) - timedelta(hours=hours_ago)).isoformat(),
+        "redelivery": False,
+        "status_code": status,
+        "event": "issues",
+        "action": "opened",
+        "installation_id": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "line"),
+    [
+        (
+            GitHubReply(200, [build_attempt("a", 202, 1), build_attempt("a", 413, 2)]),
+            "ok: GitHub saw none refused in the last day",
+        ),
+        (
+            GitHubReply(
+                200,
+                [
+                    *(build_attempt("a", 413, 1), build_attempt("b", 401, 2)),
+                    *(build_attempt("c", 413, 3), build_attempt("d", 502, 4)),
+                    build_attempt("e", 413, 25),
+                ],
+            ),
+            (
+                "less: GitHub saw 3 refused in the last day (401: 1, 413: 2), such as a: "
+                "set R4P_WEBHOOK_SECRET to the App's webhook secret; "
+                "let the proxy in front of the bot pass bodies of 25 MB; "
+                "then redeliver them on the App's page, under Advanced"
+            ),
+        ),
+        (GitHubReply(401), "less: GitHub's list of deliveries cannot be read: "),
+    ],
+    ids=["arrived later", "refused", "unknown"],
+)
+def test_webhooks_that_github_saw_refused_are_counted_with_the_fix(doctor, reply, line):
+    github = LocalGitHub()
+    github.replies = [reply]
+    with github.running():
+        code, lines = doctor(
+            verifier="consensus", app_id="99", private_key=KEY, github_url=github.url
+        )
+    assert code == 0
+    assert lines["webhooks"].startswith(line)

@@ -45,7 +45,7 @@ def test_pauses_are_listed_and_measured(database, r4p):
     assert (only["id"], only["account"]) == (5, "mona[x]")
     assert None not in (only["paused_at"], listed["all_paused_at"])
     with database.connect() as connection:
-        assert installation_controls.list_paused(connection) == (0, 5)
+        assert [*installation_controls.list_paused(connection)] == [0, 5]
     metrics = {metric.name: metric for metric in StoredMetrics(database).collect()}
     paused = [sample.labels["installation"] for sample in metrics["r4p_paused"].samples]
     assert paused == ["0", "5"]

@@ -229,6 +229,26 @@ def test_when_the_door_is_open_again_what_it_missed_is_asked_for_once_and_arrive
 
 
 @pytest.mark.services
+@pytest.mark.parametrize("status", [400, 413])
+def test_webhook_that_is_refused_for_good_is_requested_once_at_most(
+    standin, app, database, scene, status
+):
+    scene.begin()
+    standin.drain()
+    mark, missing = standin.mark(), {sent.guid for sent in standin.deliveries()}
+    with door(status) as url:
+        standin.set_webhook_url(app.app_id, url)
+        scene.repo.open_issue("Too large")
+        standin.drain()
+        for _ in range(len(missing)):
+            assert not look(database, scene)
+            standin.drain()
+        assert look(database, scene)
+        assert look(database, scene)
+    assert count_asked(standin, mark) == len(missing)
+
+
+@pytest.mark.services
 def test_while_the_door_is_shut_one_is_sent_to_see_and_then_rests(standin, database, scene):
     scene.begin()
     standin.drain()

@@ -70,11 +70,14 @@ def check_pause(connection: Connection, installation: InstallationId) -> None:
             )
 
 
-def list_paused(connection: Connection) -> tuple[InstallationId, ...]:
-    """List the ids of the paused installations; `ALL` among them when all are paused."""
+def list_paused(connection: Connection) -> dict[InstallationId, datetime]:
+    """Return since when installations are paused, by id; `ALL` is first when all are paused."""
     control = installation_controls.c
-    paused = select(control.installation_id).where(control.paused_at.is_not(None))
-    return tuple(map(InstallationId, connection.scalars(paused.order_by(control.installation_id))))
+    paused = select(control.installation_id, control.paused_at).where(
+        control.paused_at.is_not(None)
+    )
+    rows = connection.execute(paused.order_by(control.installation_id))
+    return {InstallationId(row.installation_id): row.paused_at for row in rows}
 
 
 def pause(connection: Connection, installation: InstallationId) -> None:
