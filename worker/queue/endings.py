@@ -109,10 +109,9 @@ def decide_ending(error: Exception, attempts: Attempts, now: datetime) -> Ending
             return LostLease()
         case Cancelled():
             return Supersede()
-        case Postponed():
-            return RetryLater(error.after_seconds)
-        case InstallationPaused():
-            return RetryLater(0)  # no worker claims it during the pause
+        case Postponed() | InstallationPaused():
+            # No worker claims a job during a pause, so it needs no delay.
+            return RetryLater(error.after_seconds if isinstance(error, Postponed) else 0)
     who = _find_cause(error)
     if who is not None:
         return _decide_wait(error, who, attempts, now)
