@@ -5,6 +5,7 @@ are rivals.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from app.values.identifiers import CommitSha, IssueNumber, PullNumber
@@ -112,6 +113,21 @@ class Heads:
     """In the requested order, without deleted ones."""
     is_locked: bool = False
     """True when only members may comment on the issue; an App is no member."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonReview:
+    """A review that a person submitted and that nobody edited or dismissed. Untrusted text."""
+
+    pull: PullNumber
+    id: int
+    state: str
+    """GitHub's word in capitals: `APPROVED`, `CHANGES_REQUESTED` or `COMMENTED`."""
+    body: str
+    author: str
+    author_id: int
+    head: CommitSha | None
+    submitted_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ GitHub lists the issues and pull requests of a repository by the time of their l
 keeps the time up to which it read this list, so nothing is left out, however long it was away.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,22 +15,18 @@ from app.db.session import transaction
 from app.db.store.issues import groups, reconciliation
 from app.db.store.queue import deliveries, jobs
 from app.db.store.queue.deliveries import Delivery
-from app.events import CommentEvent, parse
-from app.github.api import rest_reader
-from app.github.api.rest_reader import PersonComment, Thread
+from app.events import CommentEvent, ReviewEvent, parse
+from app.github.api import graphql_reader, rest_reader
+from app.github.api.rest_reader import Thread
 from app.github.errors import NotFound, Unprocessable
 from app.github.http.connection import GitHub
 from app.github.http.transport import PER_PAGE
 from app.jobs.job import EvaluateIssue, LocateIssues, Planned, Reconcile, RunCommand
 from app.policy.commands import can_hold_command
 from app.policy.event_policy import plan_jobs
-from app.values.identifiers import (
-    DeliveryGuid,
-    IssueNumber,
-    PullNumber,
-    RepositoryRef,
-)
+from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
 from worker.queue.context import Context
+from worker.repositories.rebuilt_delivery import rebuild_comment, rebuild_review
 from worker.repositories.repository_config import get_quiet_seconds
 
 FIRST_LOOK: Final = timedelta(days=1)
@@ -73,15 +68,15 @@ class MissedChanges:
         since = read_until or now - FIRST_LOOK
         try:
             threads, is_complete = self._read_changes(stored.ref, since)
-            comments = self._read_commands(stored.ref, threads, max(since, now - COMMAND_AGE))
+            lost = self._read_commands(stored.ref, threads, max(since, now - COMMAND_AGE))
         except (NotFound, Unprocessable):
             return  # deleted or uninstalled: the webhook about it is late or lost
         quiet = get_quiet_seconds(stored.config_text, self.least_quiet_seconds)
         with context.transaction() as connection:
             planned = self._plan_looks(connection, job, threads, now)
             context.enqueue(connection, [Planned(again, quiet) for again in planned])
-            for number, comment in comments:
-                self._run_lost_command(context, connection, stored.ref, number, comment)
+            for delivery in lost:
+                self._run_lost_command(context, connection, delivery)
             if threads:
                 until = find_read_until(threads, since, now, is_complete=is_complete)
                 reconciliation.save_read_until(connection, job.repository, until)
@@ -102,15 +97,26 @@ class MissedChanges:
 
     def _read_commands(
         self, repository: RepositoryRef, threads: Sequence[Thread], since: datetime
-    ) -> list[tuple[Thread, PersonComment]]:
-        return [
-            (thread, comment)
+    ) -> list[Delivery]:
+        """Return the webhook deliveries about comments and reviews since `since` that look like commands."""
+        if not threads:
+            return []
+        pulls = [PullNumber(thread.number) for thread in threads if thread.is_pull]
+        # This query also checks the repository's id, which no answer about comments names.
+        reviews = graphql_reader.list_new_reviews(self.github, repository, pulls, since)
+        comments = [
+            rebuild_comment(repository, thread, comment)
             for thread in threads
             if thread.comments
             for comment in rest_reader.list_new_comments(
                 self.github, repository, thread.number, since
             )
             if can_hold_command(comment.body, self.mention)
+        ]
+        return comments + [
+            rebuild_review(repository, review)
+            for review in reviews
+            if can_hold_command(review.body, self.mention)
         ]
 
     def _plan_looks(
@@ -125,17 +131,11 @@ class MissedChanges:
         return plan_looks(job, threads, linked, [*sorted(grouped), *unread])
 
     def _run_lost_command(
-        self,
-        context: Context,
-        connection: Connection,
-        repository: RepositoryRef,
-        thread: Thread,
-        comment: PersonComment,
+        self, context: Context, connection: Connection, delivery: Delivery
     ) -> None:
-        """Store a comment as its webhook would have been stored, unless a job for it exists."""
-        delivery = rebuild_delivery(repository, thread, comment)
+        """Store a comment or review as its webhook would have been stored, unless a job for it exists."""
         event = parse(delivery.event, delivery.guid, delivery.body)
-        if not isinstance(event, CommentEvent):
+        if not isinstance(event, CommentEvent | ReviewEvent):
             return
         key = RunCommand.key_of(event.command_source)
         if jobs.has_job(connection, key, RunCommand.kind):
@@ -179,32 +179,3 @@ def plan_looks(
         if thread.is_pull and thread.is_open
     ]
     return looks
-
-
-def rebuild_delivery(repository: RepositoryRef, thread: Thread, comment: PersonComment) -> Delivery:
-    """Return the webhook delivery that GitHub would have sent for a comment, with the fields that the bot reads (pure).
-
-    Its GUID is `comment-` and the comment's id, so that it is stored once.
-    """
-    user = {"id": comment.author_id, "login": comment.author, "type": "User"}
-    body = {
-        "action": "created",
-        "installation": {"id": repository.installation},
-        "repository": {"id": repository.id, "full_name": repository.full_name},
-        "sender": user,
-        "issue": {"number": thread.number, **({"pull_request": {}} if thread.is_pull else {})},
-        "comment": {
-            "id": comment.id,
-            "body": comment.body,
-            "user": user,
-            "author_association": comment.association,
-            "created_at": comment.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        },
-    }
-    return Delivery(
-        DeliveryGuid(f"comment-{comment.id}"),
-        "issue_comment",
-        repository.installation,
-        repository.id,
-        json.dumps(body).encode(),
-    )

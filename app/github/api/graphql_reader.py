@@ -1,20 +1,24 @@
 """Read issues and the pull requests that may resolve them, over GraphQL."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from app.github.api_call import Json
 from app.github.errors import NotFound
-from app.github.facts import Heads, IssueFacts, PullIssues, RepositoryFacts
+from app.github.facts import Heads, IssueFacts, PersonReview, PullIssues, RepositoryFacts
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub, Question
-from app.github.wire import graphql_issues, graphql_pulls, graphql_queries
+from app.github.wire import graphql_issues, graphql_pulls, graphql_queries, graphql_reviews
 from app.github.wire.graphql_pulls import IdentifiedSlice
 from app.settings.repo_config import FILE
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
 
 MOST_PAGES: Final = 5
 """Enough for 250 closing references and 500 events; an issue with more has `is_complete` False."""
+
+REVIEWED_AT_ONCE: Final = 25
+"""Most pull requests of one query about reviews. Its answer may hold 500 texts."""
 
 
 class AnswerOfRepository(Protocol):
@@ -117,6 +121,47 @@ def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> 
         )
     _require_same(ref.repository, answer)
     return answer.repository.facts()
+
+
+def list_new_reviews(
+    github: GitHub, repository: RepositoryRef, pulls: Sequence[PullNumber], since: datetime
+) -> tuple[PersonReview, ...]:
+    """Return the reviews of the pull requests `pulls` that people submitted at `since` or later.
+
+    One call reads 25 pull requests. Without a pull request, it only checks the repository's id. Reviews of bots,
+    dismissed reviews, and reviews that somebody edited are left out, because they never command. Raises NotFound if the
+    repository is gone or replaced.
+    """
+    found: list[PersonReview] = []
+    cursors: dict[int, str | None] = dict.fromkeys(pulls)
+    while True:
+        asked = dict(list(cursors.items())[:REVIEWED_AT_ONCE])
+        for number in asked:
+            del cursors[number]
+        for pull in _read_reviews(github, repository, asked):
+            found += [review for review in pull.list_facts() if review.submitted_at >= since]
+            if (before := pull.find_cursor(since)) is not None:
+                cursors[pull.number] = before
+        if not cursors:
+            return tuple(found)
+
+
+def _read_reviews(
+    github: GitHub, repository: RepositoryRef, cursors: dict[int, str | None]
+) -> list[graphql_reviews.ReviewedPull]:
+    question = Question(
+        graphql_queries.build_reviews_query(cursors),
+        _build_variables(repository),
+        graphql_reviews.ReviewsAnswer,
+    )
+    scope = Scope.for_repository(repository, Purpose.READ)
+    answer = github.graphql(scope, question, may_miss=True)
+    if answer.repository is None:
+        raise NotFound(
+            f"repository {repository.full_name} does not exist, or the App may not see it"
+        )
+    _require_same(repository, answer)
+    return answer.repository.list_pulls()
 
 
 def _has_more(page: graphql_issues.Issue) -> bool:

@@ -27,7 +27,8 @@ def lower_case(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-def _not_null(values: object) -> object:
+def drop_nulls(values: object) -> object:
+    """Return a list without its nulls, which stand for nodes that the App may not see; anything else is empty."""
     return [v for v in values if v is not None] if isinstance(values, list) else []
 
 
@@ -88,7 +89,7 @@ class PageInfo(GraphQLSlice):
 
 
 class Page(GraphQLSlice, Generic[Node]):
-    nodes: Annotated[tuple[Node, ...], BeforeValidator(_not_null)] = ()
+    nodes: Annotated[tuple[Node, ...], BeforeValidator(drop_nulls)] = ()
     page_info: PageInfo = PageInfo(has_next_page=False)
 
 

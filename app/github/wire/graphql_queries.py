@@ -1,6 +1,7 @@
-"""Define the GraphQL queries; `graphql_pulls` and `graphql_issues` read their answers."""
+"""Define the GraphQL queries; `graphql_pulls`, `graphql_reviews` and `graphql_issues` read their answers."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.settings.repo_config import FILE
@@ -23,6 +24,17 @@ fragment REPOSITORY on Repository {{
 
 _BLOB: Final = """
 fragment BLOB on Blob { oid text byteSize isTruncated }
+"""
+
+_REVIEWS: Final = """
+fragment PAGE on PullRequestReviewConnection {
+  pageInfo { hasPreviousPage startCursor }
+  nodes {
+    fullDatabaseId body state submittedAt lastEditedAt
+    commit { oid }
+    author { __typename login ... on User { databaseId } }
+  }
+}
 """
 
 ISSUE: Final = f"""
@@ -95,3 +107,23 @@ query Heads($owner: String!, $name: String!, $issue: Int!) {{
   }}
 }}
 {fragment if pulls else ""}"""
+
+
+def build_reviews_query(cursors: Mapping[int, str | None]) -> str:
+    """Build the GraphQL query for the newest 20 reviews of each pull request in `cursors`, by its number.
+
+    A cursor of GitHub asks for older reviews, those before it. The answer holds each pull request under `p` and its
+    number, such as `p12`.
+    """
+    pulls = "\n".join(
+        f"    p{n}: pullRequest(number: {n}) {{ number reviews(last: 20, before: {json.dumps(before)}) {{ ...PAGE }} }}"
+        for n, before in cursors.items()
+    )
+    return f"""
+query Reviews($owner: String!, $name: String!) {{
+  repository(owner: $owner, name: $name) {{
+    databaseId
+{pulls}
+  }}
+}}
+{_REVIEWS if pulls else ""}"""

@@ -128,6 +128,7 @@ def review(world: World, repo: Repository, issue: Issue, given: ReviewText, auth
         ),
     )
     pull.reviews.append(fresh)
+    issue.updated_at = fresh.submitted_at
     payloads.review(world, repo, issue, fresh)
     return fresh
 

@@ -16,6 +16,7 @@ from tests.github.graphql.nodes import (
     PullNode,
     RefNode,
     RepositoryNode,
+    ReviewNode,
     connection,
     failure,
     thread,
@@ -107,6 +108,17 @@ def _commits(context: GraphContext, node: PullNode, arguments: Arguments) -> Con
     return connection(nodes, arguments)
 
 
+def _list_reviews(_: GraphContext, node: PullNode, arguments: Arguments) -> Connection:
+    nodes = [ReviewNode(node.repository, review) for review in node.pull.reviews]
+    return connection(nodes, arguments)
+
+
+def _review_commit(context: GraphContext, node: ReviewNode, _: Arguments) -> CommitNode:
+    git = context.world.git(node.repository)
+    info = context.world.changes.commit(git, node.review.commit_id)
+    return CommitNode(node.repository, info)
+
+
 def _merge_commit(context: GraphContext, node: PullNode, _: Arguments) -> CommitNode | None:
     sha = node.pull.merge_commit_sha
     if sha is None:
@@ -160,7 +172,17 @@ PULL: dict[str, Resolver] = _THREAD | {
     "changedFiles": lambda c, n, _: len(c.world.comparison(n.repository, n.pull).files),
     "files": _list_changed_files,
     "commits": _commits,
+    "reviews": _list_reviews,
     "closingIssuesReferences": _list_closed_issues,
+}
+REVIEW: dict[str, Resolver] = {
+    "fullDatabaseId": plain(lambda n: str(n.review.id)),
+    "body": plain(lambda n: n.review.body),
+    "state": plain(lambda n: n.review.state),
+    "submittedAt": plain(lambda n: timestamp(n.review.submitted_at)),
+    "lastEditedAt": plain(lambda n: optional_timestamp(n.review.edited_at)),
+    "author": plain(lambda n: None if n.review.author.deleted else n.review.author),
+    "commit": _review_commit,
 }
 REPOSITORY: dict[str, Resolver] = {
     "databaseId": plain(lambda n: n.repository.id),

@@ -11,7 +11,7 @@ from graphql import GraphQLError
 from tests.github.git.changes import CommitInfo, FileChange
 from tests.github.world import auth
 from tests.github.world.http_values import ApiError, Caller
-from tests.github.world.state import Issue, Pull, Repository, TimelineEvent, User
+from tests.github.world.state import Issue, Pull, Repository, Review, TimelineEvent, User
 from tests.github.world.world import World
 
 _MAX_PAGE = 100
@@ -115,11 +115,21 @@ class FileNode:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewNode:
+    """A review of a pull request."""
+
+    repository: Repository
+    review: Review
+
+
+@dataclass(frozen=True, slots=True)
 class PageInfo:
     """The position of a page in its list."""
 
     has_next: bool
     end: str | None
+    has_previous: bool
+    start: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +176,7 @@ def thread(repository: Repository, issue: Issue) -> IssueNode | PullNode:
 
 
 def connection(nodes: Sequence[object], arguments: Mapping[str, Any]) -> Connection:
-    """Return the page of `nodes` that `first` and `after`, or `last`, select."""
+    """Return the page of `nodes` that `first` and `after`, or `last` and `before`, select."""
     first, last = arguments.get("first"), arguments.get("last")
     size = first if first is not None else last
     if size is None:
@@ -180,9 +190,15 @@ def connection(nodes: Sequence[object], arguments: Mapping[str, Any]) -> Connect
             f"Requesting {size} records on the connection exceeds the `first` limit of "
             f"{_MAX_PAGE} records.",
         )
-    low = _offset(arguments.get("after")) if first is not None else max(0, len(nodes) - size)
-    high = min(len(nodes), low + size)
-    page = PageInfo(has_next=high < len(nodes), end=_cursor(high) if high > low else None)
+    end = _offset(arguments.get("before"), len(nodes))
+    low = _offset(arguments.get("after")) if first is not None else max(0, end - size)
+    high = min(end, low + size)
+    page = PageInfo(
+        has_next=high < len(nodes),
+        end=_cursor(high) if high > low else None,
+        has_previous=low > 0,
+        start=_cursor(low) if high > low else None,
+    )
     return Connection(nodes[low:high], page)
 
 
@@ -190,9 +206,9 @@ def _cursor(position: int) -> str:
     return base64.b64encode(f"cursor:v2:{position}".encode()).decode()
 
 
-def _offset(cursor: str | None) -> int:
+def _offset(cursor: str | None, start: int = 0) -> int:
     if cursor is None:
-        return 0
+        return start
     try:
         return int(base64.b64decode(cursor).decode().rpartition(":")[2])
     except (binascii.Error, ValueError) as error:

@@ -134,6 +134,7 @@ class Review:
     commit_id: str
     submitted_at: float
     comments: tuple[LineComment, ...] = ()
+    edited_at: float | None = None
 
 
 @dataclass(slots=True)

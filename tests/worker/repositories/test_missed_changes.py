@@ -1,14 +1,17 @@
 """What changed on GitHub without a webhook is looked at again, and lost commands are carried out once."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
 
 from app.db.session import transaction
-from app.db.store.issues import groups, reconciliation
+from app.db.store.issues import groups, reconciliation, webhook_state
+from app.db.store.queue import jobs
+from app.events import parse
 from app.github.api.rest_reader import Thread
-from app.jobs.job import EvaluateIssue, LocateIssues, Reconcile, RunCommand
+from app.jobs.job import EvaluateIssue, LocateIssues, Planned, Reconcile, RunCommand
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, area
 from worker.repositories import missed_changes
@@ -108,15 +111,65 @@ def test_an_open_group_is_read_again_within_the_hour(scene, monkeypatch):
     assert list_evaluated(look(scene)) == [scene.issue]
 
 
-def test_a_lost_command_is_carried_out_once(scene):
-    comment = scene.repo.comment(scene.issue, "/r4p status", "maintainer")
+def comment_on_issue(scene, text):
+    return str(scene.repo.comment(scene.issue, text, "maintainer")), "comment-{}"
+
+
+def comment_in_review(scene, text):
+    review = scene.repo.review(scene.pulls[0], "COMMENTED", "maintainer", text)
+    return f"review-{review}", "{}"
+
+
+@pytest.mark.parametrize("write", [comment_on_issue, comment_in_review])
+def test_a_lost_command_is_carried_out_once(scene, write):
+    source, guid = write(scene, "/r4p status")
     for _ in range(2):
         commands = [job for job in look(scene) if isinstance(job, RunCommand)]
-        assert [job.asked_in for job in commands] == [str(comment)]
-        assert commands[0].delivery == f"comment-{comment}"
+        assert [job.asked_in for job in commands] == [source]
+        assert commands[0].delivery == guid.format(source)
     with transaction(scene.database) as connection:
         connection.execute(text("update jobs set state = 'done' where kind = 'run_command'"))
     assert [job for job in look(scene) if isinstance(job, RunCommand)] == []
+
+
+def test_a_review_whose_webhook_arrived_is_not_carried_out_again(scene):
+    job = scene.reviewed("/r4p status")
+    with transaction(scene.database) as connection:
+        jobs.enqueue(connection, [Planned(job)])
+        connection.execute(text("update jobs set state = 'done'"))
+    assert [job for job in look(scene) if isinstance(job, RunCommand)] == []
+
+
+def load_event(scene, guid):
+    with transaction(scene.database) as connection:
+        stored = webhook_state.load_delivery(connection, guid)
+    return replace(parse(stored.event, guid, stored.body), delivery="")
+
+
+def test_a_rebuilt_review_reads_like_its_webhook(scene):
+    job = scene.reviewed("/r4p agree")
+    look(scene)
+    assert load_event(scene, job.asked_in) == load_event(scene, job.delivery)
+
+
+def test_changed_pull_requests_cost_one_call_for_their_reviews(scene):
+    for _ in range(30):
+        scene.repo.review(scene.pulls[0], "COMMENTED", "reporter", "Why?")
+    mark = scene.standin.mark()
+    look(scene)
+    assert scene.standin.calls(mark).operations["POST /graphql"] == 2  # 20 reviews a page
+    look(scene)
+    assert scene.standin.calls(mark).operations["POST /graphql"] == 4
+
+
+def test_commands_in_another_repository_of_the_old_name_are_not_carried_out(scene):
+    other = scene.standin.create_repository(f"{scene.repo.full_name}-new", {"a": "1\n"})
+    issue = other.open_issue("Area is wrong")
+    other.comment(issue, "/r4p verify", "maintainer")
+    with transaction(scene.database) as connection:
+        statement = text("update repositories set full_name = :name where id = :id")
+        connection.execute(statement, {"name": other.full_name, "id": scene.id})
+    assert look(scene) == []
 
 
 def test_bots_edited_and_old_comments_are_no_lost_commands(scene, monkeypatch):

@@ -1,10 +1,17 @@
 """The facts of an issue and its rivals, in one call, as GitHub itself links them."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from app.github.api.graphql_reader import read_heads, read_issue, read_pull, read_repository
+from app.github.api.graphql_reader import (
+    list_new_reviews,
+    read_heads,
+    read_issue,
+    read_pull,
+    read_repository,
+)
 from app.github.errors import NotFound
 from app.github.facts import (
     HeadFacts,
@@ -12,6 +19,7 @@ from app.github.facts import (
     IssueState,
     LinkFacts,
 )
+from app.github.wire.graphql_reviews import ReviewSlice
 from app.values.identifiers import IssueNumber, IssueRef, PullNumber
 from tests.builders.github_scene import links, opened
 
@@ -58,8 +66,9 @@ def other_reference(scene):
         lambda github, ref: read_issue(github, IssueRef(ref, IssueNumber(1))),
         lambda github, ref: read_pull(github, ref, PullNumber(2)),
         lambda github, ref: read_heads(github, IssueRef(ref, IssueNumber(1)), [PullNumber(2)]),
+        lambda github, ref: list_new_reviews(github, ref, [], datetime.now(UTC)),
     ],
-    ids=["repository", "issue", "pull request", "heads"],
+    ids=["repository", "issue", "pull request", "heads", "reviews"],
 )
 def test_a_name_that_leads_to_another_repository_is_not_found(scene, other_reference, read):
     with pytest.raises(NotFound, match=f"not {scene.repository.id}: it was moved or replaced"):
@@ -167,3 +176,38 @@ def test_a_pull_request_names_the_issues_it_closes(scene):
     assert (found.default_branch, found.pull.number) == ("main", pull.number)
     with pytest.raises(NotFound):
         read_pull(scene.github, scene.repository, PullNumber(issue))
+
+
+def test_every_new_review_of_a_person_is_read_however_many_pages_there_are(scene):
+    issue = scene.repo.open_issue("Broken")
+    first, second = scene.rivals(issue, 2)
+    scene.repo.review(first.number, body="Old", author="alice")
+    scene.standin.advance(60)
+    new = [scene.repo.review(first.number, body=f"{n}", author="alice") for n in range(45)]
+    new.append(scene.repo.review(second.number, body="Fine", author="alice"))
+    since = datetime.fromtimestamp(scene.standin.now() - 30, UTC)
+    found = list_new_reviews(scene.github, scene.repository, [first.number, second.number], since)
+    assert sorted(review.id for review in found) == new
+    assert found[0].head == scene.repo.pull(found[0].pull).head_sha
+
+
+def build_review(**changes):
+    author = {"__typename": "User", "login": "mona", "databaseId": 7}
+    fields = {"fullDatabaseId": "9", "body": "Fine", "state": "COMMENTED", "author": author}
+    times = {"submittedAt": "2026-01-01T00:00:00Z", "lastEditedAt": None, "commit": None}
+    return ReviewSlice.model_validate(fields | times | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"author": None},
+        {"author": {"__typename": "Bot", "login": "fixer"}},
+        {"state": "DISMISSED"},
+        {"state": "PENDING", "submittedAt": None},
+        {"lastEditedAt": "2026-01-02T00:00:00Z"},
+    ],
+)
+def test_a_review_that_never_commands_is_left_out(changes):
+    assert build_review().facts(PullNumber(3)).author_id == 7
+    assert build_review(**changes).facts(PullNumber(3)) is None
