@@ -36,6 +36,13 @@ def tally(votes: Iterable[Vote], patch: PatchId) -> VoteCount:
     return VoteCount(correct, len(about) - none - correct, none)
 
 
+def count_engine_failures(votes: Iterable[Vote], patch: PatchId) -> int:
+    """Count the votes that showed `patch` and got no reply. `tally` counts them as `none`, with the unreadable votes."""
+    return sum(
+        patch in vote.seats and (vote.failure or "").startswith(ENGINE_FAILED) for vote in votes
+    )
+
+
 def decide(count: VoteCount, thresholds: Thresholds = AGREEMENT) -> Verdict:
     """Return the verdict for a patch's share of valid votes; unsure when fewer than half of its votes are valid."""
     return thresholds.decide(None if count.valid < count.none else count.share)

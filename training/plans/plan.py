@@ -228,6 +228,12 @@ class RewardSettings:
     """The server's model name. "": its only model."""
     verifier: str = "r4p"
     votes: Count = 5
+    reply_tokens: Count = 2048
+    """Maximum tokens of one vote's reply."""
+    binary: bool = False
+    """Reward 1 for a majority of the readable votes and 0 otherwise. False: the share of these votes."""
+    edited_lines: Annotated[int, Field(ge=0)] = 0
+    """Fewest added and removed lines of a rewarded patch. The reward of a shorter patch is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

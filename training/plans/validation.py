@@ -61,6 +61,8 @@ _CONDITIONS: Final[tuple[_Condition, ...]] = (
     ),
 )
 """Sections and keys that only some plans have read, and which do; all others are read by every trainer."""
+_MAJORITY_VERIFIERS: Final = ("r4p", "pointwise")
+"""Verifiers whose every vote calls each patch that it shows correct or incorrect."""
 _SHIPPED_NAME = re.compile(r"[a-z0-9_]+")
 """A template that comes with the bot; anything else is the path of a file."""
 
@@ -69,6 +71,11 @@ def list_objections(plan: TrainPlan) -> Iterator[str]:
     """Yield every contradiction between a plan's settings, as a text with key, value and fix."""
     yield from _list_unused(plan)
     yield from _list_template_objections(plan)
+    if plan.reward.binary and plan.reward.verifier not in _MAJORITY_VERIFIERS:
+        yield (
+            f"reward.binary = true needs votes on each patch, and reward.verifier = {plan.reward.verifier!r} has none; "
+            f"use {' or '.join(_MAJORITY_VERIFIERS)}, or binary = false"
+        )
 
 
 def list_sequence_limits(plan: TrainPlan) -> dict[str, int]:

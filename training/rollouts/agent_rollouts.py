@@ -16,19 +16,17 @@ from typing import Any
 import torch
 
 from model.agents import attempt_setup
-from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
+from model.agents.mini_se.mini_se import MiniSE
 from model.agents.tools.toolbox import TOOLS
 from model.agents.trajectories.trajectory import Attempt, AttemptLimits, StopReason
-from model.domain import Issue, Patch, PatchId
-from model.errors import EngineError
+from model.domain import Issue
 from model.prompts import prompt_template
 from model.prompts.untrusted import escape_issue
 from model.protocols import Verifier
 from training.datasets.agent_tasks import AgentTask
-from training.objective import episode_rewards
 from training.objective.episode_rewards import EpisodeReward
-from training.plans.plan import OverlongHandling, TrainPlan
-from training.rollouts import batched_generation, chat_encoding, tokenization
+from training.plans.plan import TrainPlan
+from training.rollouts import batched_generation, chat_encoding, episode_judgement, tokenization
 from training.rollouts.batched_generation import BatchedEngine, SharedModel
 from training.rollouts.chat_encoding import EncodedChat
 from training.rollouts.group_rollouts import Row, check_whole_groups
@@ -115,7 +113,8 @@ class AgentRollouts:
     def _play_episode(
         self, text: str, open_context: Any, number: int, engine: BatchedEngine
     ) -> AgentEpisode:
-        agent = MiniSE(engine, limits=build_limits(self.plan))
+        prompt_tokens = len(tokenization.tokenize_text(self.tokenizer, text))
+        agent = MiniSE(engine, limits=build_limits(self.plan, prompt_tokens))
         with open_context() as context:
             attempt = agent.propose(self.tasks[text].statement, context, seed=self._seed + number)
         chat = chat_encoding.encode_attempt(self.tokenizer, attempt.trajectory, engine.replies)
@@ -139,40 +138,10 @@ class AgentRollouts:
         size, rewards = self.plan.rollout.replies, []
         for start in range(0, len(prompts), size):
             issue, siblings = self.tasks[prompts[start]].statement, attempts[start : start + size]
-            rewards += judge_episodes(
-                self.verifier, issue, siblings, self.plan.reward.votes, self.plan.policy.overlong
+            rewards += episode_judgement.judge_episodes(
+                self.verifier, issue, siblings, self.plan.reward, self.plan.policy.overlong
             )
         return rewards
-
-
-def judge_episodes(
-    verifier: Verifier,
-    issue: Issue,
-    siblings: Sequence[Attempt],
-    votes: int,
-    overlong: OverlongHandling,
-) -> list[EpisodeReward]:
-    """Return a reward for each episode of one issue, by judging the episodes' patches against each other.
-
-    `siblings` are the episodes' attempts, and `votes` is the number of the verifier's votes. `overlong` says whether
-    the tokens of a cut-off episode get a loss. When the verifier fails, the rewards of the patches are unknown.
-    """
-    patches = [
-        Patch(PatchId(f"{number}"), attempt.patch)
-        for number, attempt in enumerate(siblings)
-        if attempt.patch is not None
-    ]
-    beliefs: dict[str, float | None] = {}
-    if patches:
-        try:
-            verdict = verifier.verify(issue, patches, votes=votes)
-            beliefs = {patch.id: patch.score for patch in verdict.patches}
-        except EngineError:
-            beliefs = {}
-    return [
-        episode_rewards.reward_episode(attempt.stop, beliefs.get(f"{number}"), overlong)
-        for number, attempt in enumerate(siblings)
-    ]
 
 
 def render_opening(tokenizer: Any, issue: Issue) -> str:
@@ -186,11 +155,15 @@ def count_context_tokens(plan: TrainPlan) -> int:
     return plan.prompt.max_tokens + plan.rollout.max_tokens
 
 
-def build_limits(plan: TrainPlan) -> AttemptLimits:
-    """Return the limits that `plan` sets for one attempt of the agent in training."""
+def build_limits(plan: TrainPlan, prompt_tokens: int) -> AttemptLimits:
+    """Return the limits that `plan` sets for one attempt of the agent in training.
+
+    A short first prompt does not lengthen the episode: turns and tool outputs together get `rollout.max_tokens` beside
+    the `prompt_tokens` tokens of the first prompt.
+    """
     return AttemptLimits(
         rounds=plan.rollout.max_turns,
-        tokens=count_context_tokens(plan) - SPARE_TOKENS,
+        tokens=prompt_tokens + plan.rollout.max_tokens,
         reply_tokens=plan.rollout.turn_tokens,
         seconds=_EPISODE_SECONDS,
         temperature=plan.rollout.temperature,

@@ -83,4 +83,6 @@ def build_verifier(plan: TrainPlan) -> Verifier:
         )
     key = key_file.read_key(Path(settings.api_key_file)) if settings.api_key_file else None
     choice = catalog.EngineChoice("openai_compatible", settings.model or None, settings.url, key)
-    return catalog.load_verifier(settings.verifier, catalog.load_engine(choice))
+    return catalog.load_verifier(
+        settings.verifier, catalog.load_engine(choice), reply_tokens=settings.reply_tokens
+    )

@@ -59,7 +59,9 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "scale_rewards": "group" if loss.advantage == AdvantageEstimator.GRPO else "none",
         # TRL's sequence-level ratio (GSPO) is another objective than the plan's
         "importance_sampling_level": "token",
-        "mask_truncated_completions": loss.overlong == OverlongHandling.MASK,
+        # of an episode, `objective/episode_rewards.py` decides alone
+        "mask_truncated_completions": loss.overlong == OverlongHandling.MASK
+        and plan.rollout.task == RolloutTask.JUDGE,
         # our columns carry targets and seats to the reward function
         "remove_unused_columns": False,
         # every LoRA parameter takes part in each step, and the search costs time

@@ -1,11 +1,12 @@
 import json
+from itertools import product
 
 import pytest
 
 from model.agents.trajectories.trajectory import StopReason
-from model.domain import Issue
+from model.domain import Issue, VoteCount
 from training.datasets import agent_tasks
-from training.objective.episode_rewards import EpisodeReward, reward_episode
+from training.objective.episode_rewards import EpisodeReward, decide_majority, reward_episode
 from training.plans.plan import BadPlan, OverlongHandling
 
 
@@ -14,17 +15,61 @@ from training.plans.plan import BadPlan, OverlongHandling
     [
         ("SUBMITTED", 0.75, "KEEP", (0.75, True)),
         ("SUBMITTED", None, "KEEP", (None, False)),
+        ("SUBMITTED", 0.0, "MASK", (0.0, True)),
+        ("SUBMITTED", None, "MASK", (None, False)),
+        ("MALFORMED", None, "KEEP", (0.0, True)),
         ("MALFORMED", None, "MASK", (0.0, True)),
+        ("NONE_KEPT", None, "KEEP", (0.0, True)),
+        ("NONE_KEPT", None, "MASK", (0.0, True)),
         ("ROUNDS", None, "KEEP", (0.0, True)),
         ("ROUNDS", None, "MASK", (0.0, False)),
+        ("TOKENS", None, "KEEP", (0.0, True)),
         ("TOKENS", None, "MASK", (0.0, False)),
         ("TIMEOUT", None, "KEEP", (None, False)),
+        ("TIMEOUT", None, "MASK", (None, False)),
         ("ENGINE", None, "KEEP", (None, False)),
+        ("ENGINE", None, "MASK", (None, False)),
     ],
 )
 def test_end_of_an_episode_decides_its_reward(stop, believed, overlong, expected):
     reward = reward_episode(StopReason[stop], believed, OverlongHandling[overlong])
     assert reward == EpisodeReward(expected[0], is_trained_on=expected[1])
+
+
+def list_majorities(correct, incorrect, failed):
+    """The results of all answers that the failed votes could have had: correct, incorrect or unreadable."""
+    for answers in product(("correct", "incorrect", "unreadable"), repeat=failed):
+        yes, no = correct + answers.count("correct"), incorrect + answers.count("incorrect")
+        yield 1.0 if yes + no and yes / (yes + no) > 0.5 else 0.0
+
+
+@pytest.mark.parametrize(
+    ("correct", "incorrect", "unreadable", "failed", "expected"),
+    [
+        (3, 2, 0, 0, 1.0),
+        (2, 3, 0, 0, 0.0),
+        (2, 2, 1, 0, 0.0),  # a half is no majority
+        (1, 0, 4, 0, 1.0),  # the share of the readable votes, as the authors count
+        (0, 0, 5, 0, 0.0),
+        (0, 0, 0, 5, None),
+        (3, 0, 0, 2, 1.0),  # 3 of 5 at least
+        (2, 0, 0, 3, None),
+        (2, 2, 0, 1, None),
+        (1, 3, 0, 1, 0.0),
+        (0, 0, 0, 0, 0.0),
+    ],
+)
+def test_majority_is_unknown_only_when_failed_votes_could_change_it(
+    correct, incorrect, unreadable, failed, expected
+):
+    assert decide_majority(VoteCount(correct, incorrect, unreadable + failed), failed) == expected
+
+
+def test_majority_agrees_with_every_answer_of_the_failed_votes():
+    for correct, incorrect, failed in product(range(4), range(4), range(4)):
+        results = set(list_majorities(correct, incorrect, failed))
+        expected = results.pop() if len(results) == 1 else None
+        assert decide_majority(VoteCount(correct, incorrect, failed), failed) == expected
 
 
 TASK = {"format": "r4p.task/1", "issue": "o/r#1", "title": "It", "body": "fails.", "tree": "one"}

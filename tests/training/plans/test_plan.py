@@ -56,6 +56,20 @@ def test_agent_plan_has_no_deviation_or_length_term():
     assert plan.policy.overlong == OverlongHandling.MASK
 
 
+def test_agent_plan_has_the_papers_values():
+    plan = plan_file.load_plan("mini-se-rl")
+    assert plan.model.base == "Qwen/Qwen3-32B"
+    assert (plan.rollout.prompts, plan.rollout.replies, plan.rollout.temperature) == (64, 8, 1.0)
+    assert (plan.prompt.max_tokens, plan.rollout.max_tokens, plan.rollout.max_turns) == (
+        4_096,
+        28_672,
+        50,
+    )
+    assert (plan.optimiser.batch, plan.optimiser.learning_rate) == (64, 1e-6)
+    assert (plan.optimiser.max_steps, plan.rollout.passes) == (300, 1)
+    assert (plan.reward.binary, plan.reward.votes) == (True, 5)
+
+
 def test_minimal_plan_has_plain_defaults():
     plan = plan_file.parse_plan(MINIMAL, "mine")
     assert plan.trainer == TrainingMethod.GRPO

@@ -62,6 +62,16 @@ def test_unused_setting_is_named_with_its_reader(trainer, tables, key, reader):
     ]
 
 
+def test_binary_reward_needs_votes_on_each_patch():
+    rewards = {"binary": True, "verifier": "yes-no"}
+    (objection,) = list_objections("grpo", **REPAIR, reward=rewards)
+    assert objection == (
+        "reward.binary = true needs votes on each patch, and reward.verifier = 'yes-no' has none; use r4p or "
+        "pointwise, or binary = false"
+    )
+    assert list_objections("grpo", **REPAIR, reward=rewards | {"verifier": "pointwise"}) == []
+
+
 @pytest.mark.parametrize(
     ("trainer", "tables"),
     [

@@ -17,8 +17,8 @@ from tests.training.trl.programs import tiny_agent
 from training.datasets import agent_tasks, dataset
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.manifest import Manifest
-from training.plans.plan import BadPlan, OverlongHandling
-from training.rollouts import agent_rollouts, chat_encoding
+from training.plans.plan import BadPlan, OverlongHandling, RewardSettings
+from training.rollouts import agent_rollouts, chat_encoding, episode_judgement
 from training.trl import agent_grpo, train
 
 pytestmark = [
@@ -132,14 +132,80 @@ def test_verifier_that_is_down_leaves_the_reward_unknown(tmp_path):
         )
     )
     down = build_verifier(ScriptLine(down="gone", repeat=True))
-    worths = agent_rollouts.judge_episodes(down, ISSUE, [done, silent], 1, OverlongHandling.MASK)
-    assert [one.reward for one in worths] == [None, 0.0]
-    assert (
-        agent_rollouts.judge_episodes(build_verifier(), ISSUE, [silent], 1, OverlongHandling.MASK)[
-            0
-        ].reward
-        == 0.0
+    assert judge(down, [done, silent]) == [None, 0.0]
+    assert judge(build_verifier(), [silent]) == [0.0]
+
+
+def judge(verifier, attempts, **settings):
+    rewards = episode_judgement.judge_episodes(
+        verifier, ISSUE, attempts, RewardSettings(**{"votes": 5} | settings), OverlongHandling.MASK
     )
+    return [one.reward for one in rewards]
+
+
+def run_fixes(tmp_path, *fixes):
+    return [
+        Attempt(
+            guided_attempts.run_attempt(tmp_path / "tree", guided_attempts.script_fix(new)), 1.0
+        )
+        for new in fixes
+    ]
+
+
+READS = ScriptLine(box_containing=(tiny_agent.RIGHT,))
+BABBLES = ScriptLine(reply="No idea \\boxed{many}.")
+FAILS = ScriptLine(fail="the server is on fire")
+
+
+@pytest.mark.parametrize(
+    ("lines", "binary", "share"),
+    [
+        ([READS] * 5, [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]),
+        ([READS] * 2 + [ScriptLine(box_containing=())] * 3, [0.0, 0.0, 0.0], [0.4, 0.4, 0.0]),
+        ([READS] + [BABBLES] * 4, [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]),
+        ([BABBLES] * 5, [0.0, 0.0, 0.0], [None, None, None]),
+        ([READS] * 3 + [FAILS] * 2, [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]),
+        ([READS] * 2 + [FAILS] * 3, [None, None, None], [1.0, 1.0, 0.0]),
+    ],
+)
+def test_binary_reward_is_the_majority_of_the_readable_votes(tmp_path, lines, binary, share):
+    episodes = run_fixes(tmp_path, tiny_agent.RIGHT, tiny_agent.RIGHT, tiny_agent.WRONG)
+    assert judge(build_verifier(*lines), episodes, binary=True) == binary
+    assert judge(build_verifier(*lines), episodes) == share
+
+
+def test_short_patch_has_no_reward_and_is_not_shown(tmp_path):
+    line, fix = run_fixes(tmp_path, tiny_agent.RIGHT, "n / 2 + 0\n    # exactly")
+    # the first edits two lines, the second three
+    shown = build_verifier(ScriptLine(box_containing=("exactly",), repeat=True))
+    assert judge(shown, [line, fix], binary=True, edited_lines=2) == [0.0, 1.0]
+    assert judge(shown, [line, fix], binary=True, edited_lines=3) == [None, 1.0]
+    assert judge(build_verifier(), [line], edited_lines=3) == [None]
+
+
+@pytest.mark.parametrize(
+    ("temperature", "replies"),
+    [
+        (1.0, 2),  # a whole reply is one token of this model: an edit and a submission
+        (1e6, 5),  # replies at random: malformed
+    ],
+)
+def test_episode_whose_last_reply_was_cut_is_learnt(base, task, tmp_path, temperature, replies):
+    rollout = {"task": "repair", "prompts": 1, "replies": 2, "max_turns": 9, "max_tokens": 1024}
+    plan = build_plan(
+        base,
+        rollout=rollout | {"turn_tokens": 1, "temperature": temperature},
+        optimiser={"batch": 1, "micro_batch": 2, "max_steps": 1},
+    )
+    trainer = agent_grpo.build_trainer(plan, [task], tmp_path / "run", build_verifier())
+    scored = trainer._generate_and_score_completions([trainer.train_dataset[0]] * 2)
+    # Tokens with a loss: one of each reply. TRL's mask of cut replies would leave none.
+    assert (scored["completion_mask"] * scored["tool_mask"]).sum(1).tolist() == [replies] * 2
+
+
+def test_episode_gets_its_tokens_beside_its_own_prompt(base):
+    plan = build_plan(base)
+    assert agent_rollouts.build_limits(plan, 100).tokens == 100 + 1024
 
 
 def test_prompt_is_the_opening_of_the_agent(base, task, tmp_path):

@@ -3,7 +3,13 @@ from dataclasses import replace
 import pytest
 
 from training.plans import plan_file
-from training.plans.plan import BadPlan, ImportanceCorrection, RolloutEngine, RolloutTask
+from training.plans.plan import (
+    BadPlan,
+    ImportanceCorrection,
+    OverlongHandling,
+    RolloutEngine,
+    RolloutTask,
+)
 from training.trl import grpo_config
 
 PAPER = plan_file.load_plan("r4p-paper")
@@ -28,8 +34,13 @@ def test_paper_plan_is_rendered_completely():
 def test_agent_plan_is_rendered_without_deviation_and_length():
     settings = grpo_config.build_grpo_settings(plan_file.load_plan("mini-se-rl"), processes=8)
     assert (settings["loss_type"], settings["scale_rewards"]) == ("dr_grpo", "none")
+    assert settings["mask_truncated_completions"] is False
+    assert settings["max_completion_length"] == 28_672
+
+
+def test_cut_replies_of_a_judge_are_masked_by_trl():
+    settings = grpo_config.build_grpo_settings(_policy(overlong=OverlongHandling.MASK), processes=1)
     assert settings["mask_truncated_completions"] is True
-    assert settings["max_completion_length"] == 30760
 
 
 def test_importance_correction_is_rendered():
