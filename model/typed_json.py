@@ -1,11 +1,13 @@
 """This module reads frozen dataclasses from untrusted JSON and refuses a value whose type does not fit (pure).
 
+A field's key in JSON is its name, or `metadata["key"]` of the field. `dump` writes what `read` reads.
+
 Pydantic's TypeAdapter would need a configuration on every dataclass to refuse unknown fields, and an annotation on
 every number to refuse NaN and numbers beyond 2**53.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -20,7 +22,7 @@ MAX_DEPTH = 16
 
 
 def read(kind: type[T], value: Any) -> T:
-    """Build an instance of the dataclass `kind` from `value`, the parsed JSON of an instance's `asdict`.
+    """Build an instance of the dataclass `kind` from `value`, the parsed JSON of an instance's `dump`.
 
     Fields may be dataclasses, text, numbers, booleans, `StrEnum`s, tuples and mappings of these, Any, and each of them
     or None. Raises ValueError or TypeError that name the field and its value.
@@ -32,25 +34,39 @@ def read(kind: type[T], value: Any) -> T:
 def _read_record(kind: Any, value: Any) -> Any:
     if not isinstance(value, dict):
         raise TypeError(f"{kind.__name__} is {_shorten(value)}, not an object")
-    hints = _get_hints(kind)
-    if unknown := [name for name in value if name not in hints]:
+    known_keys = _get_fields(kind)
+    if unknown := [key for key in value if key not in known_keys]:
         raise ValueError(f"{kind.__name__} has no field {_shorten(unknown[0])}")
-    return kind(
-        **{name: _read_field(kind, name, hints[name], item) for name, item in value.items()}
-    )
+    items = {known_keys[key][0]: _read_field(kind, key, item) for key, item in value.items()}
+    return kind(**items)
 
 
-def _read_field(kind: Any, name: str, hint: Any, value: Any) -> Any:
+def dump(value: Any) -> Any:
+    """Return a dataclass instance as plain data for JSON, as `asdict` does, with the fields' keys."""
+    if is_dataclass(value):
+        return {get_key(field): dump(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: dump(item) for key, item in value.items()}
+    return [dump(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def get_key(field: Field[Any]) -> str:
+    """Return the key of a dataclass's field in JSON."""
+    return str(field.metadata.get("key", field.name))
+
+
+def _read_field(kind: Any, key: str, value: Any) -> Any:
     try:
-        return _read_value(hint, value)
+        return _read_value(_get_fields(kind)[key][1], value)
     except _WrongType as error:
-        raise TypeError(f"{kind.__name__}.{name} holds {_shorten(error.args[0])}") from None
+        raise TypeError(f"{kind.__name__}.{key} holds {_shorten(error.args[0])}") from None
 
 
 @cache
-def _get_hints(kind: Any) -> dict[str, Any]:
+def _get_fields(kind: Any) -> dict[str, tuple[str, Any]]:
+    """Return (name, type) of each field by its key in JSON."""
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    return {get_key(field): (field.name, hints[field.name]) for field in fields(kind)}
 
 
 class _WrongType(Exception):

@@ -91,8 +91,8 @@ def create_roles(database_url: str, *, can_log_in: bool = False) -> None:
     """
     with open_engine(database_url) as database, database.begin() as connection:
         connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        known = set(connection.scalars(text("select rolname from pg_roles")))
-        missing = [role for role in ProcessRole if role.value not in known]
+        existing = set(connection.scalars(text("select rolname from pg_roles")))
+        missing = [role for role in ProcessRole if role.value not in existing]
         for role in missing:
             _create_role(connection, role, "login" if can_log_in else "nologin")
         grant_privileges(connection)

@@ -37,13 +37,16 @@ def describe_separation() -> tuple[bool, str]:
     Returns whether each process can have a role of its own, and a sentence for the operator.
     """
     with open_database() as database, database.connect() as connection:
-        found = process_roles.read_separation(connection)
-    if not found.are_granted:
+        separation = process_roles.read_separation(connection)
+    if not separation.are_granted:
         fix = "`r4p migrate --roles` creates one role for each process"
-        return False, f"all processes share the role {found.user}: {fix}"
-    if found.is_owner:
-        return True, f"the roles are ready; {found.user} owns the tables, so give it to no process"
-    return True, f"this process has the role {found.user}"
+        return False, f"all processes share the role {separation.user}: {fix}"
+    if separation.is_owner:
+        return (
+            True,
+            f"the roles are ready; {separation.user} owns the tables, so give it to no process",
+        )
+    return True, f"this process has the role {separation.user}"
 
 
 def describe_pauses() -> tuple[bool, str]:

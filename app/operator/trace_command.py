@@ -30,10 +30,10 @@ def show(subject: str, repository: str | None, *, as_json: bool) -> int:
         if number is None:
             steps = job_trace.trace_delivery(connection, DeliveryGuid(subject))
         else:
-            found = _trace_number(connection, int(number[1]), repository)
-            if isinstance(found, int):
-                return found
-            steps = found
+            traced = _trace_number(connection, int(number[1]), repository)
+            if isinstance(traced, int):
+                return traced
+            steps = traced
     if not steps:
         sys.stderr.write(
             f"r4p trace: nothing is known of {subject}: give a delivery's GUID or #N\n"

@@ -84,5 +84,5 @@ def _is_own_word(claim: OutcomeEvent) -> bool:
 
     A commit's author is no proof, because anybody can commit under any name and address.
     """
-    by_pull = (claim.details.by or "").startswith("#")
+    by_pull = (claim.details.reverter or "").startswith("#")
     return by_pull and claim.details.by_author and claim.permission in CAN_WRITE

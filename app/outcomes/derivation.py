@@ -156,7 +156,7 @@ def _reverts(history: History) -> Iterator[Outcome]:
     revert = next(_select_proven(history, EventKind.REVERTED), None)
     merge = _find_merge(history)
     if revert and merge:
-        reverter = revert.details.by
+        reverter = revert.details.reverter
         reason = f"by {reverter}" if reverter else None
         # The event's own head belongs to the revert, so take the merge's head.
         yield Outcome(OutcomeKind.REVERTED, revert, reason, head=merge.head)

@@ -243,10 +243,12 @@ def _read_reverts(
     }
     for pull in sorted(pulls)[:_NAMED_AT_MOST]:
         source = f"{seen.source}:{EventKind.REVERTED}:{pull}"
-        yield replace(revert, source=source, pull=pull, details=replace(seen.details, by=reverter))
+        yield replace(
+            revert, source=source, pull=pull, details=replace(seen.details, reverter=reverter)
+        )
     commits = sorted(set(_REVERTS_COMMIT.findall(text)))[:_NAMED_AT_MOST]
     for commit in commits:
-        details = replace(seen.details, by=reverter, commit=commit)
+        details = replace(seen.details, reverter=reverter, commit=commit)
         source = f"{seen.source}:{EventKind.REVERTED}:{commit}"
         yield replace(revert, source=source, details=details)
 

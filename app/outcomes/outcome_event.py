@@ -1,6 +1,6 @@
 """Raw outcome events, derived outcomes, and the input of the derivation (pure)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -70,8 +70,8 @@ class Details:
     base: CommitSha | None = None
     commit: str | None = None
     """The merge commit. For a revert: the commit that it names, perhaps abbreviated."""
-    by: str | None = None
-    """For a revert: what reverts, a pull request such as `#15` or a commit."""
+    reverter: str | None = field(default=None, metadata={"key": "by"})
+    """For a revert: what reverts, a pull request such as `#15` or a commit's hash without a `#`."""
     share: float | None = None
     """Share of lines that still exist, 0 to 1."""
     days: int | None = None

@@ -59,15 +59,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PipeAnswer:
-    """The engine owner's answer to the question with this id: a token count, or one reply per request.
-
-    `down` holds the error that the engine raised instead.
-    """
+    """Answer of the process that holds the engine: a token count, or one reply per request."""
 
     id: int
+    """The id of the question that this answers."""
     tokens: int = 0
     replies: tuple[Reply, ...] = ()
     down: Failure | None = None
+    """The engine's error in place of an answer."""
 
 
 Question = TokenCountQuestion | CompletionQuestion

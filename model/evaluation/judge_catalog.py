@@ -63,7 +63,7 @@ def strip_suffixes(verifier: str) -> str:
 class Judge:
     """A verifier with its engine and number of votes, which judges labelled groups.
 
-    A run file keeps the judgements of different judges apart.
+    The key of a judgement names its judge, so one run file can hold the judgements of several judges.
     """
 
     verifier: str

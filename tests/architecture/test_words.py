@@ -13,6 +13,7 @@ from tests.architecture.source import (
     ROOT,
     list_functions,
     list_modules,
+    parse,
     relative,
 )
 
@@ -21,7 +22,7 @@ BANNED = frozenset(
         "one", "other", "told", "said", "found", "made", "known", "of", "by", "at", "ours", "theirs"
     }
 )  # fmt: skip
-"""Parameter names that say nothing about the value."""
+"""Names of values that say nothing about the value."""
 
 IRREGULAR = frozenset(
     {
@@ -47,6 +48,19 @@ def test_no_parameter_has_a_name_that_says_nothing():
         for function in list_functions(path)
         for argument in ast.walk(function.args)
         if isinstance(argument, ast.arg) and argument.arg in BANNED
+    ]
+    assert bad == []
+
+
+def test_no_variable_or_field_has_a_name_that_says_nothing():
+    """Keys of files and database columns may keep such a name: give the field `metadata={"key": …}`."""
+    bad = [
+        f"{relative(path)}:{node.lineno} {name}"
+        for path in (*MODULES, *REVISIONS)
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        for name in [node.id if isinstance(node, ast.Name) else node.attr]
+        if name.lstrip("_") in BANNED
     ]
     assert bad == []
 

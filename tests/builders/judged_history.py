@@ -103,7 +103,7 @@ def _save_merge(connection, repository, pull, *, is_good, person):
         pull=pull,
         actor_id=person,
         permission="write",
-        details=Details(by="#1", by_author=True),
+        details=Details(reverter="#1", by_author=True),
     )
     outcome_events.append(connection, repository, [merge] if is_good else [merge, revert])
     outcomes.rederive(connection, repository, [pull])

@@ -33,7 +33,7 @@ def build_step(number, of=40, **changed):
     chance, gone = random.Random(number), number / of
     told = {
         "step": number,
-        "of": of,
+        "planned_steps": of,
         "reward": 0.5 + 0.4 * gone + chance.gauss(0, 0.04),
         "reward_std": 0.45 * (1 - 0.7 * gone),
         "entropy": 1.2 * math.exp(-3 * gone) + 0.05,

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import pytest
 
-from model.typed_json import MAX_DEPTH, MAX_INTEGER, read
+from model.typed_json import MAX_DEPTH, MAX_INTEGER, dump, read
 
 
 class Colour(StrEnum):
@@ -98,3 +98,18 @@ def test_refuses_a_missing_field():
 
 def test_reads_json_up_to_the_depth_limit():
     assert read(Shape, {"name": "", "sides": 0, "marks": {"a": build_nested(MAX_DEPTH)}}).marks
+
+
+@dataclass(frozen=True)
+class Step:
+    total: int = field(metadata={"key": "of"})
+    parts: tuple[Point, ...] = ()
+
+
+def test_a_field_may_have_another_key_in_the_file():
+    step = Step(3, (Point(0.0, 1.0),))
+    document = dump(step)
+    assert document == {"of": 3, "parts": [{"x": 0.0, "y": 1.0}]}
+    assert read(Step, document) == step
+    with pytest.raises(ValueError, match="has no field 'total'"):
+        read(Step, {"total": 3})

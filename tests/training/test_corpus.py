@@ -111,7 +111,7 @@ def _build_revert(pull, opened):
         opened + timedelta(days=5),
         pull=pull,
         permission="write",
-        details=Details(commit=f"{pull:x}".rjust(40, "c"), by="#9999", by_author=True),
+        details=Details(commit=f"{pull:x}".rjust(40, "c"), reverter="#9999", by_author=True),
     )
 
 

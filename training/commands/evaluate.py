@@ -143,5 +143,5 @@ def _print_decision(decision: GateDecision, *, as_json: bool) -> None:
     if as_json:
         print_json(decision.document())
     for finding in decision.findings:
-        STDERR.print(f"{'yes' if finding.passed else 'NO':>4}  {finding.check}: {finding.said}")
+        STDERR.print(f"{'yes' if finding.passed else 'NO':>4}  {finding.check}: {finding.answer}")
     STDERR.print(f"the gate: {decision.outcome}")

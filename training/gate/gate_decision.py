@@ -10,12 +10,13 @@ benchmarks are different sets.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 from typing import Any
 
 from app.learning.gate_rules import Rules
+from model import typed_json
 from model.evaluation.bootstrap import Estimate
 from training.evaluation import significance
 from training.gate.gate_facts import ChampionComparison, GateFinding, ProvenanceCheck, StepHealth
@@ -55,13 +56,13 @@ class GateDecision:
         """The failed checks of the gate in one line, or "passed every check"."""
         against = [finding for finding in self.findings if not finding.passed]
         return (
-            "; ".join(f"{finding.check}: {finding.said}" for finding in against)
+            "; ".join(f"{finding.check}: {finding.answer}" for finding in against)
             or "passed every check"
         )
 
     def document(self) -> dict[str, Any]:
         """Return the gate's decision as a JSON object, with every finding and rule."""
-        return {"schema": SCHEMA, "why": self.why, **asdict(self)}
+        return {"schema": SCHEMA, "why": self.why, **typed_json.dump(self)}
 
 
 def decide_gate(
@@ -97,7 +98,7 @@ def decide_gate(
 def build_refusal(error: str, rules: Rules) -> GateDecision:
     """Return the decision that a trained model fails the gate because it could not be measured; `error` says why."""
     return GateDecision(
-        GateOutcome.FAILED, (GateFinding("measured", passed=False, said=error),), rules
+        GateOutcome.FAILED, (GateFinding("measured", passed=False, answer=error),), rules
     )
 
 
@@ -205,7 +206,7 @@ def _format_estimate(estimate: Estimate) -> str:
 
 def _report_too_few(comparison: ChampionComparison, rules: Rules) -> GateFinding:
     answer = f"{comparison.issues}; {rules.least_issues} are needed to decide by it"
-    return GateFinding(f"{comparison.name}: issues", passed=False, said=answer)
+    return GateFinding(f"{comparison.name}: issues", passed=False, answer=answer)
 
 
 def _report_tests_only(rules: Rules) -> GateFinding:
@@ -213,11 +214,11 @@ def _report_tests_only(rules: Rules) -> GateFinding:
         f"no set that maintainers labelled has {rules.least_issues} issues, benchmarks alone decided; "
         "by itself it becomes a canary at most"
     )
-    return GateFinding("outcomes", passed=False, said=answer)
+    return GateFinding("outcomes", passed=False, answer=answer)
 
 
 def _report_no_groups() -> GateFinding:
-    return GateFinding("groups", passed=False, said="there is no labelled group to measure on")
+    return GateFinding("groups", passed=False, answer="there is no labelled group to measure on")
 
 
 def check_steps(steps: Sequence[StepHealth], rules: Rules, *, samples: bool) -> list[GateFinding]:

@@ -1,7 +1,7 @@
 """Facts that the gate decides by, and its findings (pure)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class GateFinding:
 
     check: str
     passed: bool
-    said: str
+    answer: str = field(metadata={"key": "said"})
 
 
 def compare_answered(

@@ -42,7 +42,7 @@ def build_gate_section(run: TrainingRun) -> Section:
     table = Table(
         "Every check and its result. The rules were fixed before the measurement.",
         ("check", "passed", "found"),
-        [(finding.check, _format_answer(finding, run), finding.said) for finding in run.findings],
+        [(finding.check, _format_answer(finding, run), finding.answer) for finding in run.findings],
         words=3,
     )
     return Section("gate", "Gate", (decided, table) if run.findings else (decided,))

@@ -2,9 +2,9 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
+from model import typed_json
 from model.evaluation.report.content import Gap, Report, Section, Table, format_count
 from model.evaluation.report.series import clean_name
 from model.prompts.untrusted import escape_invisible
@@ -41,7 +41,7 @@ def build_data_section(run: TrainingRun) -> Section:
 def _list_facts(run: TrainingRun) -> Iterator[tuple[str, str]]:
     """Yield the run's result and the tokens of its steps."""
     if run.result is not None:
-        for name, value in asdict(run.result).items():
+        for name, value in typed_json.dump(run.result).items():
             if name not in {"schema", "left_out"} and value not in {None, ""}:
                 yield name.replace("_", " "), _format_value(value)
         if run.result.left_out:

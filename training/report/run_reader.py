@@ -106,8 +106,10 @@ def _parse_value(kind: type[T], path: Path, value: Any) -> T:
 def _list_notes(steps: Sequence[TrainingStep], result: RunResult | None) -> Iterator[str]:
     if result is None:
         reached = (
-            f"it is at step {steps[-1].step} of {steps[-1].of}" if steps else "no step is done"
+            f"it is at step {steps[-1].step} of {steps[-1].planned_steps}"
+            if steps
+            else "no step is done"
         )
         yield f"The run has not ended: {reached}. If it was killed, r4p train run with --resume goes on with it."
     elif result.status is RunStatus.FAILED:
-        yield f"The run failed after {result.steps} of {result.of} steps: {result.why}"
+        yield f"The run failed after {result.steps} of {result.planned_steps} steps: {result.why}"

@@ -42,7 +42,7 @@ def show_progress(name: str, console: Console = STDERR) -> Iterator[OnStep]:
     """
     if not console.is_terminal:
         yield lambda step: console.print(
-            f"{name}: step {step.step} of {step.of}  {format_step(step)}",
+            f"{name}: step {step.step} of {step.planned_steps}  {format_step(step)}",
             soft_wrap=True,
             highlight=False,
         )
@@ -57,7 +57,7 @@ def show_progress(name: str, console: Console = STDERR) -> Iterator[OnStep]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(name, total=None, metrics="")
         yield lambda step: progress.update(
-            task, total=step.of, completed=step.step, metrics=format_step(step)
+            task, total=step.planned_steps, completed=step.step, metrics=format_step(step)
         )
 
 
@@ -90,6 +90,6 @@ def _add_step(boards: "list[SummaryWriter]", folder: Path, step: TrainingStep) -
     if not boards:
         boards.append(SummaryWriter(str(folder), purge_step=step.step))
     for name, value in asdict(step).items():
-        if value is not None and name not in {"step", "of", "not_finite"}:
+        if value is not None and name not in {"step", "planned_steps", "not_finite"}:
             boards[0].add_scalar(f"r4p/{name}", value, step.step)
     boards[0].flush()

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,11 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """Metrics of optimiser step `step` of `of`. None: not measured by this training method."""
+    """Metrics of one optimiser step. None: not measured by this training method."""
 
     step: int
-    of: int
+    """Number of the step, from 1."""
+    planned_steps: int = field(metadata={"key": "of"})
     loss: float | None
     lr: float | None
     seconds: float
@@ -73,8 +74,7 @@ class RunResult:
     base: str
     steps: int
     """Optimiser steps taken."""
-    of: int
-    """Optimiser steps planned."""
+    planned_steps: int = field(metadata={"key": "of"})
     seconds: float
     """Duration of the last start. Earlier starts are in metrics.jsonl."""
     resumed_from: int | None
@@ -128,7 +128,7 @@ def replace_folder(source: Path, directory: Path, keep: Sequence[str] = ()) -> N
 
 def format_json(value: Any) -> str:
     """Return a dataclass instance as the indented JSON text of a file in a run's folder."""
-    return json.dumps(asdict(value), indent=2, allow_nan=False) + "\n"
+    return json.dumps(typed_json.dump(value), indent=2, allow_nan=False) + "\n"
 
 
 def read_result(folder: Path) -> RunResult | None:
@@ -177,4 +177,4 @@ def truncate_steps(folder: Path, step: int) -> None:
 
 def format_step_json(step: TrainingStep) -> str:
     """Return the metrics of a training step as a line of metrics.jsonl."""
-    return json.dumps(asdict(step), allow_nan=False) + "\n"
+    return json.dumps(typed_json.dump(step), allow_nan=False) + "\n"

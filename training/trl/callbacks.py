@@ -76,7 +76,7 @@ class MetricsCallback(TrainerCallback):
         new_tokens, self._tokens = tokens - self._tokens, tokens
         step = TrainingStep(
             step=state.global_step,
-            of=state.max_steps,
+            planned_steps=state.max_steps,
             seconds=round(seconds, 4),
             tokens=int(tokens),
             tokens_per_second=round(new_tokens / seconds, 1) if seconds > 0 else None,

@@ -130,7 +130,7 @@ def _train_to_result(
 class _RunFacts:
     """Facts about a run that its result needs."""
 
-    of: int = 0
+    planned_steps: int = 0
     filled: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     adapter_sha256: str | None = None
@@ -148,10 +148,10 @@ def _train(
     # It prints every log to stdout, where the command prints its result.
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(watch)
-    facts.of = trainer.args.max_steps
+    facts.planned_steps = trainer.args.max_steps
     trainer.train(resume_from_checkpoint=str(resumed[0]) if resumed else None)
     # transformers derives the real number of steps from the data only in `train`.
-    facts.of = trainer.state.max_steps
+    facts.planned_steps = trainer.state.max_steps
     kept = job.folder / (run_folder.WEIGHTS if job.plan.adapter is None else run_folder.ADAPTER)
     trained_weights.save_weights(trainer, kept)
     # All shards took part in saving. Hash and probe need the main process only.

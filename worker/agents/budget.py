@@ -52,7 +52,7 @@ class UsageLedger:
     """True when a request was refused because the token limit was reached."""
     finished: tuple[Attempt, ...] = ()
     """Finished attempts in the order of their seeds."""
-    _told: dict[int, tuple[int, Tokens]] = field(default_factory=dict)
+    _steps: dict[int, tuple[int, Tokens]] = field(default_factory=dict)
     """Number of steps and their tokens, by attempt."""
     _began: float = field(default_factory=time.monotonic)
 
@@ -68,14 +68,14 @@ class UsageLedger:
 
     def add_step(self, attempt: int, step: Step) -> int:
         """Count one more step and its tokens for `attempt` (the position of its seed); return its number of steps."""
-        count, sums = self._told.get(attempt, (0, Tokens()))
+        count, sums = self._steps.get(attempt, (0, Tokens()))
         added = step.tokens
         tokens = Tokens(
             sums.prompt + added.prompt,
             sums.cached + added.cached,
             sums.completion + added.completion,
         )
-        self._told[attempt] = (count + 1, tokens)
+        self._steps[attempt] = (count + 1, tokens)
         return count + 1
 
     def build_records(self, stop: str, why: str) -> tuple[AttemptRecord, ...]:
@@ -93,7 +93,7 @@ class UsageLedger:
         )
 
     def _build_unfinished(self, attempt: int, stop: str, why: str) -> AttemptRecord:
-        steps, tokens = self._told.get(attempt, (0, Tokens()))
+        steps, tokens = self._steps.get(attempt, (0, Tokens()))
         return AttemptRecord(
             agent=self.agent,
             engine=self.engine,

@@ -31,9 +31,9 @@ def approve_pulls(
     if not pulls:
         return _fail(event, "`/r4p ok` names no pull request")
     with context.transaction() as connection:
-        known = groups.list_known_pulls(connection, repository.id)
+        seen = groups.list_known_pulls(connection, repository.id)
         for pull in pulls:
-            if pull not in known.union(here):
+            if pull not in seen.union(here):
                 return _fail(event, f"#{pull} is no pull request that the bot has seen")
         approvals.approve(connection, repository.id, pulls, event.author)
         if not jobs.has_job_for(connection, event.delivery, EvaluateIssue.kind):
@@ -55,7 +55,7 @@ def _plan_again(
     planned: dict[str, Planned] = {}
     for pull in pulls:
         issues = groups.list_issues_of_pull(connection, repository.id, pull)
-        found: list[Job] = [EvaluateIssue(*place, issue, BY_APPROVAL) for issue in issues]
-        for job in found or [LocateIssues(*place, pull)]:
+        looks: list[Job] = [EvaluateIssue(*place, issue, BY_APPROVAL) for issue in issues]
+        for job in looks or [LocateIssues(*place, pull)]:
             planned[job.key] = Planned(job)
     return list(planned.values())

@@ -171,8 +171,8 @@ class RunCommandHandler:
                 text = comments.write_forbidden_reply(
                     event.command_source, command.verb, author.permission
                 )
-                told = text if author.plan.tells_refusal else ""
-                answer.add(CommandResult(told, is_done=False))
+                reply = text if author.plan.tells_refusal else ""
+                answer.add(CommandResult(reply, is_done=False))
             elif command.verb is Verb.OK:
                 answer.add(approve_pulls(context, repository, event, command), command.verb)
             elif command.verb is Verb.HELP:

@@ -111,7 +111,7 @@ def _list_refspecs(name: str, event: OutcomeEvent) -> Iterator[str]:
     """Yield what to fetch for the ending of a pull request, or for a claim of a commit or a pull request."""
     source = str(event.head)
     if event.details.base:
-        number = (event.details.by or f"#{event.pull}").removeprefix("#")
+        number = (event.details.reverter or f"#{event.pull}").removeprefix("#")
         source = f"refs/pull/{int(number)}/head"
         yield f"+{event.details.base}:{_get_ref(name, 'base')}"
     yield f"+{source}:{_get_ref(name, 'head')}"

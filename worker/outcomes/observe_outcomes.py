@@ -212,5 +212,5 @@ def _build_revert_event(revert: Revert, number: RepositoryId, pull: PullNumber) 
         occurred_at=revert.committed_at,
         pull=pull,
         head=revert.commit,
-        details=Details(by=revert.commit),
+        details=Details(reverter=revert.commit),
     )

@@ -46,7 +46,7 @@ class Upkeep:
     pace: QueueSettings
     ticks: Mapping[str, Tick]
     keep: RetentionSettings = field(default_factory=RetentionSettings)
-    _said: int = field(default=0, init=False)
+    _warned_dead: int = field(default=0, init=False)
     """Number of dead jobs at the last warning."""
 
     def sweep(self) -> int:
@@ -63,8 +63,8 @@ class Upkeep:
             command_answers.prune(connection)
             purge.prune(connection)
             dead = upkeep.list_dead(connection, limit=1_000)
-        changed = len(dead) != self._said
-        self._said = len(dead)
+        changed = len(dead) != self._warned_dead
+        self._warned_dead = len(dead)
         if dead and changed:
             log.warning(
                 "%d jobs have given up (`r4p jobs` lists them), the newest: %s", len(dead), dead[0]

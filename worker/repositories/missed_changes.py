@@ -7,6 +7,7 @@ keeps the time up to which it read this list, so nothing is left out, however lo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from sqlalchemy import Connection
@@ -169,7 +170,7 @@ def plan_looks(
     with a group that must be read again. An open pull request is also searched for new issues.
     """
     place = (job.installation, job.repository)
-    again = dict.fromkeys([*issues, *(issue for known in linked.values() for issue in known)])
+    again = dict.fromkeys([*issues, *chain.from_iterable(linked.values())])
     looks: list[EvaluateIssue | LocateIssues] = [
         EvaluateIssue(*place, issue, "reconcile") for issue in again
     ]

@@ -132,18 +132,18 @@ def list_new_reviews(
     dismissed reviews, and reviews that somebody edited are left out, because they never command. Raises NotFound if the
     repository is gone or replaced.
     """
-    found: list[PersonReview] = []
+    reviews: list[PersonReview] = []
     cursors: dict[int, str | None] = dict.fromkeys(pulls)
     while True:
         asked = dict(list(cursors.items())[:REVIEWED_AT_ONCE])
         for number in asked:
             del cursors[number]
         for pull in _read_reviews(github, repository, asked):
-            found += [review for review in pull.list_facts() if review.submitted_at >= since]
+            reviews += [review for review in pull.list_facts() if review.submitted_at >= since]
             if (before := pull.find_cursor(since)) is not None:
                 cursors[pull.number] = before
         if not cursors:
-            return tuple(found)
+            return tuple(reviews)
 
 
 def _read_reviews(
@@ -198,10 +198,10 @@ def _require_same(repository: RepositoryRef, answer: AnswerOfRepository) -> None
 
     After a transfer or a deletion, somebody else may give another repository the old name.
     """
-    found = answer.repository
-    if found is not None and found.database_id != repository.id:
+    named = answer.repository
+    if named is not None and named.database_id != repository.id:
         raise NotFound(
-            f"{repository.full_name} is now repository {found.database_id}, not {repository.id}: "
+            f"{repository.full_name} is now repository {named.database_id}, not {repository.id}: "
             "it was moved or replaced, and the next webhook brings its new name"
         )
 

@@ -13,7 +13,7 @@ from model.workspace import Workspace
 
 
 class RepairCache:
-    """Builder of diffs from the replies of one attempt. Equal file contents are diffed once."""
+    """Cache of the diffs of one attempt: replies that write equal file contents cost one `git diff`."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

@@ -87,7 +87,7 @@ class AttackTemplate:
     text: str
     """The words, in which `{line}`, `{path}` and `{code}` stand for code and path of the target's diff."""
     encoding: str = ""
-    """Name of the encoding that hides the text inside [[ ]]; "" for none."""
+    """A key of `_ENCODINGS`, such as `base64`: the encoding that hides the text inside [[ ]]. "" hides nothing."""
 
 
 @cache

@@ -7,7 +7,7 @@ import pytest
 from app.outcomes import EventKind
 from tests.builders.outcome_events import BASE, OTHER, happened, merged, outcomes, proven
 
-REVERTED = happened(EventKind.REVERTED, 4, by="#15")
+REVERTED = happened(EventKind.REVERTED, 4, reverter="#15")
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,15 @@ REVERTED = happened(EventKind.REVERTED, 4, by="#15")
         pytest.param({"by_author": True, "permission": "read"}, [], False, id="its author reads"),
         pytest.param({"by_author": True, "permission": "write"}, [], True, id="a writer's word"),
         pytest.param(
-            {"by_author": True, "permission": "write", "by": OTHER}, [], False, id="in a commit"
+            {"by_author": True, "permission": "write", "reverter": OTHER},
+            [],
+            False,
+            id="in a commit",
         ),
     ],
 )
 def test_a_revert_counts_by_its_patch_or_by_the_word_of_a_writer(claim, answers, counts):
-    revert = happened(EventKind.REVERTED, 1, **({"by": "#15"} | claim))
+    revert = happened(EventKind.REVERTED, 1, **({"reverter": "#15"} | claim))
     checks = [replace(proven(revert, state), source=state) for state in answers]
     kinds = [kind for kind, _ in outcomes(merged(), revert, *checks)]
     assert kinds == (["merged", "reverted"] if counts else ["merged"])

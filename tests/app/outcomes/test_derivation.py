@@ -19,7 +19,7 @@ from tests.builders.outcome_events import (
 )
 
 LANDED = happened(EventKind.LANDED, 0.1)
-REVERTED = happened(EventKind.REVERTED, 4, by="#15")
+REVERTED = happened(EventKind.REVERTED, 4, reverter="#15")
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_merge_reported_twice_is_one_merge():
 
 
 def test_a_revert_told_by_pull_request_and_by_commit_is_one_revert():
-    by_pull = happened(EventKind.REVERTED, 1, by="#15")
-    by_commit = happened(EventKind.REVERTED, 2, by=OTHER)
+    by_pull = happened(EventKind.REVERTED, 1, reverter="#15")
+    by_commit = happened(EventKind.REVERTED, 2, reverter=OTHER)
     answers = [proven(by_pull), proven(by_commit)]
     assert outcomes(merged(), by_pull, by_commit, *answers) == [
         ("merged", None),

@@ -84,7 +84,7 @@ def test_a_merged_revert_names_what_it_takes_back(body, expected):
     merge, *reverts = pull("closed", merged=True, body=body)
     assert [(event.pull, event.details.commit) for event in reverts] == expected
     assert all(event.kind == EventKind.REVERTED for event in reverts)
-    assert all(event.details.by == "#12" for event in reverts)
+    assert all(event.details.reverter == "#12" for event in reverts)
     assert len({event.source for event in (merge, *reverts)}) == 1 + len(expected)
 
 
@@ -225,7 +225,7 @@ def test_commits_on_the_default_branch_tell_what_they_carry_and_revert(message, 
 def test_a_push_of_many_commits_gives_each_its_own_source():
     found = push("A (#7)", "B (#7)", "Reverts #7")
     assert len({event.source for event in found}) == 3
-    assert found[-1].details.by == f"{2:040x}"
+    assert found[-1].details.reverter == f"{2:040x}"
 
 
 def test_a_commit_message_names_twenty_reverts_at_most():

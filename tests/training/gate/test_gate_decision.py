@@ -94,7 +94,7 @@ def test_broken_or_leaked_run_fails(changes, check):
 def find_words(check, *steps, samples=False):
     """What is found of a run with these steps, in words."""
     gate = decide(replace(GOOD, steps=steps, samples=samples))
-    return next(one.said for one in gate.findings if one.check == check)
+    return next(one.answer for one in gate.findings if one.check == check)
 
 
 def test_missing_and_infinite_metrics_are_counted_by_name():
@@ -226,5 +226,5 @@ def test_gate_decided_by_benchmarks_allows_a_canary_at_most():
 
 def test_unanswered_groups_are_reported():
     findings = decide(sets=[build_comparison(unanswered=3)]).findings
-    (said,) = [one.said for one in findings if one.check == "outcomes: replies"]
+    (said,) = [one.answer for one in findings if one.check == "outcomes: replies"]
     assert said.endswith("3 groups were left unanswered")

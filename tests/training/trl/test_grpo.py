@@ -74,7 +74,7 @@ def test_run_raises_the_reward_of_unseen_groups(tmp_path):
     assert [one.step for one in steps] == list(
         range(1, training_runs.SMOKE.optimiser.max_steps + 1)
     )
-    assert f"step {result.steps} of {result.of}  reward" in ended.stderr
+    assert f"step {result.steps} of {result.planned_steps}  reward" in ended.stderr
     assert {one.name for one in (folder / "adapter").iterdir()} == {
         "adapter_config.json",
         "adapter_model.safetensors",

@@ -124,7 +124,7 @@ def test_warmed_up_run_has_one_adapter_and_notes_both_datasets(home):
     )
     (leak,) = [one for one in run_evaluation.evaluate_run(wanted).findings if one.check == "leak"]
     assert not leak.passed, "the warm-up was shown an issue that is measured on"
-    assert "octo/toy#0" in leak.said
+    assert "octo/toy#0" in leak.answer
 
 
 def test_kl_reference_is_the_warm_up_also_after_a_resume(home, plan, tmp_path):

@@ -54,9 +54,9 @@ def find_matches(
     keys = (
         groups.c.issue_number,
         candidates.c.pull_number,
-        pull_patches.c.diff.label("theirs"),
+        pull_patches.c.diff.label("pull_diff"),
         attempts.c.number,
-        own_patches.c.diff.label("ours"),
+        own_patches.c.diff.label("alternative_diff"),
     )
     rows = connection.execute(
         select(*keys, func.max(evaluation_alternatives.c.evaluation_id).label("evaluation"))
@@ -82,9 +82,9 @@ def find_matches(
         SecondAttemptMatch(
             issue=row.issue_number,
             pull=row.pull_number,
-            pull_diff=bytes(row.theirs).decode(),
+            pull_diff=bytes(row.pull_diff).decode(),
             number=row.number,
-            alternative_diff=bytes(row.ours).decode(),
+            alternative_diff=bytes(row.alternative_diff).decode(),
             evaluation=row.evaluation,
         )
         for row in rows

@@ -48,8 +48,8 @@ def purge(
     # Delete jobs before deliveries: a delivery arriving meanwhile must not stay without its job.
     # Keep the running purge itself, and jobs that delete git objects from disks.
     waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
-    theirs = (_belongs_to(jobs, installation, number), jobs.c.state != "running", ~waits)
-    connection.execute(delete(jobs).where(*theirs))
+    idle = (_belongs_to(jobs, installation, number), jobs.c.state != "running", ~waits)
+    connection.execute(delete(jobs).where(*idle))
     delete_deliveries(connection, _belongs_to(deliveries, installation, number))
     gone = _list_repositories(connection, installation, number)
     if number is None:

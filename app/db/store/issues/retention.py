@@ -42,9 +42,9 @@ def maintain_partitions(connection: Connection, table: str, days: int | None) ->
 
 
 def delete_old_deliveries(connection: Connection, days: int, limit: int) -> int:
-    """Delete at most `limit` deliveries whose bodies are in a dropped month, oldest first; return how many.
+    """Delete at most `limit` deliveries whose bodies were dropped with their monthly partition; return how many.
 
-    The bot knows the GUID of a delivery until then, and ignores a redelivery.
+    The oldest deliveries go first. Until a delivery is deleted, the bot recognises its GUID and ignores a redelivery.
     """
     oldest = select(deliveries.c.id).order_by(deliveries.c.id).limit(limit)
     chosen = list(

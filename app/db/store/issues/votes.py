@@ -12,21 +12,21 @@ from model.domain import EngineInfo, PatchId, Vote
 def find_earlier(
     connection: Connection, group: int, fingerprint: str, engine: EngineInfo
 ) -> tuple[Vote, ...]:
-    """Return stored votes on the same content of a group by the same engine, model and prompt, oldest first.
+    """Return the stored votes of one engine, model and prompt on one content of a group, oldest first.
 
-    `group` is the group's id, and `fingerprint` the hash of the issue's text and the patches without blanks. New votes are added to
-    the earlier ones, so nobody can repeat a vote until the verdict pleases.
+    `group` is the group's id. `fingerprint` is the hash of the issue's text and of the patches without blanks. The
+    caller adds new votes to these, so nobody can ask again until the verdict pleases.
     """
-    spoke = evaluations.c.verdict["engine"]
+    voter = evaluations.c.verdict["engine"]
     rows = connection.execute(
         select(votes)
         .join(evaluations, evaluations.c.id == votes.c.evaluation_id)
         .where(
             evaluations.c.group_id == group,
             evaluations.c.fingerprint == fingerprint,
-            spoke["name"].astext == engine.name,
-            spoke["model"].astext == engine.model,
-            spoke["prompt_fingerprint"].astext == engine.prompt_fingerprint,
+            voter["name"].astext == engine.name,
+            voter["model"].astext == engine.model,
+            voter["prompt_fingerprint"].astext == engine.prompt_fingerprint,
         )
         .order_by(votes.c.evaluation_id, votes.c.number)
     )

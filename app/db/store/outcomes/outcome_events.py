@@ -1,7 +1,7 @@
 """Store raw outcome events, which never change except for permissions filled in later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, false, func, or_, select
@@ -23,6 +23,7 @@ from app.values.identifiers import (
     PullNumber,
     RepositoryId,
 )
+from model import typed_json
 
 
 def append(
@@ -280,11 +281,11 @@ def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
 
 def _to_json(details: Details) -> dict[str, object]:
     # Compare by identity: a share of 0.0 equals False and must stay.
-    values = asdict(details).items()
+    values = typed_json.dump(details).items()
     return {name: value for name, value in values if value is not None and value is not False}
 
 
 def _from_json(data: Mapping[str, object]) -> Details:
     """Build the details, ignoring keys of newer versions."""
-    names = {field.name for field in fields(Details)}
-    return Details(**{name: value for name, value in data.items() if name in names})  # type: ignore[arg-type]
+    names = {typed_json.get_key(field): field.name for field in fields(Details)}
+    return Details(**{names[key]: value for key, value in data.items() if key in names})  # type: ignore[arg-type]

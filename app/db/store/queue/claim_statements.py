@@ -8,9 +8,9 @@ update jobs set state = 'running', attempt = attempt + 1, token = token + 1, cla
 where id = ({wanted})
 returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, waits_since
 """
-# A scalar subquery instead of `not exists`, which PostgreSQL may plan as a join over all running
-# jobs. `coalesce` instead of `is null`: the planner expects half of the rows and not one in 200, so it
-# reads ix_jobs_turn in order and does not sort all jobs of the installation. `skip locked` lets workers claim different jobs without waiting for each other.
+# A scalar subquery instead of `not exists`, which PostgreSQL may plan as a join over all running jobs. `coalesce`
+# instead of `is null`: the planner then expects half of the rows, not one in 200, so it reads ix_jobs_turn in order and
+# does not sort all jobs of the installation. `skip locked` lets workers claim different jobs without waiting.
 _CLAIMABLE: Final = """
 wanted.state = 'ready' and wanted.run_after <= now() and not coalesce((
     select true from jobs as other

@@ -41,8 +41,9 @@ class PostgresEffects:
     def plan(self, key: EffectKey, content: str, *, is_new: bool = False) -> Effect | None:
         """Record a write to GitHub that is about to be sent, and return the effect as it was before.
 
-        With `is_new` the stored object is gone, so that its id is dropped. Raises Fenced when this attempt has lost its
-        job, InstallationPaused, and Cancelled when a newer evaluation has planned the same object.
+        `is_new`: GitHub no longer has the object. The method forgets its id, so that the write creates a new object.
+        Raises Fenced when this attempt has lost its job, InstallationPaused while the operator pauses the installation,
+        and Cancelled when a newer evaluation has planned the same object.
         """
         columns = {"state": EffectState.PLANNED.value, "content": content, **self._writer}
         with transaction(self.database) as connection:

@@ -22,10 +22,10 @@ def read_progress(connection: Connection, key: str) -> str | None:
     Returns "" before the job reports progress, and None when no job with this key runs.
     """
     row = connection.exec_driver_sql(
-        "select coalesce(progress, '') as said from jobs where key = %(key)s and state = 'running'",
+        "select coalesce(progress, '') as progress from jobs where key = %(key)s and state = 'running'",
         {"key": key},
     ).first()
-    return None if row is None else str(row.said)
+    return None if row is None else str(row.progress)
 
 
 def read_waits(connection: Connection, keys: Sequence[str]) -> Waits | None:

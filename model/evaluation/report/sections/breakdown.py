@@ -75,7 +75,11 @@ class _Split:
     def as_curves(self, axis: str) -> Callable[[], Canvas]:
         """Prepare to draw ordered bins along an axis."""
         curves = [
-            (series.label, series.colour, [(index, found) for index, (_, found) in enumerate(bins)])
+            (
+                series.label,
+                series.colour,
+                [(index, estimate) for index, (_, estimate) in enumerate(bins)],
+            )
             for series, bins in self.measured.items()
         ]
         return partial(draw_curves, curves, (axis, "accuracy"), ticks=self.bins, level=0.5)

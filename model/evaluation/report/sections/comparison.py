@@ -138,11 +138,11 @@ def _compare_pair(name: str, slug: str, pair: _Pair) -> Iterator[Part]:
     panels = [
         Panel(
             title.capitalize(),
-            [(series.label, {series.colour: found[metric]}) for series, found in measured],
+            [(series.label, {series.colour: estimates[metric]}) for series, estimates in measured],
         )
         for metric, title in zip(_GROUP_WISE, names, strict=True)
     ]
-    values = list_estimates((series.label, found["accuracy"]) for series, found in measured)
+    values = list_estimates((series.label, estimates["accuracy"]) for series, estimates in measured)
     yield Figure(
         f"group-wise-{slug}",
         name,
@@ -151,7 +151,7 @@ def _compare_pair(name: str, slug: str, pair: _Pair) -> Iterator[Part]:
         partial(draw_dots, panels),
     )
     difference = estimate_differences(pair[0].judged, pair[1].judged, _GROUP_WISE)
-    rows: list[TableRow] = [(series.label, *found.values()) for series, found in measured]
+    rows: list[TableRow] = [(series.label, *estimates.values()) for series, estimates in measured]
     rows.append((_name_pair(pair), *difference.values()))
     yield Table(f"{name}. {pair[0].size}.", ("verifier", *names), rows)
 

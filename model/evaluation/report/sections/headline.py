@@ -89,7 +89,10 @@ def _show_headline(group_set: GroupSet) -> Iterator[Part]:
     panels = [
         Panel(
             title,
-            [(label, {colour: read_estimate(told, metric)}) for label, colour, told in judges],
+            [
+                (label, {colour: read_estimate(metrics, metric)})
+                for label, colour, metrics in judges
+            ],
             _list_references(metric),
         )
         for metric, title in _SHOWN.items()
@@ -106,7 +109,8 @@ def _show_headline(group_set: GroupSet) -> Iterator[Part]:
         partial(draw_dots, panels),
     )
     rows: list[TableRow] = [
-        (label, *(read_estimate(told, metric) for metric in _SHOWN)) for label, _, told in judges
+        (label, *(read_estimate(metrics, metric) for metric in _SHOWN))
+        for label, _, metrics in judges
     ]
     paper: list[TableRow] = [
         (f"{name} (paper)", *(Estimate(values.get(metric), None, None) for metric in _SHOWN))

@@ -127,7 +127,7 @@ def test_ci_of_a_judged_head_needs_no_event_about_it(connection, group):
 
 def revert_by_a_writer(commit):
     """A revert of a commit that somebody with write access wrote and merged."""
-    word = {"by": "#15", "by_author": True, "permission": "write"}
+    word = {"reverter": "#15", "by_author": True, "permission": "write"}
     return happened(EventKind.REVERTED, hours=3, commit=commit, head=OTHER, **word)
 
 
