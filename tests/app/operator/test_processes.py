@@ -109,7 +109,7 @@ for name, flags in (("environ", os.O_RDONLY), ("mem", os.O_RDWR)):
 
 
 @pytest.mark.parametrize(
-    ("module", "answer"), [("worker.celery_command", "refused"), ("platform", "opened")]
+    ("module", "answer"), [("worker.celery_command", "refused"), ("colorsys", "opened")]
 )
 def test_a_child_of_a_worker_cannot_read_the_workers_memory(module, answer):
     """The second module is the control: an ordinary process hides nothing from its own user."""
