@@ -109,6 +109,11 @@ class Engine(Protocol):
         """The engine's limit for prompt and completion together, in tokens."""
         ...
 
+    @property
+    def special_tokens(self) -> frozenset[str] | None:
+        """The tokens that untrusted text must not hold, by the engine's tokenizer; None when they are unknown."""
+        ...
+
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens in `text`: exact with a tokenizer, otherwise an upper estimate."""
         ...

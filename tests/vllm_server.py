@@ -74,6 +74,7 @@ def running(
         "max-lora-rank": 8,
     }
     flags = ["--enforce-eager", "--enable-lora", "--enable-prompt-tokens-details"]
+    flags += ["--enable-tokenizer-info-endpoint"]
     # vLLM 0.32 dies on a CPU when the prompt of a request with a seed is read in pieces
     flags += ["--no-enable-chunked-prefill"]
     command = ["vllm.entrypoints.openai.api_server", *flags]

@@ -3,10 +3,11 @@
 Each object is built, and its settings are read, at its first use.
 """
 
+import logging
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
-from sqlalchemy import Engine
+import sqlalchemy
 
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.github.endpoints import build_endpoints
@@ -25,20 +26,23 @@ from app.settings import (
 )
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
+from model.engines.server_check import UNKNOWN_SPECIAL_TOKENS
 from model.errors import EngineDown
-from model.protocols import Verifier
+from model.protocols import Engine, Verifier
 from worker.agents.propose import AgentSetup
 from worker.commands.command_subject import AgentDescription
 from worker.git.checkout import Checkouts
 from worker.git.tree_store import TreeStore
 from worker.judging.trained_models import JudgeSetup, TrainedModels
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Components:
     """The objects that job handlers share, such as the GitHub connection, built at their first use."""
 
-    database: Engine
+    database: sqlalchemy.Engine
     pace: QueueSettings
     judge_setups: dict[str, JudgeSetup] = field(default_factory=dict)
     """The judges with a trained adapter that were loaded so far, by the adapter's name."""
@@ -101,7 +105,7 @@ class Components:
     @cached_property
     def agent_setup(self) -> AgentSetup:
         """The agent that the settings choose, with its language model; the first use loads an embedded model."""
-        engine = catalog.load_engine(_choose_engine(load(EngineSettings)))
+        engine = _load_engine(_choose_engine(load(EngineSettings)))
         return AgentSetup(self.agent_settings.agent, engine)
 
     @property
@@ -128,10 +132,23 @@ class Components:
         choice = _choose_engine(settings)
         return catalog.load_verifier(
             settings.verifier,
-            catalog.load_engine(replace(choice, model=model or choice.model)),
+            _load_engine(replace(choice, model=model or choice.model)),
             prompt=settings.prompt,
             voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
         )
+
+
+def _load_engine(choice: EngineChoice) -> Engine:
+    engine = catalog.load_engine(choice)
+    if engine.special_tokens is None:
+        _warn_of_special_tokens()
+    return engine
+
+
+@cache
+def _warn_of_special_tokens() -> None:
+    """Log once in a process that the engine's special tokens are unknown."""
+    log.warning(UNKNOWN_SPECIAL_TOKENS)
 
 
 def _choose_engine(settings: EngineSettings) -> EngineChoice:

@@ -1,11 +1,14 @@
-"""Connect to a model server: the HTTP client, the server's root, and the message for a refused key."""
+"""Connect to a model server: the HTTP client, and questions whose answers need no engine."""
 
 from typing import Final
 
 import httpx
 
+from model.prompts.special_tokens import SpecialTokens, parse_tokenizer_info
+
 CONNECT_SECONDS: Final = 5.0
 REFUSED_KEY_STATUSES: Final = (401, 403)
+_LONGEST_WAIT_SECONDS: Final = 30.0
 _IDLE_SECONDS: Final = 2.0
 """Below vLLM's keep-alive of 5 s: the fate of a request on a closing connection would be unknown."""
 
@@ -31,6 +34,27 @@ def get_server_root(client: httpx.Client) -> str:
     vLLM serves paths there that OpenAI lacks, such as `/tokenize`.
     """
     return str(client.base_url).rstrip("/").removesuffix("/v1")
+
+
+def fetch_special_tokens(client: httpx.Client) -> SpecialTokens:
+    """Ask a client's model server for its tokenizer's special tokens. None: it does not tell them, or does not answer.
+
+    vLLM tells them if it was started with `--enable-tokenizer-info-endpoint`.
+    """
+    try:
+        answer = client.get(f"{get_server_root(client)}/tokenizer_info", timeout=CONNECT_SECONDS)
+        return parse_tokenizer_info(answer.json()) if answer.is_success else None
+    except (httpx.HTTPError, ValueError):
+        return None
+
+
+def read_retry_after(answer: httpx.Response) -> float | None:
+    """Return the seconds of Retry-After; None when the header is missing or asks for more than 30 s."""
+    try:
+        seconds = float(answer.headers["Retry-After"])
+    except (KeyError, ValueError):
+        return None
+    return seconds if 0 <= seconds <= _LONGEST_WAIT_SECONDS else None
 
 
 def explain_refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:

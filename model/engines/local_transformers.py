@@ -20,6 +20,7 @@ import transformers
 
 from model.engines import local_decoding
 from model.errors import EngineDown, EngineError, EngineTimeout, NoTools
+from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Completion, Message, Request, Token
 
 BATCH_ROWS = 8
@@ -91,6 +92,7 @@ class LocalTransformers:
             ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
+        self._special_tokens = read_special_tokens(self._tokenizer)
         # chat models end a turn by another token than a text; the configuration holds an int or a list
         ends = self._weights.generation_config.eos_token_id
         self._ends = {*(ends if isinstance(ends, list) else [ends]), self._tokenizer.eos_token_id}
@@ -98,6 +100,11 @@ class LocalTransformers:
         self._pad: int = next(end for end in self._ends if end is not None)
         self._kept: tuple[list[_Row], _Batch] | None = None
         self._prefix = local_decoding.CachedPrefix([], transformers.DynamicCache())
+
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The special tokens of the model's own tokenizer."""
+        return self._special_tokens
 
     def count_tokens(self, text: str) -> int:
         """Return the exact number of tokens in `text`, by the model's own tokenizer."""

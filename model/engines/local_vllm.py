@@ -12,6 +12,7 @@ import vllm
 import vllm.platforms
 
 from model.errors import EngineDown, EngineError, NoTools
+from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Completion, Request, Token
 from model.voting.yes_no_probability import TOP_LOGPROBS
 
@@ -47,8 +48,14 @@ class LocalVLLM:
         except (OSError, ValueError, RuntimeError) as error:
             raise EngineDown(f"vLLM can't run the model in {directory}: {error}") from error
         self._tokenizer: Any = self._llm.get_tokenizer()
+        self._special_tokens = read_special_tokens(self._tokenizer)
         # vLLM may have lowered the length that was asked for, so its own answer is used.
         self.context_tokens: int = self._llm.llm_engine.model_config.max_model_len
+
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The special tokens of the model's own tokenizer."""
+        return self._special_tokens
 
     def count_tokens(self, text: str) -> int:
         """Return the exact number of tokens in `text`, by the model's own tokenizer."""

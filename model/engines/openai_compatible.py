@@ -16,12 +16,12 @@ import httpx
 
 from model.engines import chat_api, connection
 from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
+from model.prompts.special_tokens import SpecialTokens
 from model.protocols import Completion, Request
 
 DEFAULT_CONTEXT_TOKENS = 32_768
 """Assumed when the server reports none: R4P's public launch scripts serve this context."""
 COUNT_SECONDS = 10.0
-_LONGEST_WAIT_SECONDS = 30.0
 _BUSY = (429, 503)
 _REFUSED_STATUSES = (400, 422)
 """The server read the request and refused it; it sampled nothing."""
@@ -124,6 +124,7 @@ class OpenAICompatible:
         self._tokenizes = True
         self._samples_several = True
         self._returns_ids = True
+        self._special_tokens: SpecialTokens = None
         self._stop = threading.Event()
 
     @property
@@ -135,6 +136,13 @@ class OpenAICompatible:
     def context_tokens(self) -> int:
         """The limit for prompt and reply together, in tokens: the server's, or DEFAULT_CONTEXT_TOKENS."""
         return self._endpoint.context_tokens
+
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The special tokens that the server tells. None: unknown, and the next use asks the server again."""
+        if self._special_tokens is None:
+            self._special_tokens = connection.fetch_special_tokens(self._client)
+        return self._special_tokens
 
     def close(self) -> None:
         """Close the connections to the server. Requests that wait for another attempt fail at once."""
@@ -243,7 +251,7 @@ class OpenAICompatible:
             if answer.is_success:
                 return answer
             # a busy server that names a time has not taken the request
-            retry_after = _read_retry_after(answer)
+            retry_after = connection.read_retry_after(answer)
             if answer.status_code not in _BUSY or retry_after is None or last:
                 raise _build_status_error(place, answer)
             # An event instead of a sleep, so that closing the engine ends the wait.
@@ -283,15 +291,6 @@ def _explain_refusal(request: Request, error: _RequestRefused) -> EngineError:
     """Return NoTools for a refusal that names tools, and any other refusal as it is."""
     named = request.tools and "tool" in str(error).lower()
     return NoTools(str(error)) if named else error
-
-
-def _read_retry_after(answer: httpx.Response) -> float | None:
-    """Return the seconds of Retry-After; None when the header is missing or asks for more than 30 s."""
-    try:
-        seconds = float(answer.headers["Retry-After"])
-    except (KeyError, ValueError):
-        return None
-    return seconds if 0 <= seconds <= _LONGEST_WAIT_SECONDS else None
 
 
 def _describe_error(error: Exception) -> str:

@@ -18,11 +18,13 @@ _FAILURES: Final = {kind.__name__: kind for kind in (BadEngine, EngineDown, NoTo
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """Name, model and context length of an engine at the other end of a pipe."""
+    """Name, model, context length and special tokens of an engine at the other end of a pipe."""
 
     name: str
     model: str
     context_tokens: int
+    special_tokens: tuple[str, ...] | None = None
+    """None: the engine does not know them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class PipeEngine:
     def __init__(self, facts: EngineFacts, ask: Callable[[Question], PipeAnswer]) -> None:
         self.name, self.model = facts.name, facts.model
         self.context_tokens = facts.context_tokens
+        known = facts.special_tokens
+        self.special_tokens = None if known is None else frozenset(known)
         self._ask = ask
         # `count` is atomic in CPython, so threads never share an id.
         self._ids = count()
@@ -111,8 +115,10 @@ class PipeEngine:
 
 
 def describe_engine(engine: Engine) -> EngineFacts:
-    """Return name, model and context length of an engine, for the process at the other end of a pipe."""
-    return EngineFacts(engine.name, engine.model, engine.context_tokens)
+    """Return the facts about an engine, for the process at the other end of a pipe."""
+    tokens = engine.special_tokens
+    known = None if tokens is None else tuple(sorted(tokens))
+    return EngineFacts(engine.name, engine.model, engine.context_tokens, known)
 
 
 def answer_question(engine: Engine, question: Question) -> PipeAnswer:

@@ -55,6 +55,8 @@ class ScriptedEngine:
 
     name = "scripted"
     model = "script"
+    special_tokens: frozenset[str] | None = frozenset()
+    """Empty, because a script has no tokenizer."""
 
     def __init__(self, lines: Iterable[ScriptLine], *, context_tokens: int = 32_768) -> None:
         self.context_tokens = context_tokens

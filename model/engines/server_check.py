@@ -27,9 +27,14 @@ _OPENED = "I say"
 PROBABILITIES = "log-probabilities"
 """The only ability that some verifiers require."""
 
+SPECIAL_TOKENS = "list of special tokens"
+"""The ability on which the escaping of untrusted text rests for a model of an unknown family."""
+
 _REMEDIES = {
     "context length": f"{DEFAULT_CONTEXT_TOKENS:,} tokens are assumed, longer prompts fail; vLLM tells its own",
     "tokenizer": "counts are estimated high, so fewer patches fit; vLLM serves /tokenize beside /v1",
+    SPECIAL_TOKENS: "only those of known model families are escaped in untrusted text; "
+    "start vLLM with --enable-tokenizer-info-endpoint",
     PROBABILITIES: "the yes-no verifier can't work; "
     f"start vLLM with --max-logprobs {TOP_LOGPROBS} or more",
     "continued replies": "a vote without a box can't be asked to finish; vLLM takes continue_final_message",
@@ -37,6 +42,10 @@ _REMEDIES = {
     "adapters at run time": "a trained adapter needs a restart; "
     "start vLLM with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1",
 }
+
+
+UNKNOWN_SPECIAL_TOKENS = f"the model server tells no {SPECIAL_TOKENS}: {_REMEDIES[SPECIAL_TOKENS]}"
+"""The warning about an engine whose special tokens are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,7 @@ def check_server(url: str, model: str | None = None, api_key: str | None = None)
         abilities = {
             "context length": served.is_context_reported,
             "tokenizer": _has_tokenizer(client, served.name),
+            SPECIAL_TOKENS: engine.special_tokens is not None,
             PROBABILITIES: _has_probabilities(engine),
             "continued replies": _has_prefill(engine),
             "several samples of one prompt": _has_several_samples(client, served.name),

@@ -1,13 +1,17 @@
 """This module escapes untrusted text for a prompt, so that it can neither forge nor hide anything (pure).
 
 A harmful character becomes ⟦U+XXXX⟧, its code point in hex, and `restore_escapes` turns it back. Only HTML comments are
-removed for good, because GitHub hides them from readers too.
+removed for good, because GitHub hides them from readers too. The special tokens of known families are always escaped,
+those of the serving tokenizer where an engine tells them.
 """
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+
+from model.prompts.special_tokens import SpecialTokens, find_token_starts
 
 
 class InjectionKind(StrEnum):
@@ -100,10 +104,13 @@ _TRICKS = re.compile(
 )
 
 
-def escape_issue(text: str) -> SafeText:
-    """Return an issue's text for a prompt: a mark replaces each HTML comment, and the rest is escaped."""
+def escape_issue(text: str, tokens: SpecialTokens = None) -> SafeText:
+    """Return an issue's text for a prompt: a mark replaces each HTML comment, and the rest is escaped.
+
+    `tokens` are the special tokens of the tokenizer that reads the prompt.
+    """
     text, comments = _COMMENT.subn(COMMENT_MARK, text)
-    safe = escape_patch(text)
+    safe = escape_patch(text, tokens)
     removed = ((InjectionKind.HTML_COMMENT, comments),) if comments else ()
     return SafeText(safe.text, removed + safe.injections)
 
@@ -113,23 +120,35 @@ def strip_html_comments(text: str) -> str:
     return _COMMENT.sub("", text)
 
 
-def escape_patch(text: str) -> SafeText:
+def escape_patch(text: str, tokens: SpecialTokens = None) -> SafeText:
     """Return a diff for a prompt, with harmful characters escaped and nothing removed.
 
-    `restore_escapes` reverses the escapes exactly.
+    `restore_escapes` reverses the escapes exactly. `tokens` are the special tokens of the tokenizer that reads the
+    prompt. The first character of each is escaped and not reported, so that reports do not depend on the engine.
     """
     counts: Counter[InjectionKind] = Counter()
+    starts = find_token_starts(text, tokens)
 
     def escape(match: re.Match[str]) -> str:
-        if match.lastgroup != "code":
+        if match.lastgroup == "served" and match.start() not in starts:
+            return match[0]
+        if match.lastgroup not in ("code", "served"):
             counts[InjectionKind(match.lastgroup or "")] += 1
         return f"⟦U+{ord(match[0]):04X}⟧"
 
-    escaped = _TRICKS.sub(escape, text)
+    # One pass, because a second one would escape the signs of the first one's escapes.
+    escaped = _add_characters(_TRICKS, {text[start] for start in starts}).sub(escape, text)
     if _LATIN_LOOKING.search(escaped):
         escaped, lookalikes = _escape_lookalikes(escaped)
         counts += Counter({InjectionKind.LOOKALIKE: lookalikes})
     return SafeText(escaped, tuple(sorted(counts.items())))
+
+
+def escape_special_tokens(text: str, tokens: SpecialTokens) -> str:
+    """Return a text that is escaped already, with the special tokens of the tokenizer that reads it escaped too."""
+    starts = find_token_starts(text, tokens)
+    signs = (f"⟦U+{ord(sign):04X}⟧" if at in starts else sign for at, sign in enumerate(text))
+    return "".join(signs) if starts else text
 
 
 def restore_escapes(text: str) -> str:
@@ -138,6 +157,14 @@ def restore_escapes(text: str) -> str:
     Characters that a file cannot hold stay escaped. Bytes that are not UTF-8 are lone surrogates here.
     """
     return _ESCAPE.sub(lambda match: _decode(int(match[1], 16)) or match[0], text)
+
+
+def _add_characters(pattern: re.Pattern[str], signs: Collection[str]) -> re.Pattern[str]:
+    """Return a pattern that also matches each of `signs`, as the group `served`, where nothing else matches."""
+    if not signs:
+        return pattern
+    choice = "".join(re.escape(sign) for sign in sorted(signs))
+    return re.compile(f"{pattern.pattern}|(?P<served>(?-i:[{choice}]))", pattern.flags)
 
 
 def _decode(code: int) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from model.domain import Coverage, Patch, PatchId
 from model.errors import BadDiff
 from model.patches.diff import extract_bare_diff, fingerprint, parse
+from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_patch
 from model.voting.grouping import SEATS, Candidate
 
@@ -65,15 +66,16 @@ def admit(
     room: int,
     count_tokens: Callable[[str], int],
     rules: AdmissionRules = DEFAULT_RULES,
+    special_tokens: SpecialTokens = None,
 ) -> tuple[AdmissionResult, ...]:
     """Return each patch, in order, as an AdmittedPatch with its text for the prompt or as a RefusedPatch.
 
-    `room` is the number of tokens for all patches of one prompt, as `count_tokens` counts them. A patch that needs more
+    The texts hold none of `special_tokens`, the engine's. `room` is the number of tokens for all patches of one prompt, as `count_tokens` counts them. A patch that needs more
     than `room` is refused. A patch above `compute_fair_share` gets a prompt of its own. So a long patch neither pushes
     out a rival nor changes its prompt.
     """
     sizes: dict[PatchId, int] = {}
-    cases = [_read_patch(patch, rules) for patch in patches]
+    cases = [_read_patch(patch, rules, special_tokens) for patch in patches]
     for case in cases:
         if isinstance(case, AdmittedPatch):
             # Tokenising megabytes would take longer than a verdict.
@@ -102,7 +104,9 @@ def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> i
     return share
 
 
-def _read_patch(patch: Patch, rules: AdmissionRules) -> AdmissionResult:
+def _read_patch(
+    patch: Patch, rules: AdmissionRules, special_tokens: SpecialTokens
+) -> AdmissionResult:
     try:
         files = parse(patch.diff)
         shown = extract_bare_diff(patch.diff)
@@ -116,7 +120,7 @@ def _read_patch(patch: Patch, rules: AdmissionRules) -> AdmissionResult:
     if (edited := sum(file.added + file.removed for file in files)) < rules.edited_lines:
         reason = f"Not judged: the patch edits {edited} lines, and the verifier needs at least {rules.edited_lines}"
         return RefusedPatch(patch.id, reason, Coverage(len(files), 0))
-    text = escape_patch(shown.text.removesuffix("\n")).text
+    text = escape_patch(shown.text.removesuffix("\n"), special_tokens).text
     return AdmittedPatch(Candidate(patch.id, identity), text, coverage, shown.left_out)
 
 

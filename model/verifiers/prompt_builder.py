@@ -92,10 +92,12 @@ class PromptBuilder:
         """
         if len({patch.id for patch in candidates}) < len(candidates):
             raise ValueError("two candidates have the same id; give each its own")
-        text = escape_issue(issue.text).text
+        tokens = self.engine.special_tokens
+        text = escape_issue(issue.text, tokens).text
         free, needed = self._count_free(), self.engine.count_tokens(text)
         if free > needed:
-            return text, admit(candidates, free - needed, self.engine.count_tokens, self.rules)
+            room, count = free - needed, self.engine.count_tokens
+            return text, admit(candidates, room, count, self.rules, tokens)
         reason = (
             f"Not judged: the issue alone needs {needed:,} tokens, and of the engine's "
             f"{self.engine.context_tokens:,} only {max(0, free):,} are free for issue and patches"

@@ -77,6 +77,11 @@ def test_the_engine_that_agents_ask_reads_calls_of_tools():
     assert "--tool-call-parser=${VLLM_TOOL_CALL_PARSER:-hermes}" in command
 
 
+def test_the_model_server_tells_its_special_tokens():
+    command = yaml.safe_load(COMPOSE.read_text())["services"]["vllm"]["command"]
+    assert "--enable-tokenizer-info-endpoint" in command
+
+
 def test_every_container_has_a_read_only_root_no_capability_and_a_memory_limit():
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     for name, service in services.items():

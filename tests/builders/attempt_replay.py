@@ -16,6 +16,8 @@ from model.protocols import Completion, Request
 class ReplayEngine:
     """Engine that repeats the replies, token counts and failure of a recorded Mini-SE conversation."""
 
+    special_tokens: frozenset[str] | None = frozenset()
+
     def __init__(self, trajectory: Trajectory) -> None:
         steps = trajectory.steps
         self.name, self.model = trajectory.engine.name, trajectory.engine.model
@@ -51,6 +53,8 @@ class ReplayEngine:
 
 class SampleReplayEngine:
     """Engine that repeats the replies, token counts and failures of a recorded attempt of Agentless Mini."""
+
+    special_tokens: frozenset[str] | None = frozenset()
 
     def __init__(self, trajectory: Trajectory, counts: Iterable[int]) -> None:
         self.name, self.model = trajectory.engine.name, trajectory.engine.model

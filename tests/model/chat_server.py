@@ -111,8 +111,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve_chat(**routes) -> Iterator[ChatServer]:
-    """A running server; routes by short name: models, chat, tokenize."""
-    paths = {"models": "/v1/models", "chat": "/v1/chat/completions", "tokenize": "/tokenize"}
+    """A running server; routes by short name: models, chat, tokenize, tokenizer_info."""
+    paths = {
+        "models": "/v1/models",
+        "chat": "/v1/chat/completions",
+        "tokenize": "/tokenize",
+        "tokenizer_info": "/tokenizer_info",
+    }
     with ChatServer({paths[name]: replies for name, replies in routes.items()}) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

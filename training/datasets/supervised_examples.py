@@ -12,6 +12,7 @@ from functools import partial
 
 from model.errors import BadDiff
 from model.prompts.prompt_template import Template
+from model.prompts.special_tokens import SpecialTokens
 from model.protocols import Message
 from training.datasets import verifier_prompts
 from training.datasets.groups import TrainingGroup
@@ -51,11 +52,16 @@ class SupervisedExamples:
 
 
 def build_boxed(
-    template: Template, groups: Sequence[TrainingGroup], *, seed: int, epochs: int
+    template: Template,
+    groups: Sequence[TrainingGroup],
+    *,
+    seed: int,
+    epochs: int,
+    tokens: SpecialTokens = None,
 ) -> SupervisedExamples:
     """Build an example of each group in each epoch, whose reply is the boxed answer without reasoning.
 
-    Groups with an unknown label are left out.
+    Groups with an unknown label are left out. `tokens` are the special tokens of the model's tokenizer.
     """
     examples = SupervisedExamples()
     for epoch in range(epochs):
@@ -63,7 +69,7 @@ def build_boxed(
             if _has_all_labels(group):
                 examples.add(
                     group.key,
-                    partial(verifier_prompts.render_group, template, group),
+                    partial(verifier_prompts.render_group, template, group, tokens),
                     format_answer(group),
                 )
             else:
@@ -93,11 +99,16 @@ class _LabelledPatch:
 
 
 def build_yes_no(
-    template: Template, groups: Sequence[TrainingGroup], *, seed: int, epochs: int
+    template: Template,
+    groups: Sequence[TrainingGroup],
+    *,
+    seed: int,
+    epochs: int,
+    tokens: SpecialTokens = None,
 ) -> SupervisedExamples:
     """Build as many examples with the reply YES as with NO in each epoch, of one patch each (R2E-Gym, section 4).
 
-    Patches without a label are left out.
+    Patches without a label are left out. `tokens` are the special tokens of the model's tokenizer.
     """
     examples = SupervisedExamples()
     patches = _list_labelled(groups)
@@ -118,7 +129,7 @@ def build_yes_no(
         rng.shuffle(chosen)
         for word, patch in chosen:
             ask = partial(
-                verifier_prompts.render_patches, template, patch.statement, (patch.patch,)
+                verifier_prompts.render_patches, template, patch.statement, (patch.patch,), tokens
             )
             examples.add(patch.issue, ask, word)
     examples.left_out += Counter()  # takes out what was counted zero times

@@ -21,6 +21,7 @@ from model.agents.tools.toolbox import TOOLS
 from model.agents.trajectories.trajectory import Attempt, AttemptLimits, StopReason
 from model.domain import Issue
 from model.prompts import prompt_template
+from model.prompts.special_tokens import read_special_tokens
 from model.prompts.untrusted import escape_issue
 from model.protocols import Verifier
 from training.datasets.agent_tasks import AgentTask
@@ -146,7 +147,8 @@ class AgentRollouts:
 
 def render_opening(tokenizer: Any, issue: Issue) -> str:
     """Return the first prompt of an agent's episode as text, with the tools described in words."""
-    shown = prompt_template.load("mini_se").render(issue=escape_issue(issue.text).text, hint="")
+    text = escape_issue(issue.text, read_special_tokens(tokenizer)).text
+    shown = prompt_template.load("mini_se").render(issue=text, hint="")
     return tokenization.render_prompt(tokenizer, chat_encoding.flatten_tool_turns(shown, TOOLS))
 
 

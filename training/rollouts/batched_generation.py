@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from model.errors import EngineDown, EngineError, NoTools
+from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Completion, Request
 from training.rollouts import chat_encoding
 
@@ -65,6 +66,11 @@ class BatchedEngine:
     def context_tokens(self) -> int:
         """Context length of the shared model, in tokens."""
         return self.shared.context_tokens
+
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The special tokens of the shared model's tokenizer."""
+        return read_special_tokens(self.shared.tokenizer)
 
     def count_tokens(self, text: str) -> int:
         """Return the exact number of tokens of a text, by the tokenizer of the model in training."""

@@ -40,7 +40,8 @@ class EncodedChat:
 def encode_attempt(tokenizer: Any, attempt: Trajectory, sampled: SampledIds = ()) -> EncodedChat:
     """Encode a recorded attempt up to the model's last reply. Raises BadChatTemplate.
 
-    `sampled` holds the token ids of the first replies; the other replies are tokenized again.
+    `sampled` holds the token ids of the first replies; the other replies are tokenized again. Untrusted text stands as
+    it was recorded: without the special tokens of the engine that served the attempt.
     """
     messages = flatten_tool_turns(build_conversation(attempt.opening, attempt.steps), attempt.tools)
     replies = [length for length, message in enumerate(messages, 1) if message.role == "assistant"]

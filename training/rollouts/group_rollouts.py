@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from model.errors import BadDiff, UnreadableAnswer
 from model.prompts import prompt_template
+from model.prompts.special_tokens import read_special_tokens
 from model.voting.boxed_answer import read_box
 from training.datasets import verifier_prompts
 from training.datasets.groups import TrainingGroup
@@ -100,9 +101,10 @@ def build_group_rollouts(
     Raises BadPlan if the plan's prompt template has no place for patches.
     """
     template = prompt_template.load(plan.prompt.template)
+    tokens = read_special_tokens(tokenizer)
     return GroupRollouts(
         [
-            _build_row(tokenizer, verifier_prompts.render_group(template, group), group)
+            _build_row(tokenizer, verifier_prompts.render_group(template, group, tokens), group)
             for group in groups
         ],
         plan.rollout.replies,
@@ -118,10 +120,11 @@ def filter_askable(
     Such a group has readable patches, and its prompt is within the plan's token limit.
     """
     template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
+    tokens = read_special_tokens(tokenizer)
     for group in groups:
         try:
             ids = tokenization.tokenize_prompt(
-                tokenizer, verifier_prompts.render_group(template, group)
+                tokenizer, verifier_prompts.render_group(template, group, tokens)
             )
         except BadDiff:
             left_out["a patch that the bot could not judge"] += 1

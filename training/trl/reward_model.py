@@ -14,6 +14,7 @@ from trl.trainer.reward_trainer import RewardTrainer
 
 from model.errors import BadDiff
 from model.prompts import prompt_template
+from model.prompts.special_tokens import read_special_tokens
 from training.datasets import pairs, verifier_prompts
 from training.datasets.groups import TrainingGroup
 from training.datasets.pairs import PreferencePair
@@ -66,8 +67,9 @@ def tokenize_scored_patch(plan: TrainPlan, tokenizer: Any, issue: str, patch: st
     `issue` is the issue's text, and `patch` a diff. Raises BadDiff if the diff cannot be read.
     """
     template = prompt_template.load(plan.prompt.template)
+    tokens = read_special_tokens(tokenizer)
     return tokenization.tokenize_prompt(
-        tokenizer, verifier_prompts.render_patches(template, issue, (patch,))
+        tokenizer, verifier_prompts.render_patches(template, issue, (patch,), tokens)
     )
 
 

@@ -8,6 +8,7 @@ from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from model.prompts import prompt_template
+from model.prompts.special_tokens import read_special_tokens
 from training.datasets import supervised_examples
 from training.datasets.groups import TrainingGroup
 from training.plans.plan import BadPlan, TrainPlan
@@ -30,13 +31,14 @@ def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> OrderedSFTTrainer:
     """Build the SFT trainer, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
+    tokenizer = model_loading.load_tokenizer(plan)
     examples = _TASKS[plan.supervised.task](
         prompt_template.load(plan.prompt.template),
         groups,
         seed=plan.seed,
         epochs=plan.optimiser.epochs,
+        tokens=read_special_tokens(tokenizer),
     )
-    tokenizer = model_loading.load_tokenizer(plan)
     encoded = tokenization.tokenize_examples(tokenizer, examples.shown, plan.supervised.max_tokens)
     left_out = dict(examples.left_out + encoded.left_out)
     if not encoded.rows:

@@ -9,6 +9,7 @@ from peft import PeftModel
 
 from model.adapters import adapter_files
 from model.prompts import prompt_template
+from model.prompts.special_tokens import read_special_tokens
 from training.datasets import verifier_prompts
 from training.datasets.groups import TrainingGroup
 from training.plans.plan import TrainPlan
@@ -47,8 +48,11 @@ def write_probe(
     """
     template = prompt_template.load(plan.prompt.template)
     tokenizer = model_loading.load_tokenizer(plan)
+    tokens = read_special_tokens(tokenizer)
     prompts = [
-        tokenization.tokenize_prompt(tokenizer, verifier_prompts.render_group(template, group))
+        tokenization.tokenize_prompt(
+            tokenizer, verifier_prompts.render_group(template, group, tokens)
+        )
         for group in groups
     ]
     model = trainer.accelerator.unwrap_model(trainer.model)

@@ -14,6 +14,8 @@ import model
 import training
 from model.prompts import prompt_template
 from model.prompts.prompt_template import Template
+from model.prompts.special_tokens import SpecialTokens, read_special_tokens
+from model.protocols import Message
 from training.datasets import dataset, verifier_prompts
 from training.datasets.groups import TrainingGroup
 from training.datasets.schedule import permute_patches, schedule_rounds
@@ -101,7 +103,9 @@ def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Ve
         )
         template = prompt_template.load(plan.prompt.template)
         for split, groups in (("train", schedule.groups), ("validation", validation)):
-            table = pa.Table.from_pylist(build_rows(template, groups, split))
+            table = pa.Table.from_pylist(
+                build_rows(template, groups, split, read_special_tokens(tokenizer))
+            )
             pq.write_table(table, beside / f"{split}.parquet", compression="zstd")
     return exported
 
@@ -148,17 +152,23 @@ def _write_files(
 Row = dict[str, Any]
 
 
-def build_rows(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
+def build_rows(
+    template: Template, groups: Sequence[TrainingGroup], split: str, tokens: SpecialTokens
+) -> list[Row]:
     """Return a row of verl's data for each group, in order: its prompt, targets, key and issue, and `split`.
 
-    `split` is the name of the dataset's split.
+    `split` is the name of the dataset's split. `tokens` are the special tokens of the model's tokenizer.
     """
-    return [_build_prompt_row(template, group, split, index) for index, group in enumerate(groups)]
+    return [
+        _build_prompt_row(verifier_prompts.render_group(template, group, tokens), group, split, at)
+        for at, group in enumerate(groups)
+    ]
 
 
-def _build_prompt_row(template: Template, group: TrainingGroup, split: str, index: int) -> Row:
+def _build_prompt_row(
+    messages: Sequence[Message], group: TrainingGroup, split: str, index: int
+) -> Row:
     occupied = [seat for seat, patch in enumerate(group.patches, 1) if patch]
-    messages = verifier_prompts.render_group(template, group)
     return {
         "data_source": f"r4p/{group.source.value}",
         "prompt": [{"role": message.role, "content": message.content} for message in messages],

@@ -38,7 +38,8 @@ from model.agents.trajectories.trajectory import (
 from model.domain import EngineInfo, Issue, Patch, PatchId
 from model.prompts import prompt_template
 from model.prompts.fingerprint import combine_fingerprints
-from model.prompts.untrusted import escape_issue, escape_patch
+from model.prompts.special_tokens import SpecialTokens
+from model.prompts.untrusted import escape_issue, escape_patch, escape_special_tokens
 from model.protocols import Engine, Message
 
 CandidateFilter = Callable[[Sequence[Patch]], Sequence[Patch]]
@@ -68,6 +69,7 @@ class _Task:
     shared: Mapping[str, str]
     """Values that every prompt needs: the issue and the hint, escaped."""
     count_tokens: Callable[[str], int]
+    special_tokens: SpecialTokens
 
 
 class AgentlessMini:
@@ -121,12 +123,14 @@ class AgentlessMini:
         attempt has no patch. `guidance` is the hint of a second attempt. `on_step` receives each finished step.
         """
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
-        hint = hints.render_hint(guidance) if guidance else ""
+        special = self._engine.special_tokens
+        hint = escape_special_tokens(hints.render_hint(guidance), special) if guidance else ""
         task = _Task(
             issue,
             context,
-            {"issue": escape_issue(issue.text).text, "hint": hint},
+            {"issue": escape_issue(issue.text, special).text, "hint": hint},
             sampler.count_tokens,
+            special,
         )
         kept: list[PatchId] | None = None
         try:
@@ -162,7 +166,9 @@ class AgentlessMini:
         free_tokens = self._count_free_tokens(
             self._locate.render(**task.shared, most=most, tree=""), task.count_tokens
         )
-        tree = build_outline(paths, task.issue.text, free_tokens, task.count_tokens)
+        tree = build_outline(
+            paths, task.issue.text, free_tokens, task.count_tokens, task.special_tokens
+        )
         if not tree.listed_files:
             raise AttemptEnded(
                 StopReason.TOKENS,
@@ -184,7 +190,9 @@ class AgentlessMini:
         skeleton = self._repair.render(**task.shared, paths=(), files=(), left_out="")
         free_tokens = self._count_free_tokens(skeleton, task.count_tokens)
         files = [
-            load_fitting_files(task.context.workspace, paths, free_tokens, task.count_tokens)
+            load_fitting_files(
+                task.context.workspace, paths, free_tokens, task.count_tokens, task.special_tokens
+            )
             for paths in sets
         ]
         usable = [place for place, shown in enumerate(files) if shown.texts]
@@ -196,18 +204,19 @@ class AgentlessMini:
         repairs = RepairCache(task.context.workspace)
         turns = assign_file_sets([sets[place] for place in usable], self._plan.repairs)
         return [
-            self._build_repair(files[usable[turn]], number, repairs, task.shared)
+            self._build_repair(files[usable[turn]], number, repairs, task)
             for number, turn in enumerate(turns, 1)
         ]
 
     def _build_repair(
-        self, files: FullFiles, number: int, repairs: RepairCache, shared: Mapping[str, str]
+        self, files: FullFiles, number: int, repairs: RepairCache, task: _Task
     ) -> Sample[Patch]:
+        special = task.special_tokens
         prompt = self._repair.render(
-            **shared,
-            paths=[escape_patch(path).text for path in files.texts],
-            files=[escape_file(text).removesuffix("\n") for text in files.texts.values()],
-            left_out=escape_patch(", ".join(files.left_out)).text,
+            **task.shared,
+            paths=[escape_patch(path, special).text for path in files.texts],
+            files=[escape_file(text, special).removesuffix("\n") for text in files.texts.values()],
+            left_out=escape_patch(", ".join(files.left_out), special).text,
         )
         about = {"files": list(files.texts), "left_out": dict(files.left_out)}
 

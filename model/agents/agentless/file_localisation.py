@@ -8,6 +8,7 @@ from math import fsum
 from pathlib import PurePosixPath
 
 from model.agents import think_tags
+from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_patch, restore_escapes
 
 _LINE_FILES = 40
@@ -66,31 +67,34 @@ class _Line:
 
     @property
     def text(self) -> str:
-        return escape_patch(f"{self.folder}: {' '.join(self.files)}").text
+        return f"{self.folder}: {' '.join(self.files)}"
 
 
 def build_outline(
-    paths: Iterable[str], issue: str, max_tokens: int, count_tokens: Callable[[str], int]
+    paths: Iterable[str],
+    issue: str,
+    max_tokens: int,
+    count_tokens: Callable[[str], int],
+    special_tokens: SpecialTokens = None,
 ) -> TreeOutline:
     """List a tree's source files for the prompt, in at most `max_tokens` tokens.
 
     `paths` are all files of the tree, and `issue` is the issue's text. When the files do not fit, whole lines are left
     out in this order: folders of tests and documents, then folders that share few or common words with the issue, then
-    deep folders. The last line of the outline counts the omitted files by top folder.
+    deep folders. The last line of the outline counts the omitted files by top folder. `special_tokens` are the engine's.
     """
     lines = sorted(_build_lines(paths, _extract_words(issue)), key=lambda line: line.rank)
     fits, too_many = 0, len(lines)
     while fits < too_many:
         middle = (fits + too_many + 1) // 2
-        text = _render(lines, middle)
+        text = _render(lines, middle, special_tokens)
         if len(text) <= max_tokens * _LONGEST_TOKEN and count_tokens(text) <= max_tokens:
             fits = middle
         else:
             too_many = middle - 1
     listed = sum(len(line.files) for line in lines[:fits])
-    return TreeOutline(
-        _render(lines, fits), listed, sum(len(omitted.files) for omitted in lines) - listed
-    )
+    omitted = sum(len(line.files) for line in lines) - listed
+    return TreeOutline(_render(lines, fits, special_tokens), listed, omitted)
 
 
 def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> LocatedPaths:
@@ -160,8 +164,8 @@ def _rank(folder: str, score: float) -> tuple[bool, float, int]:
     return bool(_TESTS.search(folder.lower())), -score, folder.count("/")
 
 
-def _render(lines: Sequence[_Line], shown: int) -> str:
-    """Render the first lines in tree order, and count the files of the others."""
+def _render(lines: Sequence[_Line], shown: int, special_tokens: SpecialTokens) -> str:
+    """Render the first lines in tree order, and count the files of the others. Escape names of files and folders."""
     tree = sorted(lines[:shown], key=lambda line: (line.folder, line.files))
     folded: Counter[str] = Counter()
     for line in lines[shown:]:
@@ -170,9 +174,8 @@ def _render(lines: Sequence[_Line], shown: int) -> str:
     if rest := folded.total() - sum(count for _, count in counts):
         counts.append(("elsewhere", rest))
     left_out = ", ".join(f"{folder} {count:,}" for folder, count in counts)
-    return "\n".join(
-        [*(line.text for line in tree), *([f"Files not listed: {left_out}"] if left_out else [])]
-    )
+    rest_line = [f"Files not listed: {left_out}"] if left_out else []
+    return escape_patch("\n".join([*(line.text for line in tree), *rest_line]), special_tokens).text
 
 
 def _extract_words(text: str) -> frozenset[str]:

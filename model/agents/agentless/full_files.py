@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from model.agents.agentless.search_replace import escape_file
 from model.errors import WorkspaceError
+from model.prompts.special_tokens import SpecialTokens
 from model.workspace import Workspace
 
 _FRAME_TOKENS = 32
@@ -24,11 +25,16 @@ class FullFiles:
 
 
 def load_fitting_files(
-    workspace: Workspace, paths: Iterable[str], free_tokens: int, count_tokens: Callable[[str], int]
+    workspace: Workspace,
+    paths: Iterable[str],
+    free_tokens: int,
+    count_tokens: Callable[[str], int],
+    special_tokens: SpecialTokens = None,
 ) -> FullFiles:
     """Load the files `paths` from an agent's workspace for a prompt, in order, within `free_tokens` tokens.
 
     A file is left out, with the reason, when it cannot be read, is not text or does not fit into the tokens still free.
+    `special_tokens` are the engine's; the prompt escapes them.
     """
     texts: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -39,7 +45,9 @@ def load_fitting_files(
             left_out[path] = str(error)
             continue
         text = raw.decode(errors="surrogateescape")
-        size = _count_size(text, free_tokens, count_tokens)
+        size = _count_size(
+            text, free_tokens, lambda text: count_tokens(escape_file(text, special_tokens))
+        )
         if b"\0" in raw:
             left_out[path] = "it is not text"
         elif size > free_tokens:
@@ -53,4 +61,4 @@ def load_fitting_files(
 def _count_size(text: str, free_tokens: int, count_tokens: Callable[[str], int]) -> int:
     """Count a file's tokens with its frame. For a text that is far too long, return a lower bound."""
     least = _FRAME_TOKENS + len(text) // _LONGEST_TOKEN
-    return least if least > free_tokens else _FRAME_TOKENS + count_tokens(escape_file(text))
+    return least if least > free_tokens else _FRAME_TOKENS + count_tokens(text)

@@ -21,6 +21,7 @@ from itertools import groupby, pairwise
 
 from model.agents import think_tags
 from model.errors import MalformedEdit
+from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_patch, restore_escapes
 
 _HEADER = "### "
@@ -71,10 +72,13 @@ class _Span:
     edit: SearchReplaceEdit
 
 
-def escape_file(text: str) -> str:
-    """Return a file's text for the prompt: with Unix line ends, and with marker lines and control tokens escaped."""
+def escape_file(text: str, special_tokens: SpecialTokens = None) -> str:
+    """Return a file's text for the prompt: with Unix line ends, and with marker lines and control tokens escaped.
+
+    `special_tokens` are the engine's.
+    """
     lines = "\n".join(body for body, _ in _split_lines(text))
-    return _escape(lines) + ("\n" if text.endswith("\n") else "")
+    return _escape(lines, special_tokens) + ("\n" if text.endswith("\n") else "")
 
 
 def render(edits: Iterable[SearchReplaceEdit]) -> str:
@@ -234,6 +238,6 @@ def _split_lines(text: str) -> list[tuple[str, str]]:
     return [*ended, (rest, "")] if rest else ended
 
 
-def _escape(lines: str) -> str:
-    safe = escape_patch(lines).text
+def _escape(lines: str, special_tokens: SpecialTokens = None) -> str:
+    safe = escape_patch(lines, special_tokens).text
     return _LIKE_MARKER.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", safe)

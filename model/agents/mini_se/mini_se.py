@@ -29,7 +29,7 @@ from model.domain import EngineInfo, Issue, Tokens
 from model.errors import EngineError, EngineTimeout
 from model.prompts import prompt_template
 from model.prompts.fingerprint import combine_fingerprints
-from model.prompts.untrusted import cut_middle, escape_issue
+from model.prompts.untrusted import cut_middle, escape_issue, escape_special_tokens
 from model.protocols import Completion, Engine, Message, Request, Tool, ToolCall
 
 SPARE_TOKENS = 256
@@ -106,7 +106,11 @@ class MiniSE:
         """
         began = self._clock()
         conversation = self._start_conversation(issue, guidance)
-        context = replace(context, page_characters=_get_answer_limit(conversation.limits) * 3 // 4)
+        context = replace(
+            context,
+            page_characters=_get_answer_limit(conversation.limits) * 3 // 4,
+            special_tokens=self._engine.special_tokens,
+        )
         try:
             while True:
                 _check_limits(conversation)
@@ -136,8 +140,9 @@ class MiniSE:
             return Attempt(trajectory, self._measure_seconds(began))
 
     def _start_conversation(self, issue: Issue, guidance: Guidance | None) -> _Conversation:
-        hint = hints.render_hint(guidance) if guidance else ""
-        opening = self._template.render(issue=escape_issue(issue.text).text, hint=hint)
+        special = self._engine.special_tokens
+        hint = escape_special_tokens(hints.render_hint(guidance), special) if guidance else ""
+        opening = self._template.render(issue=escape_issue(issue.text, special).text, hint=hint)
         shown = [*(message.content for message in opening), _dump_tools(TOOLS)]
         tokens = self._engine.count_tokens("\n".join(shown))
         return _Conversation(opening, tokens, self._limits)

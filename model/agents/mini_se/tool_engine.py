@@ -33,6 +33,11 @@ class ToolEngine:
         """The wrapped engine's context length in tokens."""
         return self._engine.context_tokens
 
+    @property
+    def special_tokens(self) -> frozenset[str] | None:
+        """The wrapped engine's special tokens."""
+        return self._engine.special_tokens
+
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, as the wrapped engine counts."""
         return self._engine.count_tokens(text)

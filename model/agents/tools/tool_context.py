@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from model.codegraph.snapshot import Snapshot
+from model.prompts.special_tokens import SpecialTokens
 from model.workspace import Workspace
 
 
@@ -16,6 +17,8 @@ class ToolContext:
     """Digest of the original tree, by `compute_tree_digest`."""
     page_characters: int = 9_000
     """Characters of the longest page of a result: about a tenth of what an attempt may read in all."""
+    special_tokens: SpecialTokens = None
+    """The special tokens of the engine that reads the results."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,4 +59,4 @@ def run_tool(call: ToolCall, context: ToolContext) -> Observation | Submission:
         answer = Observation(str(error), ok=False)
     if isinstance(answer, Submission):
         return answer
-    return replace(answer, text=escape_patch(answer.text).text)
+    return replace(answer, text=escape_patch(answer.text, context.special_tokens).text)

@@ -48,6 +48,10 @@ def test_a_server_is_examined_ability_by_ability(doctor):
     assert found["model server"] == f"ok: {server.url} answers"
     assert found["model"] == "ok: r4p, 4,096 tokens of context"
     assert found["log-probabilities"] == "ok: there"
+    assert found["list of special tokens"] == (
+        "less: missing: only those of known model families are escaped in untrusted text; "
+        "start vLLM with --enable-tokenizer-info-endpoint"
+    )
     assert found["adapters at run time"] == (
         "less: missing: a trained adapter needs a restart; "
         "start vLLM with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"

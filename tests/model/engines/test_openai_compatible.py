@@ -275,6 +275,17 @@ def test_server_counts_tokens():
         ]
 
 
+def test_server_is_asked_for_its_special_tokens_until_it_tells_them():
+    told = Reply({"added_tokens_decoder": {"7": "<zz_role>", "8": "None"}, "eos_token": "zzstop"})
+    silent = [Reply({"detail": "Not Found"}, 404), Reply(b"<html>"), Reply({}, 200, cut=True)]
+    with serve_chat(tokenizer_info=[*silent, told]) as server, open_engine(server.url) as engine:
+        assert [engine.special_tokens for _ in silent] == [None] * 3
+        assert [engine.special_tokens for _ in range(2)] == [{"<zz_role>", "zzstop"}] * 2
+        assert len(server.seen) == 4
+    with open_engine(DEAD_URL) as engine:
+        assert engine.special_tokens is None
+
+
 def test_tokens_are_estimated_where_the_server_cannot_count():
     with serve_chat(models=[MODELS]) as server, open_engine(server.url) as engine:
         assert engine.count_tokens("abcde") == 3

@@ -99,6 +99,15 @@ def test_parent_message_survives_a_round_trip(message):
     assert round_trip(message, parse_parent_message) == message
 
 
+@pytest.mark.parametrize("tokens", [None, frozenset(), frozenset({"<zz_role>", "⟪"})])
+def test_special_tokens_of_the_engine_reach_the_agents_process(tokens):
+    engine = RecordingEngine()
+    engine.special_tokens = tokens
+    task = AgentTask("/tree", "/tmp", "mini-se", describe_engine(engine), ISSUE, (1,), 60.0)
+    facts = round_trip(task, parse_parent_message).engine
+    assert PipeEngine(facts, answer_question).special_tokens == tokens
+
+
 @pytest.mark.parametrize("raw", [b"", b"[]", b"[1, 2, 3]", b"null", b'["Task", {}]', b"[" * 10**5])
 def test_invalid_message_is_refused(raw):
     with pytest.raises(BadMessage):

@@ -16,12 +16,13 @@ def test_bare_server_lacks_every_ability():
     assert [one.name for one in result.checks if not one.is_available] == [
         "context length",
         "tokenizer",
+        "list of special tokens",
         "log-probabilities",
         "continued replies",
         "several samples of one prompt",
         "adapters at run time",
     ]
-    assert result.missing_abilities[2] == (
+    assert result.missing_abilities[3] == (
         "no log-probabilities: the yes-no verifier can't work; start vLLM with --max-logprobs 20 or more"
     )
     assert not [line for line in result.missing_abilities if "\n" in line]
@@ -32,7 +33,10 @@ def test_available_ability_is_not_reported_missing():
         "content": [{"token": "y", "logprob": -1, "top_logprobs": [{"token": "y", "logprob": -1}]}]
     }
     able = build_choices("y", "y", logprobs=reported)
-    with serve_chat(models=[MODELS], chat=[able], tokenize=[Reply({"count": 1})]) as server:
+    told = Reply({"added_tokens_decoder": {"0": "<zz>"}})
+    with serve_chat(
+        models=[MODELS], chat=[able], tokenize=[Reply({"count": 1})], tokenizer_info=[told]
+    ) as server:
         result = check_server(server.url, "r4p")
     assert result.served.context_tokens == 4096
     asked = {body.get("top_logprobs") for _path, _headers, body in server.seen if body}

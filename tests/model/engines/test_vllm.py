@@ -97,6 +97,15 @@ def test_an_opened_reply_is_continued_and_its_continuation_scored(engine):
     assert answer.tokens[0].log_probability > math.log(0.5)
 
 
+def test_the_server_tells_the_special_tokens_of_its_tokenizer(engine):
+    embedded = catalog.load_engine(
+        EngineChoice("local_transformers", model=vllm_server.SMALL, cache=vllm_server.MODELS)
+    )
+    with closing(embedded):
+        assert embedded.special_tokens == engine.special_tokens
+    assert {"<|im_start|>", "<|im_end|>", "<repo_name>"} <= engine.special_tokens
+
+
 def test_the_embedded_engine_reads_the_same_probabilities(engine):
     embedded = catalog.load_engine(
         EngineChoice("local_transformers", model=vllm_server.SMALL, cache=vllm_server.MODELS)
