@@ -42,7 +42,12 @@ def fetch_special_tokens(client: httpx.Client) -> SpecialTokens:
     vLLM tells them if it was started with `--enable-tokenizer-info-endpoint`.
     """
     try:
-        answer = client.get(f"{get_server_root(client)}/tokenizer_info", timeout=CONNECT_SECONDS)
+        answer = client.get(
+            f"{get_server_root(client)}/tokenizer_info",
+            timeout=CONNECT_SECONDS,
+            # Asked when an engine is loaded, long before the next request could use the connection.
+            headers={"Connection": "close"},
+        )
         return parse_tokenizer_info(answer.json()) if answer.is_success else None
     except (httpx.HTTPError, ValueError):
         return None

@@ -21,6 +21,7 @@ from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
 from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import build_diff
+from tests.model.chat_server import MODELS, serve_chat
 from tests.model.fake_engines import LogprobEngine, build_token
 from worker.components import Components
 from worker.judging.verify import JudgeSetup, VerifyGroupHandler
@@ -113,6 +114,15 @@ def use_script(monkeypatch, path, script):
     path.write_text(script)
     monkeypatch.setenv("R4P_ENGINE", "scripted")
     monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(path))
+
+
+def test_a_server_that_tells_no_special_tokens_is_logged_once(database, monkeypatch, caplog):
+    with serve_chat(models=[MODELS]) as server:
+        monkeypatch.setenv("R4P_ENGINE_URL", server.url)
+        for _ in range(2):
+            assert Components(database, QueueSettings()).judge_setup.judge
+    (line,) = [one for one in caplog.messages if "special tokens" in one]
+    assert "start vLLM with --enable-tokenizer-info-endpoint" in line
 
 
 def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):
