@@ -83,8 +83,8 @@ class PipeEngine:
     def __init__(self, facts: EngineFacts, ask: Callable[[Question], PipeAnswer]) -> None:
         self.name, self.model = facts.name, facts.model
         self.context_tokens = facts.context_tokens
-        known = facts.special_tokens
-        self.special_tokens = None if known is None else frozenset(known)
+        tokens = facts.special_tokens
+        self.special_tokens = None if tokens is None else frozenset(tokens)
         self._ask = ask
         # `count` is atomic in CPython, so threads never share an id.
         self._ids = count()
@@ -117,8 +117,8 @@ class PipeEngine:
 def describe_engine(engine: Engine) -> EngineFacts:
     """Return the facts about an engine, for the process at the other end of a pipe."""
     tokens = engine.special_tokens
-    known = None if tokens is None else tuple(sorted(tokens))
-    return EngineFacts(engine.name, engine.model, engine.context_tokens, known)
+    listed = None if tokens is None else tuple(sorted(tokens))
+    return EngineFacts(engine.name, engine.model, engine.context_tokens, listed)
 
 
 def answer_question(engine: Engine, question: Question) -> PipeAnswer:

@@ -147,7 +147,7 @@ def escape_patch(text: str, tokens: SpecialTokens = None) -> SafeText:
 def escape_special_tokens(text: str, tokens: SpecialTokens) -> str:
     """Return a text that is escaped already, with the special tokens of the tokenizer that reads it escaped too."""
     starts = find_token_starts(text, tokens)
-    signs = (f"⟦U+{ord(sign):04X}⟧" if at in starts else sign for at, sign in enumerate(text))
+    signs = (f"⟦U+{ord(sign):04X}⟧" if place in starts else sign for place, sign in enumerate(text))
     return "".join(signs) if starts else text
 
 

@@ -160,8 +160,10 @@ def build_rows(
     `split` is the name of the dataset's split. `tokens` are the special tokens of the model's tokenizer.
     """
     return [
-        _build_prompt_row(verifier_prompts.render_group(template, group, tokens), group, split, at)
-        for at, group in enumerate(groups)
+        _build_prompt_row(
+            verifier_prompts.render_group(template, group, tokens), group, split, index
+        )
+        for index, group in enumerate(groups)
     ]
 
 
