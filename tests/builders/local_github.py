@@ -189,6 +189,9 @@ class MemoryEffects:
     def check_owner(self):
         pass
 
+    def check_pause(self, key):
+        pass
+
     def plan(self, key, content, *, is_new=False):
         before = self.kept.get(key)
         kept = None if before is None or is_new else before.github_id

@@ -4,11 +4,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from app.db.session import transaction
 from app.db.store.queue import jobs, upkeep
 from app.db.store.queue.effects import PostgresEffects
+from app.db.tables.schema import effects
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CheckDraft, CommentDraft, Publisher
 from app.github.http.connection import GitHub
@@ -127,6 +128,12 @@ class PausedPublishers:
             return [last.title]
         own = (c for c in self.repo.comments(self.issue) if c.author == self.bot)
         return [comment.body.removeprefix(f"{_MARKER}\n") for comment in own]
+
+    def state(self):
+        """The stored state of the effect that writes the comment."""
+        with transaction(self.database) as connection:
+            query = select(effects.c.state).where(effects.c.key == f"comment:{self.issue}")
+            return connection.execute(query).scalar_one()
 
     def _claim(self):
         repository = RepositoryId(self.repo.id)

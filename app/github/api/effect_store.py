@@ -53,6 +53,10 @@ class EffectStore(Protocol):
         """Raise an error unless this attempt still owns its job. Call it right before each write to GitHub."""
         ...
 
+    def check_pause(self, key: EffectKey) -> None:
+        """Raise an error while the operator pauses the installation of the object `key`, or all installations."""
+        ...
+
     def load(self, key: EffectKey) -> Effect | None:
         """Return the stored state of the write to the object `key`; None when the bot never planned one."""
         ...

@@ -166,16 +166,18 @@ class Publisher:
     def _confirm(self, thing: "_PublishedItem", github_id: int) -> int:
         if self.effects.confirm(thing.key, github_id):
             return github_id
-        return self._give_way(thing, github_id)
+        return self._give_way(thing, github_id) or github_id
 
-    def _give_way(self, thing: "_PublishedItem", github_id: int) -> int:
+    def _give_way(self, thing: "_PublishedItem", github_id: int | None) -> int | None:
         """Leave GitHub as the plan in force wants it, after a write that arrived beside another attempt's.
 
-        Nothing here needs the fence: it removes doubles of this object, and repeats what its newest plan says.
+        Nothing here needs the fence: it removes doubles of this object, and repeats what its newest plan says. The
+        effect stays ambiguous, so that the plan in force is sent once more when the verdicts are reconciled. Returns
+        the id of the object, and None when GitHub shows none.
         """
         self.effects.mark_ambiguous(thing.key, None)
         kept = self._keep_single(thing, github_id) or github_id
-        sent, effect = "", self.effects.load(thing.key)
+        sent, effect = "", None if kept is None else self.effects.load(thing.key)
         while effect is not None and effect.content != sent:
             sent = effect.content
             self._repair(
@@ -201,7 +203,9 @@ class Publisher:
 
     def _repair(self, thing: "_PublishedItem", call: Call) -> None:
         repository = thing.key.repository
-        self.github.write(repository, call, self.github.permit_write(repository))
+        permit = self.github.permit_write(repository)
+        self.effects.check_pause(thing.key)
+        self.github.write(repository, call, permit)
 
     def _send(
         self, thing: "_PublishedItem", call: Call, permit: WritePermit, github_id: int | None
@@ -211,7 +215,10 @@ class Publisher:
             answer = self.github.write(thing.key.repository, call, permit)
             return rest.read_slice(rest.CreatedObject, call, answer).id
         except Ambiguous:
+            plan = self.effects.load(thing.key)
             self.effects.mark_ambiguous(thing.key, github_id)
+            if plan is not None and plan.content != thing.content:
+                self._give_way(thing, github_id)
             raise
 
     def _list_comments(self, key: EffectKey, draft: CommentDraft) -> Iterator[int]:

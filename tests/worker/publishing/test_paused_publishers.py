@@ -8,6 +8,7 @@ from app.db.session import transaction
 from app.db.store.queue import installation_controls
 from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.jobs import Fenced
+from app.github.errors import Ambiguous
 from app.values.identifiers import InstallationId
 from tests.builders.local_github import MemoryLimits, connect
 from tests.builders.paused_publishers import STEPS, PausedPublishers
@@ -54,6 +55,38 @@ def test_a_paused_attempt_leaves_the_newer_verdict_once(publishers, step, is_fir
         assert isinstance(late.error, Fenced)
 
 
+@pytest.mark.parametrize("kind", ["502_after_effect", "502"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["creates", "edits"])
+def test_a_paused_attempt_whose_answer_is_lost_leaves_the_newer_verdict_once(
+    own_standin, publishers, is_first, kind
+):
+    publishers.begin()
+    if not is_first:
+        publishers.publish().finish()
+    late = publishers.publish()
+    late.go_until("write")
+    publishers.publish().finish()
+    lose_next_answer(own_standin, publishers, kind)
+    late.finish()
+    assert isinstance(late.error, Ambiguous)
+    assert publishers.shown() == [f"verdict {len(publishers.attempts)}"]
+
+
+def test_a_paused_attempt_repairs_nothing_while_the_operator_pauses(publishers):
+    late = publishers.begin().publish()
+    late.go_until("write")
+    publishers.publish().finish()
+    late.go_until("confirm")
+    with transaction(publishers.database) as connection:
+        installation_controls.pause(connection, publishers.installation)
+    late.finish()
+    with transaction(publishers.database) as connection:
+        installation_controls.resume(connection, publishers.installation)
+    assert isinstance(late.error, InstallationPaused)
+    assert sorted(publishers.shown()) == ["verdict 1", "verdict 2"]
+    assert publishers.state() == "ambiguous"
+
+
 @pytest.mark.parametrize("target", ["own", "all"])
 @pytest.mark.parametrize("step", STEPS[:3])
 def test_a_job_that_runs_when_the_operator_pauses_writes_nothing(publishers, step, target):
@@ -79,22 +112,44 @@ def test_a_double_check_run_shows_the_newer_verdict(publishers, step):
     assert publishers.shown(is_check=True) == ["verdict 2"]
 
 
-def run_trial(publishers, rng):
-    """Two or three attempts, each paused anywhere, go on in any order; return what is shown and what should be."""
+def lose_next_answer(standin, publishers, kind="502_after_effect"):
+    """Break the answer to the bot's next write."""
+    for method in ("POST", "PATCH"):
+        standin.fault(f"{method} /repos/{publishers.repo.full_name}/*", kind, times=1)
+
+
+def run_trial(standin, publishers, rng):
+    """Two or three attempts, each paused anywhere, go on in any order; return what is shown and what should be.
+
+    The answer to a write of an overtaken attempt may be lost. The last attempt goes on to its end without faults.
+    """
     is_check = rng.random() < 0.2
     publishers.begin()
     if rng.random() < 0.5:
         publishers.publish(is_check=is_check).finish()
-    for _ in range(rng.choice([2, 2, 3])):
+    count = len(publishers.attempts) + rng.choice([2, 2, 3])
+    while len(publishers.attempts) < count:
         publishers.publish(is_check=is_check)
         for _ in range(rng.randrange(6)):
-            alive = [attempt for attempt in publishers.attempts if not attempt.is_over]
-            if alive:
-                rng.choice(alive).go_on()
-    while alive := [attempt for attempt in publishers.attempts if not attempt.is_over]:
-        rng.choice(alive).go_on()
+            go_on_somewhere(standin, publishers, rng, count)
+    while go_on_somewhere(standin, publishers, rng, count):
+        pass
     assert publishers.attempts[-1].error is None
-    return publishers.shown(is_check=is_check), [f"verdict {len(publishers.attempts)}"]
+    return publishers.shown(is_check=is_check), [f"verdict {count}"]
+
+
+def go_on_somewhere(standin, publishers, rng, count):
+    """Let one attempt take its next step; False when all are over. The attempt number `count` loses no answer."""
+    alive = [attempt for attempt in publishers.attempts if not attempt.is_over]
+    if not alive:
+        return False
+    attempt = rng.choice(alive)
+    is_last = attempt in publishers.attempts[count - 1 :]
+    if attempt.step == "write" and not is_last and rng.random() < 0.3:
+        lose_next_answer(standin, publishers)
+    attempt.go_on()
+    standin.clear_faults()
+    return True
 
 
 @pytest.mark.proof
@@ -103,7 +158,7 @@ def test_no_order_of_paused_attempts_leaves_a_stale_or_a_second_verdict(own_stan
     for seed in range(TRIALS):
         own_standin.advance(10)
         publishers.github.limiter._store.limits.clear()
-        shown, wanted = run_trial(publishers, random.Random(seed))
+        shown, wanted = run_trial(own_standin, publishers, random.Random(seed))
         if shown != wanted:
             wrong.append((seed, shown, wanted))
     assert wrong == []

@@ -30,7 +30,13 @@ class PostgresEffects:
     def check_owner(self) -> None:
         """Raise Fenced unless this attempt still owns its job, and InstallationPaused while the operator pauses it."""
         with transaction(self.database) as connection:
-            self._check(connection)
+            jobs.fence(connection, self.claimed)
+            installation_controls.check_pause(connection, self.claimed.job.installation)
+
+    def check_pause(self, key: EffectKey) -> None:
+        """Raise InstallationPaused while the operator pauses the installation of the object `key`, or all."""
+        with transaction(self.database) as connection:
+            installation_controls.check_pause(connection, key.repository.installation)
 
     def load(self, key: EffectKey) -> Effect | None:
         """Load the stored state of the write to GitHub with this key; None when it was never planned."""
@@ -47,7 +53,9 @@ class PostgresEffects:
         """
         columns = {"state": EffectState.PLANNED.value, "content": content, **self._writer}
         with transaction(self.database) as connection:
-            self._check(connection)
+            jobs.fence(connection, self.claimed)
+            # A transferred repository has another installation than its job.
+            installation_controls.check_pause(connection, key.repository.installation)
             before = self._insert(connection, key, columns)
             if before is not None:
                 if is_new:
@@ -82,10 +90,6 @@ class PostgresEffects:
         doubt = {"state": EffectState.AMBIGUOUS.value, "github_id": github_id}
         with transaction(self.database) as connection:
             self._update(connection, key, doubt)
-
-    def _check(self, connection: Connection) -> None:
-        jobs.fence(connection, self.claimed)
-        installation_controls.check_pause(connection, self.claimed.job.installation)
 
     @property
     def _writer(self) -> dict[str, object]:
