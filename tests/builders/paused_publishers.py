@@ -23,7 +23,7 @@ STEPS = ("permit_write", "plan", "check_owner", "write", "confirm")
 _MARKER = "<!-- r4p:group=1 -->"
 
 
-class _Stopping:
+class Stopping:
     """Passes all calls on to `target`, and stops before those in `STEPS`."""
 
     def __init__(self, target, stop):
@@ -113,7 +113,7 @@ class PausedPublishers:
         effects = PostgresEffects(self.database, self._claim(), self.issue * 10 + number)
 
         def work(stop):
-            publisher = Publisher(_Stopping(self.github, stop), _Stopping(effects, stop))
+            publisher = Publisher(Stopping(self.github, stop), Stopping(effects, stop))
             self._write(publisher, f"verdict {number}", is_check=is_check)
 
         attempt = PausedAttempt(work)

@@ -75,6 +75,11 @@ class OpenDraftHandler:
             return existing
         try:
             writable = _require_writer_access(publisher, repository)
+            branch, message = name_branch(draft.issue, draft.alternative), _write_message(draft)
+            # Look before building: the diff may no longer apply to a base that moved meanwhile.
+            earlier = publisher.find_earlier(writable, key, branch, message)
+            if earlier is not None:
+                return earlier
             remote = Remote(self.web.git(writable.full_name), publisher.token(writable))
             new = self._build_draft(
                 context, (writable, remote), draft, base or publisher.default_branch(writable)
@@ -96,7 +101,7 @@ class OpenDraftHandler:
         self, context: Context, place: tuple[RepositoryRef, Remote], draft: Draft, base: str
     ) -> NewDraft:
         repository, remote = place
-        message = f"{comments.write_draft_title(draft.issue, draft.alternative)}\n"
+        message = _write_message(draft)
         try:
             diff_validation.validate_diff(draft.diff)
             commit = build_alternative_commit(remote, base, draft.diff, message)
@@ -135,6 +140,10 @@ class OpenDraftHandler:
             asked_by=draft.asked.login,
             comment=verdict,
         )
+
+
+def _write_message(draft: Draft) -> str:
+    return f"{comments.write_draft_title(draft.issue, draft.alternative)}\n"
 
 
 def _require_writer_access(publisher: DraftPublisher, repository: RepositoryRef) -> RepositoryRef:

@@ -2,11 +2,11 @@
 
 The effect is planned before the first step. GitHub refuses to create the branch or an open pull
 request twice, also for a worker that was paused longer than its lease. After such a refusal or a
-lost answer, this module looks for its own and adopts it.
+lost answer, this module looks for its own and adopts it. The plan holds the trees of all attempts,
+because the base branch may move between two of them.
 """
 
 import base64
-import hashlib
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -58,11 +58,6 @@ class NewDraft:
     title: str
     body: str
 
-    @property
-    def digest(self) -> str:
-        """Return the hexadecimal SHA-256 of the draft's tree id, title and description, which people see on GitHub."""
-        return hashlib.sha256(f"{self.commit.tree}\0{self.title}\0{self.body}".encode()).hexdigest()
-
 
 @dataclass(frozen=True, slots=True)
 class DraftPublisher:
@@ -103,18 +98,43 @@ class DraftPublisher:
         effect = self.effects.load(key)
         return None if effect is None or effect.github_id is None else PullNumber(effect.github_id)
 
+    def find_earlier(
+        self, repository: RepositoryRef, key: EffectKey, branch: str, message: str
+    ) -> PullNumber | None:
+        """Return the number of the draft pull request that an earlier attempt opened; None: there is none on GitHub.
+
+        `branch` and `message` are those of the draft's commit. Without an earlier plan it sends nothing. Raises
+        BranchTaken.
+        """
+        effect = self.effects.load(key)
+        if effect is None:
+            return None
+        commit = self._find_own_branch(repository, key, branch, message)
+        pull = None if commit is None else self._find_pull(repository, branch, commit)
+        if pull is not None:
+            self.effects.plan(key, effect.content)
+            self.effects.confirm(key, pull)
+        return pull
+
     def open(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> PullNumber:
         """Create the commit, the branch and the draft pull request `new` on GitHub, once, and return its number.
 
         `key` names the draft in the database. Raises BranchTaken if the branch exists and the bot did not make its
         commit. After Ambiguous, call `open` again later: it first looks on GitHub for what an earlier call created.
         """
-        is_repeat = self.effects.plan(key, new.digest) is not None
-        commit = self._find_own_branch(repository, new) if is_repeat else None
-        pull = None if commit is None else self._find_pull(repository, new, commit)
-        if pull is None:
-            commit = commit or self._create_branch(repository, key, new)
-            pull = self._create_pull(repository, key, new, commit)
+        pull = self.find_earlier(repository, key, new.branch, new.commit.message)
+        if pull is not None:
+            return pull
+        earlier = self._load_trees(key)
+        # Only the job's owner plans, so no attempt adds a tree between the two statements.
+        self.effects.plan(key, " ".join(dict.fromkeys([*earlier, new.commit.tree])))
+        commit = (
+            self._find_own_branch(repository, key, new.branch, new.commit.message)
+            if earlier
+            else None
+        )
+        commit = commit or self._create_branch(repository, key, new)
+        pull = self._create_pull(repository, key, new, commit)
         # When another attempt planned meanwhile, its own search finds this pull request and confirms.
         self.effects.confirm(key, pull)
         return pull
@@ -126,7 +146,7 @@ class DraftPublisher:
         try:
             self._send_visible(rest.BranchSlice, (repository, key), "git/refs", body)
         except Unprocessable as error:
-            existing = self._find_own_branch(repository, new)
+            existing = self._find_own_branch(repository, key, new.branch, new.commit.message)
             if existing is None:
                 raise error from None
             return existing
@@ -175,39 +195,44 @@ class DraftPublisher:
             created = self._send_visible(rest.NumberSlice, (repository, key), "pulls", body)
             return PullNumber(created.number)
         except Unprocessable:
-            existing = self._find_pull(repository, new, commit)
+            existing = self._find_pull(repository, new.branch, commit)
             if existing is None:
                 raise
             return existing
 
-    def _find_pull(
-        self, repository: RepositoryRef, new: NewDraft, commit: str
-    ) -> PullNumber | None:
+    def _find_pull(self, repository: RepositoryRef, branch: str, commit: str) -> PullNumber | None:
         """Find the pull request of the bot's branch, open or closed."""
         owner = repository.full_name.partition("/")[0]
-        query: dict[str, str | int] = {"head": f"{owner}:{new.branch}", "state": "all"}
+        query: dict[str, str | int] = {"head": f"{owner}:{branch}", "state": "all"}
         call = Call(Method.GET, f"/repos/{repository.full_name}/pulls", query)
         pulls = rest.read_slice(tuple[rest.BranchPull, ...], call, self._ask(repository, call))
-        own = (pull for pull in pulls if (pull.head.ref, pull.head.sha) == (new.branch, commit))
+        own = (pull for pull in pulls if (pull.head.ref, pull.head.sha) == (branch, commit))
         return next((PullNumber(pull.number) for pull in own), None)
 
-    def _find_own_branch(self, repository: RepositoryRef, new: NewDraft) -> str | None:
+    def _load_trees(self, key: EffectKey) -> list[str]:
+        """Return the trees that attempts planned to commit; an empty list before the first plan."""
+        effect = self.effects.load(key)
+        return [] if effect is None else effect.content.split()
+
+    def _find_own_branch(
+        self, repository: RepositoryRef, key: EffectKey, branch: str, message: str
+    ) -> str | None:
         """Return the branch's commit if the bot made it; None when there is no branch.
 
         Raises BranchTaken.
         """
         base = f"/repos/{repository.full_name}/git"
-        call = Call(Method.GET, f"{base}/ref/heads/{new.branch}")
+        call = Call(Method.GET, f"{base}/ref/heads/{branch}")
         try:
             sha = rest.read_slice(rest.BranchSlice, call, self._ask(repository, call)).object.sha
         except NotFound:
             return None
         call = Call(Method.GET, f"{base}/commits/{sha}")
         commit = rest.read_slice(rest.GitCommit, call, self._ask(repository, call))
-        shown = (commit.tree.sha, commit.message.strip())
-        if shown != (new.commit.tree, new.commit.message.strip()):
+        is_own = commit.tree.sha in self._load_trees(key)
+        if not is_own or commit.message.strip() != message.strip():
             raise BranchTaken(
-                f"{repository.full_name}: {new.branch} shows {sha}, which the bot did not make"
+                f"{repository.full_name}: {branch} shows {sha}, which the bot did not make"
             )
         return sha
 
