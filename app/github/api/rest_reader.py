@@ -87,11 +87,21 @@ def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Pe
     try:
         answer = github.get(repository, path)
     except NotFound:
-        github.get(repository, f"/repos/{repository.full_name}")
+        _require_same(github, repository)
         return Permission.NONE
     granted = rest.read_slice(rest.PermissionSlice, _build_call(path), answer)
     both = (Permission.parse(granted.permission), Permission.parse(granted.role_name))
     return max(both, key=lambda permission: permission.rank)
+
+
+def _require_same(github: GitHub, repository: RepositoryRef) -> None:
+    """Raise NotFound when the repository is gone, or another one has its name."""
+    path = f"/repos/{repository.full_name}"
+    present = rest.read_slice(rest.CreatedObject, _build_call(path), github.get(repository, path))
+    if present.id != repository.id:
+        raise NotFound(
+            f"{repository.full_name} is now repository {present.id}, not {repository.id}"
+        )
 
 
 def has_repository(github: GitHub, installation: InstallationId, number: RepositoryId) -> bool:

@@ -16,7 +16,7 @@ from app.policy.ceilings import (
 from app.policy.group_policy import CandidateFacts
 from app.policy.rival_links import LinkStrength
 from app.settings import CeilingSettings
-from app.settings.repo_config import AlternativesBudget, RepoConfig
+from app.settings.repo_config import AlternativesBudget, JudgeFrom, RepoConfig
 
 CEILINGS = CeilingSettings(
     max_rivals=2,
@@ -48,6 +48,19 @@ def test_a_pull_request_that_is_left_out_anyway_takes_no_place():
     strengths = dict.fromkeys((1, 2, 3), LinkStrength.CLOSING)
     facts = [build_facts(1, is_draft=True), build_facts(2), build_facts(3)]
     assert find_excess(CONFIG, facts, strengths, 2) == frozenset()
+
+
+@pytest.mark.parametrize("judge_from", ["contributors", "approved"])
+def test_unapproved_pull_requests_take_no_place_of_approved_ones(judge_from):
+    config = CONFIG.model_copy(update={"judge_from": JudgeFrom(judge_from)})
+    strangers = [build_facts(number) for number in range(1, 6)]
+    approved = [build_facts(number, is_approved=True) for number in (8, 9)]
+    facts = [*strangers, *approved]
+    strengths = dict.fromkeys(range(1, 6), LinkStrength.CLOSING) | dict.fromkeys(
+        (8, 9), LinkStrength.CROSS_REFERENCE
+    )
+    assert find_excess(config, facts, strengths, 2) == {1, 2, 3, 4, 5}
+    assert find_excess(config, facts, strengths, 3) == {2, 3, 4, 5}
 
 
 def test_votes_and_the_agents_tokens_are_clipped_and_smaller_wishes_stay():

@@ -129,7 +129,7 @@ def _repository(
         return None
     repository = world.repository(f"{owner}/{name}")
     if not endpoint.app_only:
-        reading = exchange.method == "GET"
+        reading = exchange.method == "GET" and not endpoint.is_members_only
         auth.authorize(caller, repository, endpoint.needs, reading=reading)
     return repository
 

@@ -19,6 +19,8 @@ class Endpoint:
     needs: tuple[Need, ...] = ()
     content: bool = False
     """Return whether it creates content, which GitHub meters apart."""
+    is_members_only: bool = False
+    """Whether the token must cover the repository even if it is public."""
     app_only: bool = False
     """Called with an App JWT, so that repository permissions do not apply."""
 
@@ -61,8 +63,8 @@ ENDPOINTS: dict[str, Endpoint] = {
     "checks/update": _endpoint(pulls.update_check, "checks=write"),
     "checks/list-for-ref": _endpoint(pulls.checks_of_ref, "checks=read"),
     "repos/get": _endpoint(repositories.get_repository, "metadata=read"),
-    "repos/get-collaborator-permission-level": _endpoint(
-        repositories.get_permission, "metadata=read"
+    "repos/get-collaborator-permission-level": Endpoint(
+        repositories.get_permission, needs("metadata=read"), is_members_only=True
     ),
 }
 """The operations that the bot calls. Any other request is a violation of the contract."""

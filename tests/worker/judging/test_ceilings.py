@@ -4,11 +4,13 @@ import pytest
 from sqlalchemy import select, text
 
 from app.db.session import transaction
+from app.db.store.issues import approvals
 from app.db.store.queue import installation_controls
-from app.db.tables.schema import evaluations, groups
+from app.db.tables.schema import candidates, evaluation_candidates, evaluations, groups
+from app.events.event import Actor
 from app.policy.ceilings import DailyUsage
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.worker_scene import RESULTS
+from tests.builders.worker_scene import CONFIG, RESULTS
 from worker.queue.errors import Postponed
 
 pytestmark = pytest.mark.services
@@ -40,6 +42,23 @@ def test_rivals_beyond_the_ceiling_are_left_out_with_the_reason(scene):
     *_, newest = sorted(scene.pulls)
     reason = "the bot compares at most 2 pull requests of an issue"
     assert read(scene, evaluations.c.left_out) == [[{"number": newest, "reason": reason}]]
+
+
+@pytest.mark.parametrize("trigger", ["pull_request", "command"])
+def test_strangers_take_no_place_of_an_approved_pull_request(scene, trigger):
+    config = CONFIG + "judge_from: approved\nmin_candidates: 1\n"
+    scene.repo.commit({".github/r4p.yml": config})
+    *strangers, approved = sorted(scene.pulls)
+    with transaction(scene.database) as connection:
+        approvals.approve(connection, scene.id, [approved], Actor(9, "maintainer", is_bot=False))
+    look(scene, trigger=trigger, max_rivals=1)
+    with transaction(scene.database) as connection:
+        judged = list(
+            connection.scalars(select(candidates.c.pull_number).join(evaluation_candidates))
+        )
+    (left_out,) = read(scene, evaluations.c.left_out)
+    assert judged == [approved]
+    assert [pull["number"] for pull in left_out] == strangers
 
 
 def test_votes_are_clipped(scene):

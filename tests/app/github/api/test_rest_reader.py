@@ -1,12 +1,13 @@
 """What we read over REST, and as the App itself, against the stand-in."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from app.github.api import rest_reader
 from app.github.api.delivery_log import list_attempts, redeliver
-from app.github.errors import NotFound
+from app.github.errors import Forbidden, NotFound
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, RepositoryId
 from app.values.permission import Permission
 from tests.builders.github_scene import opened
@@ -28,6 +29,20 @@ def test_a_stranger_to_github_may_nothing(scene):
         rest_reader.read_permission(scene.github, scene.repository, "nobody-here")
         is Permission.NONE
     )
+
+
+def test_a_permission_in_a_public_repository_of_the_old_name_is_refused(scene):
+    other = scene.standin.create_repository(f"{scene.repo.full_name}-new", {"a": "1\n"})
+    scene.standin.grant(other, "alice", "admin")
+    replaced = replace(scene.repository, full_name=other.full_name)
+    with pytest.raises(Forbidden):
+        rest_reader.read_permission(scene.github, replaced, "alice")
+
+
+def test_an_unknown_person_in_a_repository_of_the_old_name_is_not_found(server, github):
+    server.replies = [Reply(404), Reply(200, {"id": REPOSITORY.id + 1})]
+    with pytest.raises(NotFound, match="now repository 43, not 42"):
+        rest_reader.read_permission(github, REPOSITORY, "alice")
 
 
 def test_a_permission_in_an_unknown_repository_is_not_found(server, github):
