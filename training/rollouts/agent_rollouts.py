@@ -29,7 +29,7 @@ from training.objective.episode_rewards import EpisodeReward
 from training.plans.plan import TrainPlan
 from training.rollouts import batched_generation, chat_encoding, episode_judgement, tokenization
 from training.rollouts.batched_generation import BatchedEngine, SharedModel
-from training.rollouts.chat_encoding import EncodedChat
+from training.rollouts.chat_encoding import EncodedChat, SampledReply
 from training.rollouts.group_rollouts import Row, check_whole_groups
 
 _EPISODE_SECONDS = 86_400.0
@@ -77,7 +77,7 @@ class AgentRollouts:
         return {
             "prompt_ids": [episode.chat.prompt for episode in episodes],
             "completion_ids": [episode.chat.completion for episode in episodes],
-            "logprobs": None,  # as TRL has it for its own model
+            "logprobs": _collect_log_probabilities([episode.chat for episode in episodes]),
             "env_mask": [
                 episode.chat.own_mask if reward.is_trained_on else [0] * len(episode.chat.own_mask)
                 for episode, reward in zip(episodes, rewards, strict=True)
@@ -172,17 +172,27 @@ def build_limits(plan: TrainPlan, prompt_tokens: int) -> AttemptLimits:
     )
 
 
-def sample_replies(trainer: Any, max_tokens: int, prompts: list[list[int]]) -> list[list[int]]:
-    """Return the reply to each prompt, as token ids, sampled from the trainer's model or its vLLM.
+def _collect_log_probabilities(chats: Sequence[EncodedChat]) -> list[Any] | None:
+    """Return the log-probabilities of each episode's tokens, or None if those of any episode are not known.
 
-    The prompts are token ids too. Each reply has at most `max_tokens` tokens.
+    TRL pads them to a tensor of shape (episodes, tokens). Only the trainer's own model reports none.
+    """
+    reported = [chat.log_probabilities for chat in chats if chat.log_probabilities is not None]
+    return reported if len(reported) == len(chats) else None
+
+
+def sample_replies(trainer: Any, max_tokens: int, prompts: list[list[int]]) -> list[SampledReply]:
+    """Return the reply to each prompt, sampled from the trainer's model or its vLLM.
+
+    The prompts are token ids. Each reply has at most `max_tokens` tokens. Only vLLM reports log-probabilities.
     """
     settings = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
     name = "max_completion_length" if trainer.use_vllm else "max_new_tokens"
     before = getattr(settings, name)
     setattr(settings, name, max_tokens)
     try:
-        replies, _ = trainer.sample(prompts, copies=1)
+        replies, log_probabilities = trainer.sample(prompts, copies=1)
     finally:
         setattr(settings, name, before)
-    return [list(reply) for reply in replies]
+    each = log_probabilities or [None] * len(replies)
+    return [SampledReply(list(ids), logs) for ids, logs in zip(replies, each, strict=True)]

@@ -16,6 +16,7 @@ from model.errors import EngineDown, EngineError, NoTools
 from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Completion, Request
 from training.rollouts import chat_encoding
+from training.rollouts.chat_encoding import SampledReply
 
 T = TypeVar("T")
 
@@ -26,8 +27,8 @@ class SharedModel:
 
     tokenizer: Any
     context_tokens: int
-    sample: Callable[[list[list[int]]], list[list[int]]]
-    """Maps prompts to replies, both as token ids. A reply ends with EOS or at the turn's limit."""
+    sample: Callable[[list[list[int]]], list[SampledReply]]
+    """Maps prompts, as token ids, to replies. A reply ends with EOS or at the turn's limit."""
     any_process_asks: Callable[[bool], bool] = lambda here: here
     """Tells whether any process has a request, given whether this one has. All processes must call it together."""
 
@@ -39,7 +40,7 @@ class _PendingRequest:
     number: int
     """Number of its conversation."""
     ids: list[int]
-    answer: "Future[list[int]]"
+    answer: "Future[SampledReply]"
 
 
 class _ConversationEnd:
@@ -57,8 +58,8 @@ class BatchedEngine:
     queue: "_Queue"
     number: int
     """Number of the conversation."""
-    replies: list[list[int]] = field(default_factory=list)
-    """Token ids of the replies so far, exactly as sampled."""
+    replies: list[SampledReply] = field(default_factory=list)
+    """The replies so far, exactly as sampled, with their log-probabilities."""
     name: str = "trainer"
     model: str = "in training"
 
@@ -92,17 +93,17 @@ class BatchedEngine:
         tokenizer = self.shared.tokenizer
         chat = chat_encoding.encode_chat(tokenizer, request.messages, self.replies)
         ids = chat.prompt + chat.completion
-        answer: Future[list[int]] = Future()
+        answer: Future[SampledReply] = Future()
         self.queue.put(_PendingRequest(self.number, ids, answer))
-        reply = answer.result()[: request.max_tokens]
+        reply = answer.result().truncate(request.max_tokens)
         self.replies.append(reply)
         return Completion(
-            text=tokenizer.decode(reply, skip_special_tokens=True),
-            finished=bool(reply) and reply[-1] == tokenizer.eos_token_id,
+            text=tokenizer.decode(reply.ids, skip_special_tokens=True),
+            finished=bool(reply.ids) and reply.ids[-1] == tokenizer.eos_token_id,
             prompt_tokens=len(ids),
             cached_tokens=0,
-            completion_tokens=len(reply),
-            token_ids=tuple(reply) if request.token_ids else (),
+            completion_tokens=len(reply.ids),
+            token_ids=tuple(reply.ids) if request.token_ids else (),
         )
 
 

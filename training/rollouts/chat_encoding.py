@@ -1,11 +1,12 @@
 """Encode conversations as token ids with a mask of the model's own tokens.
 
 Tools are described and called in words (`model.agents.mini_se.tool_text`), so every chat template can render
-them. Sampled replies keep their ids, because encoding their text again may give other tokens.
+them. Sampled replies keep their ids, because encoding their text again may give other tokens. They also keep their
+thoughts, which some templates (Qwen3's) drop from earlier turns: the context of a later reply is what was sampled.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,8 +15,23 @@ from model.agents.trajectories.trajectory import Trajectory, build_conversation
 from model.protocols import Message, Request, Tool
 from training.rollouts.tokenization import render_prompt, tokenize_reply, tokenize_text
 
-SampledIds = Sequence[Sequence[int]]
-"""Ids of the first replies, in order, the token that ends them included where they ended."""
+_PLACEHOLDER = "-"
+"""Stands for a sampled reply in the template, which then cannot change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledReply:
+    """A reply as the engine sampled it."""
+
+    ids: Sequence[int]
+    """Token ids, the token that ends the reply included where it ended."""
+    log_probabilities: Sequence[float | None] | None = None
+    """Natural log-probability of each id when it was sampled; None: the engine did not report it."""
+
+    def truncate(self, tokens: int) -> "SampledReply":
+        """Return the first `tokens` tokens of the reply."""
+        logs = self.log_probabilities
+        return SampledReply(self.ids[:tokens], None if logs is None else logs[:tokens])
 
 
 class BadChatTemplate(ValueError):
@@ -30,18 +46,35 @@ class EncodedChat:
     completion: list[int] = field(default_factory=list)
     own_mask: list[int] = field(default_factory=list)
     """One number for each token of `completion`: 1 if the model wrote it, 0 if not."""
+    log_probabilities: list[float | None] | None = field(default_factory=list)
+    """One for each token of `completion`, 0 if the model did not write it. None: not known of every reply."""
 
-    def add(self, ids: Sequence[int], *, is_own: bool) -> None:
-        """Append the token ids of the next message to `completion`. `is_own`: the model wrote them."""
+    def add_reply(self, reply: SampledReply) -> None:
+        """Append a reply of the model to `completion`."""
+        self.completion += reply.ids
+        self.own_mask += [1] * len(reply.ids)
+        is_reported = None not in (self.log_probabilities, reply.log_probabilities)
+        self.log_probabilities = (
+            [*(self.log_probabilities or ()), *(reply.log_probabilities or ())]
+            if is_reported
+            else None
+        )
+
+    def add_inserted(self, ids: Sequence[int]) -> None:
+        """Append tokens that the model did not write to `completion`."""
         self.completion += ids
-        self.own_mask += [int(is_own)] * len(ids)
+        self.own_mask += [0] * len(ids)
+        if self.log_probabilities is not None:
+            self.log_probabilities += [0.0] * len(ids)
 
 
-def encode_attempt(tokenizer: Any, attempt: Trajectory, sampled: SampledIds = ()) -> EncodedChat:
+def encode_attempt(
+    tokenizer: Any, attempt: Trajectory, sampled: Sequence[SampledReply] = ()
+) -> EncodedChat:
     """Encode a recorded attempt up to the model's last reply. Raises BadChatTemplate.
 
-    `sampled` holds the token ids of the first replies; the other replies are tokenized again. Untrusted text stands as
-    it was recorded: without the special tokens of the engine that served the attempt.
+    `sampled` holds the first replies as sampled; the other replies are tokenized again. Untrusted text stands as it was
+    recorded: without the special tokens of the engine that served the attempt.
     """
     messages = flatten_tool_turns(build_conversation(attempt.opening, attempt.steps), attempt.tools)
     replies = [length for length, message in enumerate(messages, 1) if message.role == "assistant"]
@@ -57,24 +90,30 @@ def flatten_tool_turns(messages: Sequence[Message], tools: tuple[Tool, ...]) -> 
 
 
 def encode_chat(
-    tokenizer: Any, messages: Sequence[Message], sampled: SampledIds = ()
+    tokenizer: Any, messages: Sequence[Message], sampled: Sequence[SampledReply] = ()
 ) -> EncodedChat:
     """Encode a conversation of plain messages as token ids. Raises BadChatTemplate.
 
-    `sampled` holds the ids of the first replies, with EOS where a reply ended; the other replies are tokenized again.
+    `sampled` holds the first replies as sampled, with EOS where a reply ended; the other replies are tokenized again.
     The result ends with the last reply, or with the prompt if there is none.
     """
     replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
-    before = render_prompt(tokenizer, messages[: replies[0] if replies else len(messages)])
+    shown = list(messages)
+    # The template only has to tell what stands between the replies. Their own ids are known.
+    for index in replies[: len(sampled)]:
+        shown[index] = replace(shown[index], content=_PLACEHOLDER)
+    before = render_prompt(tokenizer, shown[: replies[0] if replies else len(shown)])
     chat = EncodedChat(tokenize_text(tokenizer, before))
-    for number, (index, following) in enumerate(pairwise([*replies, len(messages)])):
-        reply = messages[index].content
-        ids = sampled[number] if number < len(sampled) else tokenize_reply(tokenizer, reply)
-        chat.add(ids, is_own=True)
+    for number, (index, following) in enumerate(pairwise([*replies, len(shown)])):
+        reply = shown[index].content
+        was_sampled = number < len(sampled)
+        chat.add_reply(
+            sampled[number] if was_sampled else SampledReply(tokenize_reply(tokenizer, reply))
+        )
         if following - index > 1:
-            rendered = render_prompt(tokenizer, messages[:following])
+            rendered = render_prompt(tokenizer, shown[:following])
             inserted = _extract_inserted(tokenizer, rendered, before + reply)
-            chat.add(tokenize_text(tokenizer, inserted), is_own=False)
+            chat.add_inserted(tokenize_text(tokenizer, inserted))
             before = rendered
     return chat
 

@@ -116,7 +116,7 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
             self._rewards[:, 0].tolist(), self._plan.rollout.replies, self._advantage
         )
         output["advantages"] = torch.tensor(every[mine], device=output["advantages"].device)
-        if self._server and self._plan.policy.importance != ImportanceCorrection.OFF:
+        if self._plan.policy.importance != ImportanceCorrection.OFF:
             # (replies,) -> (replies, 1) * (replies, tokens): TRL's loss accepts an advantage for each token.
             output["advantages"] = output["advantages"].unsqueeze(1) * self._compute_weights(output)
         return output
@@ -252,8 +252,9 @@ def compute_weights(
     says. Tokens with `mask` 0 do not count in a reply's ratio. A weight above `ceiling` is cut to it, or set to 0 in
     the `*-mask` modes.
     """
-    # Log-ratio of each token, (replies, tokens). Masked tokens become 0, that is a ratio of 1.
-    apart = (trainer_logprobs - sampler_logprobs) * mask
+    # Log-ratio of each token, (replies, tokens). Masked tokens become 0, that is a ratio of 1. So does a
+    # log-probability that vLLM could not report: TRL passes it as NaN, which would spread over the reply.
+    apart = ((trainer_logprobs - sampler_logprobs) * mask).nan_to_num(nan=0.0)
     if mode in _SEQUENCES:
         # The ratio of a sequence is the product of its tokens' ratios: sum the logs, then spread them again.
         apart = apart.sum(dim=-1, keepdim=True).expand_as(apart)

@@ -150,8 +150,6 @@ def _check_importance(plan: TrainPlan) -> Iterator[str]:
     mode, ceiling = plan.policy.importance, plan.policy.importance_ceiling
     if mode == ImportanceCorrection.OFF:
         return
-    if plan.rollout.task == RolloutTask.REPAIR:
-        yield f"policy.importance = {mode.value}: nobody tells how likely an agent's turns were; use off"
     if plan.rollout.engine == RolloutEngine.TRANSFORMERS:
         yield f"policy.importance = {mode.value}: the trainer's own model samples; use off"
     if ceiling is None:
@@ -159,12 +157,10 @@ def _check_importance(plan: TrainPlan) -> Iterator[str]:
 
 
 def _build_vllm_settings(plan: TrainPlan) -> dict[str, Any]:
-    """Return the settings of a colocated vLLM. TRL's default correction weighs whole sequences, so it is always
-    set.
-    """
+    """Return the settings of a colocated vLLM. TRL's own correction is always off: ours weighs every engine's replies."""
     if plan.rollout.engine != RolloutEngine.COLOCATED:
         return {"use_vllm": False, "vllm_importance_sampling_correction": False}
-    settings = {
+    return {
         "use_vllm": True,
         "vllm_mode": "colocate",
         "vllm_tensor_parallel_size": plan.scale.rollout_tensor_parallel,
@@ -172,12 +168,8 @@ def _build_vllm_settings(plan: TrainPlan) -> dict[str, Any]:
         "vllm_max_model_length": plan.prompt.max_tokens + plan.rollout.max_tokens,
         # Sleep mode frees the GPU memory of vLLM while the trainer needs it.
         "vllm_enable_sleep_mode": True,
-        "vllm_importance_sampling_correction": plan.policy.importance != ImportanceCorrection.OFF,
+        "vllm_importance_sampling_correction": False,
     }
-    if plan.policy.importance != ImportanceCorrection.OFF:
-        settings["vllm_importance_sampling_mode"] = plan.policy.importance.value.replace("-", "_")
-        settings["vllm_importance_sampling_clip_max"] = plan.policy.importance_ceiling
-    return settings
 
 
 def _count_save_steps(plan: TrainPlan) -> int:

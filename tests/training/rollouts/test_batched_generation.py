@@ -9,6 +9,7 @@ from model.errors import EngineDown, NoTools
 from model.protocols import Message, Request, Tool
 from tests.builders import tiny_model
 from training.rollouts.batched_generation import SharedModel, run_conversations
+from training.rollouts.chat_encoding import SampledReply
 from training.rollouts.tokenization import render_prompt, tokenize_text
 
 
@@ -30,7 +31,8 @@ def build_model(tokenizer, **changes):
 
     def sample(ids):
         batches.append([tokenizer.decode(one) for one in ids])
-        return [[*tokenize_text(tokenizer, f"of {len(ids)}"), tokenizer.eos_token_id] for _ in ids]
+        reply = [*tokenize_text(tokenizer, f"of {len(ids)}"), tokenizer.eos_token_id]
+        return [SampledReply(reply) for _ in ids]
 
     return SharedModel(tokenizer, 4096, **{"sample": sample} | changes), batches
 
@@ -69,7 +71,7 @@ def test_reply_is_cut_at_its_limit(tokenizer):
     assert (cut.finished, cut.completion_tokens, cut.token_ids) == (False, 1, ())
     assert whole.finished
     assert [list(whole.token_ids), whole.prompt_tokens] == [
-        sampled[1],
+        sampled[1].ids,
         len(tokenize_text(tokenizer, render_prompt(tokenizer, build_request("Hi.").messages))),
     ]
 
@@ -143,7 +145,7 @@ def test_processes_sample_equally_often(tokenizer):
 
         def sample(ids):
             batches.append(len(ids))
-            return [[tokenizer.eos_token_id] for _ in ids]
+            return [SampledReply([tokenizer.eos_token_id]) for _ in ids]
 
         run_conversations(SharedModel(tokenizer, 4096, sample, anybody(name)), [converse])
 

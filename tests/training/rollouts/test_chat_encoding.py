@@ -7,6 +7,7 @@ from model.agents.trajectories.trajectory import build_conversation
 from model.protocols import Message
 from tests.builders import guided_attempts, tiny_model
 from training.rollouts import chat_encoding
+from training.rollouts.chat_encoding import SampledReply
 from training.rollouts.tokenization import render_prompt, tokenize_text
 
 
@@ -48,9 +49,48 @@ def test_conversation_that_waits_ends_with_the_reply_prompt(tokenizer):
 
 def test_sampled_reply_keeps_its_tokens(tokenizer):
     cut_otherwise = [*tokenize_text(tokenizer, "I"), *tokenize_text(tokenizer, " look."), 2]
-    encoded = chat_encoding.encode_chat(tokenizer, TALK, [cut_otherwise])
+    encoded = chat_encoding.encode_chat(tokenizer, TALK, [SampledReply(cut_otherwise)])
     assert encoded.completion[: len(cut_otherwise)] == cut_otherwise
     assert encoded.own_mask[: len(cut_otherwise) + 1] == [1] * len(cut_otherwise) + [0]
+
+
+def test_log_probabilities_stand_at_the_sampled_tokens(tokenizer):
+    first, second = SampledReply([5, 6, 2], [-0.5, -0.25, -1.0]), SampledReply([7, 2], [-2.0, None])
+    encoded = chat_encoding.encode_chat(tokenizer, TALK, [first, second])
+    inserted = len(encoded.completion) - 5
+    assert encoded.log_probabilities == [-0.5, -0.25, -1.0, *[0.0] * inserted, -2.0, None]
+    assert encoded.own_mask == [1, 1, 1, *[0] * inserted, 1, 1]
+    for replies in ([first], [SampledReply([5, 2]), second]):
+        assert chat_encoding.encode_chat(tokenizer, TALK, replies).log_probabilities is None
+    assert first.truncate(2) == SampledReply([5, 6], [-0.5, -0.25])
+    assert SampledReply([5, 6]).truncate(1) == SampledReply([5])
+
+
+FORGETS_THOUGHTS = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n"
+    "{{ m['content'].split('</think>')[-1] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def test_sampled_thought_stays_though_the_template_drops_it(tokenizer):
+    thought = "<think>Where?</think>I look."
+    talk = (*TALK[:2], Message("assistant", thought), *TALK[3:])
+    reply = SampledReply([*tokenize_text(tokenizer, thought), tokenizer.eos_token_id])
+    template = tokenizer.chat_template
+    tokenizer.chat_template = FORGETS_THOUGHTS
+    try:
+        encoded = chat_encoding.encode_chat(tokenizer, talk[:4], [reply])
+        with pytest.raises(chat_encoding.BadChatTemplate):
+            chat_encoding.encode_chat(tokenizer, talk[:4])
+    finally:
+        tokenizer.chat_template = template
+    text = tokenizer.decode(encoded.prompt + encoded.completion)
+    assert text == (
+        "<|im_start|>system\nMend.<|im_end|>\n<|im_start|>user\nIt is off.<|im_end|>\n"
+        f"<|im_start|>assistant\n{thought}<|im_end|>\n"
+        "<|im_start|>user\nHere it is.<|im_end|>\n<|im_start|>assistant\n"
+    )
 
 
 def test_attempt_is_encoded_up_to_its_last_reply(tokenizer, tmp_path):

@@ -1,11 +1,13 @@
 """`mini-se-rl`, for real: Mini-SE on a tree, its model being trained, a verifier's verdicts for rewards."""
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 import torch
 
-from model.agents.trajectories.trajectory import Attempt, StopReason
+from model.agents.trajectories.trajectory import StopReason
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown
 from model.prompts import prompt_template
@@ -17,9 +19,14 @@ from tests.training.trl.programs import tiny_agent
 from training.datasets import agent_tasks, dataset
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.manifest import Manifest
-from training.plans.plan import BadPlan, OverlongHandling, RewardSettings
-from training.rollouts import agent_rollouts, chat_encoding, episode_judgement
+from training.objective import policy_gradient
+from training.plans.plan import (
+    BadPlan,
+    ImportanceCorrection,
+)
+from training.rollouts import agent_rollouts, chat_encoding
 from training.trl import agent_grpo, train
+from training.trl.grpo import GroupGRPOTrainer
 
 pytestmark = [
     pytest.mark.model,
@@ -123,66 +130,6 @@ def test_failing_verifier_changes_no_weight(base, task, tmp_path):
         assert torch.equal(weight, before[name]), name
 
 
-def test_verifier_that_is_down_leaves_the_reward_unknown(tmp_path):
-    done, silent = (
-        Attempt(guided_attempts.run_attempt(tmp_path / "tree", lines), 1.0)
-        for lines in (
-            guided_attempts.script_fix("n / 2"),
-            [guided_attempts.script_call("nothing")] * 5,
-        )
-    )
-    down = build_verifier(ScriptLine(down="gone", repeat=True))
-    assert judge(down, [done, silent]) == [None, 0.0]
-    assert judge(build_verifier(), [silent]) == [0.0]
-
-
-def judge(verifier, attempts, **settings):
-    rewards = episode_judgement.judge_episodes(
-        verifier, ISSUE, attempts, RewardSettings(**{"votes": 5} | settings), OverlongHandling.MASK
-    )
-    return [one.reward for one in rewards]
-
-
-def run_fixes(tmp_path, *fixes):
-    return [
-        Attempt(
-            guided_attempts.run_attempt(tmp_path / "tree", guided_attempts.script_fix(new)), 1.0
-        )
-        for new in fixes
-    ]
-
-
-READS = ScriptLine(box_containing=(tiny_agent.RIGHT,))
-BABBLES = ScriptLine(reply="No idea \\boxed{many}.")
-FAILS = ScriptLine(fail="the server is on fire")
-
-
-@pytest.mark.parametrize(
-    ("lines", "binary", "share"),
-    [
-        ([READS] * 5, [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]),
-        ([READS] * 2 + [ScriptLine(box_containing=())] * 3, [0.0, 0.0, 0.0], [0.4, 0.4, 0.0]),
-        ([READS] + [BABBLES] * 4, [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]),
-        ([BABBLES] * 5, [0.0, 0.0, 0.0], [None, None, None]),
-        ([READS] * 3 + [FAILS] * 2, [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]),
-        ([READS] * 2 + [FAILS] * 3, [None, None, None], [1.0, 1.0, 0.0]),
-    ],
-)
-def test_binary_reward_is_the_majority_of_the_readable_votes(tmp_path, lines, binary, share):
-    episodes = run_fixes(tmp_path, tiny_agent.RIGHT, tiny_agent.RIGHT, tiny_agent.WRONG)
-    assert judge(build_verifier(*lines), episodes, binary=True) == binary
-    assert judge(build_verifier(*lines), episodes) == share
-
-
-def test_short_patch_has_no_reward_and_is_not_shown(tmp_path):
-    line, fix = run_fixes(tmp_path, tiny_agent.RIGHT, "n / 2 + 0\n    # exactly")
-    # the first edits two lines, the second three
-    shown = build_verifier(ScriptLine(box_containing=("exactly",), repeat=True))
-    assert judge(shown, [line, fix], binary=True, edited_lines=2) == [0.0, 1.0]
-    assert judge(shown, [line, fix], binary=True, edited_lines=3) == [None, 1.0]
-    assert judge(build_verifier(), [line], edited_lines=3) == [None]
-
-
 @pytest.mark.parametrize(
     ("temperature", "replies"),
     [
@@ -201,6 +148,47 @@ def test_episode_whose_last_reply_was_cut_is_learnt(base, task, tmp_path, temper
     scored = trainer._generate_and_score_completions([trainer.train_dataset[0]] * 2)
     # Tokens with a loss: one of each reply. TRL's mask of cut replies would leave none.
     assert (scored["completion_mask"] * scored["tool_mask"]).sum(1).tolist() == [replies] * 2
+
+
+class OtherEngineTrainer(GroupGRPOTrainer):
+    """Samples with the model in training, as an engine that held each sampled token half as likely."""
+
+    def sample(self, prompts, copies=None):
+        replies, _ = super().sample(prompts, copies)
+        pairs = zip(prompts, replies, strict=True)
+        return replies, [self._compute_halved(list(prompt), list(ids)) for prompt, ids in pairs]
+
+    def _compute_halved(self, prompt, ids):
+        with torch.no_grad():
+            scores = self.model(input_ids=torch.tensor([prompt + ids])).logits[0, :-1]
+        logs = scores.log_softmax(-1).gather(1, torch.tensor(prompt + ids)[1:, None])[:, 0]
+        return (logs[len(prompt) - 1 :] - math.log(2)).tolist()
+
+
+@pytest.mark.parametrize(("ceiling", "weight"), [(3.0, 2.0), (1.5, 1.5)])
+def test_sampled_log_probabilities_weigh_own_tokens_alone(base, task, tmp_path, ceiling, weight):
+    built = agent_grpo.build_trainer(build_plan(base), [task], tmp_path / "run", build_verifier())
+    built.__class__ = OtherEngineTrainer
+    plain = built._generate_and_score_completions([built.train_dataset[0]] * 8)
+    policy = replace(
+        built._plan.policy,
+        importance=ImportanceCorrection.TOKEN_TRUNCATE,
+        importance_ceiling=ceiling,
+    )
+    built._plan = replace(built._plan, policy=policy)
+    plain_mask = plain["completion_mask"] * plain["tool_mask"]
+    assert torch.equal(
+        plain["sampling_per_token_logps"] != 0, plain_mask.bool()
+    )  # kept for every token that the model wrote, 0 for the others
+    weights = built._compute_weights(plain)
+    assert torch.allclose(weights[plain_mask.bool()], torch.tensor(weight), atol=1e-4)
+    assert (weights[~plain_mask.bool()] == 1).all()
+    scored = built._generate_and_score_completions([built.train_dataset[0]] * 8)
+    own = (scored["completion_mask"] * scored["tool_mask"]).bool()
+    rewards = built._rewards[:, 0].tolist()
+    advantages = torch.tensor(policy_gradient.subtract_leave_one_out(rewards))[:, None]
+    expected = advantages * torch.where(own, weight, 1.0)
+    assert torch.allclose(scored["advantages"], expected, atol=1e-4)
 
 
 def test_episode_gets_its_tokens_beside_its_own_prompt(base):
@@ -223,10 +211,9 @@ def test_tasks_with_too_long_a_prompt_are_refused(base, task, tmp_path):
 
 def test_unsupported_agent_settings_are_refused(base, task, tmp_path):
     served = {"task": "repair", "engine": "server", "url": "http://127.0.0.1:9/v1"}
-    weighed = {"importance": "token-truncate", "importance_ceiling": 2.0}
-    with pytest.raises(BadPlan, match=r"engine = 'server': .*; policy\.importance = token-tr"):
+    with pytest.raises(BadPlan, match="engine = 'server': an agent's turns"):
         agent_grpo.build_trainer(
-            build_plan(base, rollout=served, policy=weighed), [task], tmp_path, build_verifier()
+            build_plan(base, rollout=served), [task], tmp_path, build_verifier()
         )
 
 

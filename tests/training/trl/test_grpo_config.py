@@ -43,12 +43,23 @@ def test_cut_replies_of_a_judge_are_masked_by_trl():
     assert settings["mask_truncated_completions"] is True
 
 
-def test_importance_correction_is_rendered():
-    settings = grpo_config.build_grpo_settings(
-        plan_file.load_plan("r4p-qwen2.5-coder-0.5b"), processes=1
+def test_correction_of_trl_is_off_beside_ours():
+    weighed = _policy(importance=ImportanceCorrection.TOKEN_TRUNCATE, importance_ceiling=2.0)
+    colocated = replace(SMOKE.rollout, engine=RolloutEngine.COLOCATED)
+    for plan in (SMOKE, replace(weighed, rollout=colocated)):
+        settings = grpo_config.build_grpo_settings(plan, processes=1)
+        assert settings["vllm_importance_sampling_correction"] is False
+
+
+def test_episodes_of_a_colocated_engine_may_be_weighed():
+    grpo_config.check_plan(
+        replace(
+            _policy(importance=ImportanceCorrection.TOKEN_TRUNCATE, importance_ceiling=2.0),
+            prompt=replace(SMOKE.prompt, template="mini_se"),
+            rollout=replace(SMOKE.rollout, task=RolloutTask.REPAIR, engine=RolloutEngine.COLOCATED),
+        ),
+        1,
     )
-    assert settings["vllm_importance_sampling_mode"] == "token_truncate"
-    assert settings["vllm_importance_sampling_clip_max"] == 2.0
 
 
 def test_checkpoints_fall_between_rounds():
@@ -93,16 +104,6 @@ def _policy(**changes):
             ),
             1,
             "policy.importance = token-mask needs policy.importance_ceiling",
-        ),
-        (
-            replace(
-                _policy(importance=ImportanceCorrection.TOKEN_MASK, importance_ceiling=2.0),
-                rollout=replace(
-                    SMOKE.rollout, task=RolloutTask.REPAIR, engine=RolloutEngine.SERVER
-                ),
-            ),
-            1,
-            "policy.importance = token-mask: nobody tells how likely an agent's turns were",
         ),
         (
             _rollout(task=RolloutTask.REPAIR, engine=RolloutEngine.SERVER),

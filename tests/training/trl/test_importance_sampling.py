@@ -23,3 +23,11 @@ MASK = torch.tensor([[1, 1, 0], [1, 1, 1]])
 def test_token_weight_is_its_ratio_up_to_the_ceiling(mode, expected):
     weights = grpo.compute_weights(TRAINED, SAMPLED, MASK, mode, 1.5)
     assert torch.allclose(weights, torch.tensor(expected))
+
+
+def test_token_without_a_sampled_probability_has_the_weight_one():
+    sampled = torch.tensor([[math.nan, 0.0, math.nan], [0.0, 0.0, 0.0]])
+    weights = grpo.compute_weights(
+        TRAINED, sampled, MASK, ImportanceCorrection.SEQUENCE_TRUNCATE, 1.5
+    )
+    assert torch.allclose(weights, torch.tensor([[0.5] * 3, [0.25] * 3]))
