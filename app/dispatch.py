@@ -141,12 +141,12 @@ class BackgroundDoorbell:
         return [job for job in batch if job is not None]
 
     def _ring(self, batch: list[StoredJob]) -> None:
-        for queue_, jobs in groupby(sorted(batch, key=_by_queue), key=_by_queue):
+        for queue_, jobs in groupby(sorted(batch, key=_get_queue), key=_get_queue):
             for _ in list(jobs)[:_BURST]:
                 if not self._doorbell.ring(queue_):
                     self._metrics.count_doorbell_failure()
                     return
 
 
-def _by_queue(job: StoredJob) -> Queue:
+def _get_queue(job: StoredJob) -> Queue:
     return job.queue

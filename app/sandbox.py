@@ -56,7 +56,7 @@ def build_command(tree: Path, program: Sequence[str] = ("-m", _AGENT)) -> list[s
     except bubblewrap.NoBubblewrap as error:
         raise NoSandbox(str(error)) from None
     shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
-    return [*shell, walls, *_bubblewrap_options(tree.resolve()), "--", *run, f"{_PROCESSES}"]
+    return [*shell, walls, *_list_bubblewrap_options(tree.resolve()), "--", *run, f"{_PROCESSES}"]
 
 
 def check_sandbox() -> str | None:
@@ -88,7 +88,7 @@ def explain_failure(last: str) -> str:
     return f"no agent can be started in bubblewrap ({last}): {fix}"
 
 
-def _bubblewrap_options(tree: Path) -> Iterator[str]:
+def _list_bubblewrap_options(tree: Path) -> Iterator[str]:
     """Yield bubblewrap's arguments. The sandbox holds only the files that they name."""
     yield from ("--unshare-all", "--unshare-user", "--uid", "65534")
     yield from ("--gid", "65534", "--hostname", "agent", "--cap-drop", "ALL", "--clearenv")
@@ -103,12 +103,12 @@ def _bubblewrap_options(tree: Path) -> Iterator[str]:
         else:
             yield from _read_only(folder)
     yield from _read_only(Path("/etc/ld.so.cache"))
-    for needed in _python_folders():
+    for needed in _list_python_folders():
         yield from _read_only(needed)
     yield from ("--ro-bind", str(tree), str(TREE), "--remount-ro", "/", "--chdir", str(SCRATCH))
 
 
-def _python_folders() -> Iterator[Path]:
+def _list_python_folders() -> Iterator[Path]:
     """Yield the folders of the interpreter, of the installed libraries and of our package."""
     prefixes = {sys.prefix, sys.base_prefix, str(Path(get_interpreter()).resolve().parents[1])}
     for prefix in sorted(prefixes - {"/usr"}):

@@ -47,7 +47,7 @@ def list_notes(view: VerdictView) -> Iterator[str]:
     A reader of the verdict comment needs them before using its table.
     """
     if view.alternatives:
-        yield _provenance(view)
+        yield _describe_provenance(view)
     for alternative in view.alternatives:
         name, verdict = format_alternative_id(alternative.number), alternative.verdict
         if verdict.verdict is Verdict.NOT_JUDGED:
@@ -60,7 +60,7 @@ def list_notes(view: VerdictView) -> Iterator[str]:
         yield f"No {more}: {REFUSALS[view.no_alternative]}."
 
 
-def _provenance(view: VerdictView) -> str:
+def _describe_provenance(view: VerdictView) -> str:
     """Warn that alternatives are not a contributor's tested work."""
     written = [patch for patch in view.alternatives if patch.model == view.engine.model]
     names = join_names(format_alternative_id(patch.number) for patch in view.alternatives)

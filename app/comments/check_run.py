@@ -68,15 +68,15 @@ def write_check_run(
     return CheckText(
         name=CHECK_NAME,
         head=row.head,
-        conclusion=_conclusion(row.verdict.verdict, view.mode),
-        title=_title(view, row)[:_TITLE_LIMIT],
-        summary=_summary(view, row, comment_url),
+        conclusion=_choose_conclusion(row.verdict.verdict, view.mode),
+        title=_write_title(view, row)[:_TITLE_LIMIT],
+        summary=_write_summary(view, row, comment_url),
         details_url=comment_url,
         buttons=BUTTONS,
     )
 
 
-def _conclusion(verdict: Verdict, mode: Mode) -> str:
+def _choose_conclusion(verdict: Verdict, mode: Mode) -> str:
     match verdict:
         case Verdict.CORRECT:
             return "success"
@@ -88,18 +88,18 @@ def _conclusion(verdict: Verdict, mode: Mode) -> str:
             return "neutral"
 
 
-def _title(view: VerdictView, row: VerdictRow) -> str:
+def _write_title(view: VerdictView, row: VerdictRow) -> str:
     word = VERDICTS[row.verdict.verdict]
     advisory = "" if view.mode is Mode.ENFORCE else " (advisory)"
     if row.verdict.verdict is Verdict.NOT_JUDGED:
-        return f"{word}: {_plain(explain_not_judged(row.verdict))}"
+        return f"{word}: {_join_lines(explain_not_judged(row.verdict))}"
     model = ", demonstration model" if view.is_demonstration else ""
     probability = row.verdict.probability
     chance = "" if probability is None else f", probability correct {format_percent(probability)}"
-    return f"{word}: {_ground(row, view)}{chance}{model}{advisory}"
+    return f"{word}: {_describe_ground(row, view)}{chance}{model}{advisory}"
 
 
-def _ground(row: VerdictRow, view: VerdictView) -> str:
+def _describe_ground(row: VerdictRow, view: VerdictView) -> str:
     """Describe the votes or features behind the verdict."""
     verdict = row.verdict
     if not view.has_model:
@@ -113,32 +113,32 @@ def _ground(row: VerdictRow, view: VerdictView) -> str:
     return f"{format_agreement(verdict)} votes agree"
 
 
-def _plain(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Put the text on one line. GitHub shows titles without Markdown, so nothing needs an escape."""
     return " ".join(text.split())
 
 
-def _summary(view: VerdictView, row: VerdictRow, comment_url: str | None) -> str:
+def _write_summary(view: VerdictView, row: VerdictRow, comment_url: str | None) -> str:
     verdict = row.verdict
     commit = f"`{row.head[:7]}`"
     if verdict.verdict is Verdict.NOT_JUDGED:
         text = f"The bot did not judge commit {commit}: {quote_phrase(explain_not_judged(verdict), 1_000)}."
     else:
         text = (
-            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_ground(row, view)}; "
+            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_describe_ground(row, view)}; "
             f"{format_probability(verdict, view.history)}; "
             f"{describe_coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
             f"{quote_block(verdict.reason, _REASON_LIMIT)}"
         )
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)
-    judged = f"Judged by `{quote_line(view.verifier, 100)}`{_beside(view)}."
+    judged = f"Judged by `{quote_line(view.verifier, 100)}`{_name_rivals(view)}."
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
     link = f"[The whole verdict]({comment_url})" if comment_url else ""
     blocks = [text, unsure, judged if is_judged else "", link]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _beside(view: VerdictView) -> str:
+def _name_rivals(view: VerdictView) -> str:
     """Name the rivals."""
     rivals, own = len(view.rows) - 1, len(view.alternatives)
     names = [f"{rivals} other pull request{'' if rivals == 1 else 's'}"] if rivals else []

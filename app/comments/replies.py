@@ -52,7 +52,7 @@ def write_help_reply(source: CommandSource) -> str:
     """Return the reply to `/r4p help` in the comment or review `source`: a Markdown table of every command."""
     lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
     lines += [
-        f"| `{PREFIX} {_cell(entry.usage)}` | {entry.description} | {_who(entry.needs)} | {entry.where} |"
+        f"| `{PREFIX} {_escape_cell(entry.usage)}` | {entry.description} | {_describe_access(entry.needs)} | {entry.where} |"
         for entry in REGISTRY.values()
     ]
     advice = (
@@ -69,7 +69,7 @@ def write_understood_reply(source: CommandSource, verbs: Iterable[Verb]) -> str:
 
 def write_unknown_reply(source: CommandSource, mistakes: Sequence[Unknown]) -> str:
     """Return the reply that corrects `mistakes`: lines in the comment or review `source` that are no valid command."""
-    return _reply(source, *(_mistake(mistake) for mistake in mistakes), _help_line())
+    return _reply(source, *(_correct_mistake(mistake) for mistake in mistakes), _offer_help())
 
 
 def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) -> str:
@@ -86,7 +86,7 @@ def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) ->
 
 def write_status_reply(source: CommandSource, issue: IssueNumber, status: StatusView) -> str:
     """Return the reply to `/r4p status` in the comment or review `source`: the state of the work on `issue`."""
-    detail = f" {_sentence(status.detail)}" if status.detail else ""
+    detail = f" {_finish(status.detail)}" if status.detail else ""
     where = f" [The verdict]({status.comment})" if status.comment else ""
     return _reply(
         source,
@@ -140,9 +140,9 @@ def write_waiting_reply(
     asked_in: CommandSource, wait: WaitForMore, *, all_links_read: bool = True
 ) -> str:
     """Return the reply to `/r4p verify` in the comment or review `asked_in`: why the bot does not judge yet."""
-    return _blocks(
+    return _join_blocks(
         format_refusal_marker(asked_in),
-        f"Not judged: {_sentence(wait.reason)}",
+        f"Not judged: {_finish(wait.reason)}",
         _list_left_out(wait.left_out),
         "" if all_links_read else LINKS_NOTE,
     )
@@ -169,7 +169,7 @@ def write_no_alternative_reply(asked_in: CommandSource, reason: RefusalReason) -
 
     The bot sends it where the issue has no verdict comment that could say so.
     """
-    return _blocks(format_refusal_marker(asked_in), f"No alternative: {REFUSALS[reason]}.")
+    return _join_blocks(format_refusal_marker(asked_in), f"No alternative: {REFUSALS[reason]}.")
 
 
 def write_retry_reply(source: CommandSource, alternatives: Sequence[AlternativeNumber]) -> str:
@@ -193,7 +193,7 @@ def write_no_such_patch_reply(
 
 def write_failed_reply(source: CommandSource, what: str, fix: str | None = None) -> str:
     """Return the reply that a command failed: `what` happened, and `fix` helps. Both are the bot's own texts."""
-    return _reply(source, f"The command failed: {_sentence(what)}", _sentence(fix) if fix else "")
+    return _reply(source, f"The command failed: {_finish(what)}", _finish(fix) if fix else "")
 
 
 def join_replies(source: CommandSource, replies: Sequence[str]) -> str:
@@ -204,14 +204,14 @@ def join_replies(source: CommandSource, replies: Sequence[str]) -> str:
 
 
 def _reply(source: CommandSource, *blocks: str) -> str:
-    return _blocks(format_reply_marker(source), *blocks)
+    return _join_blocks(format_reply_marker(source), *blocks)
 
 
-def _blocks(*blocks: str) -> str:
+def _join_blocks(*blocks: str) -> str:
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _mistake(mistake: Unknown) -> str:
+def _correct_mistake(mistake: Unknown) -> str:
     line = f"> {quote_phrase(mistake.line, _LINE_LIMIT)}"
     problem = f"{quote_line(mistake.problem, _LINE_LIMIT)}."
     if mistake.suggestion is None:
@@ -220,15 +220,15 @@ def _mistake(mistake: Unknown) -> str:
     return f"{line}\n\n{problem} Did you mean {meant}?"
 
 
-def _help_line() -> str:
+def _offer_help() -> str:
     return f"`{PREFIX} help` lists every command."
 
 
-def _who(needs: Permission) -> str:
+def _describe_access(needs: Permission) -> str:
     return "anyone" if needs is Permission.NONE else f"{needs} access"
 
 
-def _cell(usage: str) -> str:
+def _escape_cell(usage: str) -> str:
     return usage.replace("|", "\\|")
 
 
@@ -292,7 +292,7 @@ def _explain(patch: _Patch, view: VerdictView) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _sentence(text: str) -> str:
+def _finish(text: str) -> str:
     line = quote_line(text, 500)
     line = line[:1].upper() + line[1:]
     return line if line.endswith((".", "…", "?", "!")) else f"{line}."

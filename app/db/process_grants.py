@@ -208,9 +208,9 @@ class RowRule:
     """Condition on new rows; empty: the same as `using`."""
 
 
-def _open(queue: str, what: str) -> str:
+def _pick(queue: str, what: str) -> str:
     """Return SQL for the ids that jobs of a queue work on now. PostgreSQL computes it once a statement."""
-    return f"any ((select r4p_open('{queue}', '{what}'))::bigint[])"
+    return f"any ((select r4p_ids_of_open_jobs('{queue}', '{what}'))::bigint[])"
 
 
 def _list_job_rules() -> list[RowRule]:
@@ -242,11 +242,11 @@ def _list_job_rules() -> list[RowRule]:
 
 
 def _list_evaluation_rules(role: ProcessRole, queue: str) -> list[RowRule]:
-    evaluation, of_group = _open(queue, "evaluation"), f"group_id = {_open(queue, 'group')}"
+    evaluation, of_group = _pick(queue, "evaluation"), f"group_id = {_pick(queue, 'group')}"
     of_evaluation, of_earlier = (
-        f"evaluation_id = {_open(queue, what)}" for what in ("evaluation", "earlier")
+        f"evaluation_id = {_pick(queue, what)}" for what in ("evaluation", "earlier")
     )
-    patches = f"sha256 = any ((select r4p_open_patches('{queue}'))::text[])"
+    patches = f"sha256 = any ((select r4p_patches_of_open_jobs('{queue}'))::text[])"
     return [
         # Earlier evaluations of the same issue hold earlier votes, and a verdict that may move to this one.
         RowRule(role, "evaluations", "select", of_group),
@@ -267,10 +267,10 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
         VERIFY,
         "evaluation_candidates",
         "update",
-        f"evaluation_id = {_open('verify', 'evaluation')}",
+        f"evaluation_id = {_pick('verify', 'evaluation')}",
     ),
-    RowRule(VERIFY, "votes", "insert", check=f"evaluation_id = {_open('verify', 'evaluation')}"),
-    RowRule(VERIFY, "shadow_verdicts", "all", f"evaluation_id = {_open('verify', 'evaluation')}"),
+    RowRule(VERIFY, "votes", "insert", check=f"evaluation_id = {_pick('verify', 'evaluation')}"),
+    RowRule(VERIFY, "shadow_verdicts", "all", f"evaluation_id = {_pick('verify', 'evaluation')}"),
     # A worker may reject a canary that fails, and change nothing else about models.
     RowRule(VERIFY, "models", "select", "true"),
     RowRule(VERIFY, "models", "update", "state = 'canary'", "state = 'rejected'"),
@@ -281,14 +281,14 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
         AGENTS,
         "evaluation_candidates",
         "select",
-        f"evaluation_id = {_open('agents', 'evaluation')}",
+        f"evaluation_id = {_pick('agents', 'evaluation')}",
     ),
-    RowRule(AGENTS, "attempts", "insert", check=f"group_id = {_open('agents', 'group')}"),
+    RowRule(AGENTS, "attempts", "insert", check=f"group_id = {_pick('agents', 'group')}"),
     RowRule(AGENTS, "patches", "insert", check="sha256 = encode(sha256(diff), 'hex')"),
     RowRule(AGENTS, "hints", "select", "attempt_id in (select id from attempts)"),
-    RowRule(AGENTS, "repositories", "select", f"id = {_open('agents', 'repository')}"),
-    RowRule(WRITER, "repositories", "select", f"id = {_open('writer', 'repository')}"),
-    RowRule(WRITER, "drafts", "all", f"id = {_open('writer', 'draft')}"),
+    RowRule(AGENTS, "repositories", "select", f"id = {_pick('agents', 'repository')}"),
+    RowRule(WRITER, "repositories", "select", f"id = {_pick('writer', 'repository')}"),
+    RowRule(WRITER, "drafts", "all", f"id = {_pick('writer', 'draft')}"),
     RowRule(WRITER, "attempts", "select", "id in (select attempt_id from drafts)"),
     RowRule(WRITER, "patches", "select", "sha256 in (select patch_sha256 from attempts)"),
     RowRule(WRITER, "effects", "select", "true"),

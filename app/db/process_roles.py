@@ -14,10 +14,11 @@ from app.db.session import open_engine
 _LOCK: Final = 0x52345052
 """Advisory lock: one process changes the roles at a time."""
 
-# The functions run with their owner's rights, so that a rule about rows can look at other rows. A worker may save an
-# attempt shortly after it lost its job, hence the ten minutes.
-_OPEN: Final = """
-create or replace function {schema}.r4p_open(queue text, what text) returns bigint[]
+# The functions below run with their owner's rights, so that a row rule of one table can look at rows of other tables.
+# This one returns ids of kind $2 that the open jobs of queue $1 work on. A job is open while it runs and between its
+# attempts, and for ten minutes after its end, because a worker may save an attempt shortly after it lost the job.
+_IDS_OF_OPEN_JOBS: Final = """
+create or replace function {schema}.r4p_ids_of_open_jobs(queue text, what text) returns bigint[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
 with work as (
     select payload, repository_id from {schema}.jobs
@@ -40,17 +41,20 @@ select case $2
 end
 $$
 """
-_OPEN_PATCHES: Final = """
-create or replace function {schema}.r4p_open_patches(queue text) returns text[]
+# The hashes of the patches in all evaluations and attempts of the issues that open jobs work on.
+_PATCHES_OF_OPEN_JOBS: Final = """
+create or replace function {schema}.r4p_patches_of_open_jobs(queue text) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
 select array(
     select patch_sha256 from {schema}.candidates
     where id = any (array(select candidate_id from {schema}.evaluation_candidates
-        where evaluation_id = any ({schema}.r4p_open($1, 'earlier'))))
+        where evaluation_id = any ({schema}.r4p_ids_of_open_jobs($1, 'earlier'))))
     union
-    select patch_sha256 from {schema}.attempts where group_id = any ({schema}.r4p_open($1, 'group')))
+    select patch_sha256 from {schema}.attempts where group_id = any ({schema}.r4p_ids_of_open_jobs($1, 'group')))
 $$
 """
+# One row for each running job of queue $1: key, payload and place of the one job that it may plan next, as FOLLOW_UPS
+# of `process_grants` says. A worker may insert no job that differs from all these rows.
 _FOLLOW_UPS: Final = """
 create or replace function {schema}.r4p_follow_ups(queue text)
 returns table (key text, payload jsonb, installation_id bigint, repository_id bigint)
@@ -59,7 +63,11 @@ select case $1 {keys} end, payload, installation_id, repository_id
 from {schema}.jobs where jobs.queue = $1 and state = 'running'
 $$
 """
-_FUNCTIONS: Final = ("r4p_open(text, text)", "r4p_open_patches(text)", "r4p_follow_ups(text)")
+_FUNCTIONS: Final = (
+    "r4p_ids_of_open_jobs(text, text)",
+    "r4p_patches_of_open_jobs(text)",
+    "r4p_follow_ups(text)",
+)
 
 
 _OLD_POLICIES: Final = """
@@ -110,6 +118,7 @@ def build_role_url(database_url: str, process: str) -> str:
 
     A process that has no role, such as the scheduler, gets the URL unchanged.
     """
+    # A role is named for its process: ProcessRole.WEB is "r4p_web".
     role = f"r4p_{process}"
     if role not in set(ProcessRole):
         return database_url
@@ -151,7 +160,7 @@ def list_statements(schema: str) -> Iterator[str]:
             yield f"grant {granted} on {table} to {role}"
     yield from _list_functions(schema)
     yield f"grant execute on function maintain_partitions(regclass, integer) to {ProcessRole.GITHUB}"
-    for table, rules in groupby(sorted(ROW_RULES, key=_by_table), key=_by_table):
+    for table, rules in groupby(sorted(ROW_RULES, key=_get_table), key=_get_table):
         yield from _list_policies(table, list(rules))
 
 
@@ -162,7 +171,7 @@ def _list_functions(schema: str) -> Iterator[str]:
         + ")"
         for follow in FOLLOW_UPS.values()
     )
-    for function in (_OPEN, _OPEN_PATCHES, _FOLLOW_UPS):
+    for function in (_IDS_OF_OPEN_JOBS, _PATCHES_OF_OPEN_JOBS, _FOLLOW_UPS):
         yield function.format(schema=schema, keys=keys)
     for name in _FUNCTIONS:
         yield f"revoke all on function {schema}.{name} from public"
@@ -180,7 +189,7 @@ def _list_policies(table: str, rules: list[RowRule]) -> Iterator[str]:
     yield f"alter table {table} enable row level security"
 
 
-def _by_table(rule: RowRule) -> str:
+def _get_table(rule: RowRule) -> str:
     return rule.table
 
 

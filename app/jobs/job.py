@@ -142,10 +142,10 @@ class _EvaluationJob(Job):
 
     @property
     def key(self) -> str:
-        return self.key_of(self.evaluation)
+        return self.build_key(self.evaluation)
 
     @classmethod
-    def key_of(cls, evaluation: EvaluationId) -> str:
+    def build_key(cls, evaluation: EvaluationId) -> str:
         return f"{cls.kind}:{evaluation}"
 
 
@@ -193,10 +193,10 @@ class RunCommand(Job):
 
     @property
     def key(self) -> str:
-        return self.key_of(self.asked_in)
+        return self.build_key(self.asked_in)
 
     @classmethod
-    def key_of(cls, asked_in: CommandSource) -> str:
+    def build_key(cls, asked_in: CommandSource) -> str:
         """Return the key of the job for the comment or review `asked_in`."""
         return f"{cls.kind}:{asked_in}"
 

@@ -22,7 +22,7 @@ def show(*, as_json: bool) -> int:
     if as_json:
         print_json([_document(job) for job in dead])
     else:
-        Console().print(_table(dead) if dead else "No job has given up.")
+        Console().print(_build_table(dead) if dead else "No job has given up.")
     return 0
 
 
@@ -50,19 +50,19 @@ def requeue(which: str) -> int:
 
 
 def _document(job: DeadJob) -> dict[str, object]:
-    since = _since(job.since)
+    since = _format_since(job.since)
     return {"id": job.id, "kind": job.kind, "key": job.key, "error": job.error, "since": since}
 
 
-def _table(dead: tuple[DeadJob, ...]) -> Table:
+def _build_table(dead: tuple[DeadJob, ...]) -> Table:
     table = Table(title="Jobs that gave up", title_justify="left", show_edge=False)
     for heading in ("Id", "Kind", "Key", "Since", "Error"):
         table.add_column(heading, overflow="fold")
     for job in dead:
         error = (job.error or "").replace("[", "\\[")
-        table.add_row(str(job.id), job.kind, job.key or "", _since(job.since), error)
+        table.add_row(str(job.id), job.kind, job.key or "", _format_since(job.since), error)
     return table
 
 
-def _since(moment: datetime | None) -> str:
+def _format_since(moment: datetime | None) -> str:
     return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

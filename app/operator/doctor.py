@@ -63,7 +63,7 @@ def run() -> int:
     lines = list(list_findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and settings.verifier not in catalog.ENGINELESS_VERIFIERS:
-        lines += [_check_agents(), _drafts()]
+        lines += [_check_agents(), _check_drafts()]
     lines += [*_check_database(), *_check_webhooks()]
     width = max(len(line.about) for line in lines)
     for line in lines:
@@ -83,7 +83,7 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
         return
     yield Line(Mark.OK, "R4P_VERIFIER", f"{name}: {catalog.VERIFIERS[name.partition(':')[0]]}")
     if name in catalog.ENGINELESS_VERIFIERS:
-        yield _no_server(settings)
+        yield _report_no_server(settings)
         return
     match settings.engine_name:
         case "openai_compatible":
@@ -122,7 +122,7 @@ def _build_line(about: str, is_good: bool, message: str) -> Line:
     return Line(Mark.OK if is_good else Mark.LESS, about, message)
 
 
-def _drafts() -> Line:
+def _check_drafts() -> Line:
     """Check the writer App, which opens draft pull requests. It is optional."""
     about = "draft pull requests"
     if load(IdentitySettings).writer_app_id is None:
@@ -134,7 +134,7 @@ def _drafts() -> Line:
     return Line(Mark.OK, about, message)
 
 
-def _no_server(settings: EngineSettings) -> Line:
+def _report_no_server(settings: EngineSettings) -> Line:
     unused = f"; R4P_ENGINE_URL {settings.engine_url} is not used" if settings.engine_url else ""
     return Line(
         Mark.OK, "model server", f"none is needed: the verifier uses no language model{unused}"

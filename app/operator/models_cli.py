@@ -44,7 +44,9 @@ def list_all(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json([_document(model) for model in newest])
     else:
-        Console().print(_table(newest) if newest else "There is no model yet: use r4p train run.")
+        Console().print(
+            _build_table(newest) if newest else "There is no model yet: use r4p train run."
+        )
 
 
 @main.command()
@@ -75,7 +77,9 @@ def list_calibrators(*, as_json: AsJson = False) -> None:
             [asdict(report) | {"created_at": report.created_at.isoformat()} for report in newest]
         )
     else:
-        Console().print(_table_of_calibrators(newest) if newest else "There is no calibrator yet.")
+        Console().print(
+            _build_calibrator_table(newest) if newest else "There is no calibrator yet."
+        )
 
 
 @main.command(context_settings=PASSED_ON)
@@ -186,27 +190,31 @@ def _describe_move(move: Move) -> dict[str, str | None]:
     return {"alias": move.alias.value, "why": move.why, "at": move.moment.isoformat()}
 
 
-def _table(rows: list[Model]) -> Table:
+def _build_table(rows: list[Model]) -> Table:
     table = Table(title="Trained models", title_justify="left", show_edge=False)
     for heading in ("Name", "State", "Base", "Since", "Why"):
         table.add_column(heading, overflow="fold")
     for model in rows:
         share = f" ({model.share:.0%})" if model.share is not None else ""
-        since = _day(model.changed_at or model.created_at)
+        since = _format_day(model.changed_at or model.created_at)
         table.add_row(
-            model.adapter.name, f"{model.state}{share}", model.adapter.base, since, _safe(model.why)
+            model.adapter.name,
+            f"{model.state}{share}",
+            model.adapter.base,
+            since,
+            _escape(model.why),
         )
     return table
 
 
-def _table_of_calibrators(rows: list[CalibratorReport]) -> Table:
+def _build_calibrator_table(rows: list[CalibratorReport]) -> Table:
     table = Table(title="Calibrators", title_justify="left", show_edge=False)
     for heading in ("Judge", "Installation", "State", "Issues", "Since", "Why"):
         table.add_column(heading, overflow="fold")
     for row in rows:
-        judge, scope = _safe(f"{row.verifier} {row.model}"), str(row.installation or "shared")
-        since = _day(row.created_at)
-        table.add_row(judge, scope, row.state, str(row.issues), since, _safe(row.why))
+        judge, scope = _escape(f"{row.verifier} {row.model}"), str(row.installation or "shared")
+        since = _format_day(row.created_at)
+        table.add_row(judge, scope, row.state, str(row.issues), since, _escape(row.why))
     return table
 
 
@@ -218,23 +226,25 @@ def _print_model(model: Model, moves: list[Move], statistics: dict[str, Any]) ->
     }
     for label, value in (_document(model) | lines).items():
         if label not in {"gate", "evaluation"} and value is not None:
-            console.print(f"{label:>12}  {_safe(str(value))}", highlight=False)
+            console.print(f"{label:>12}  {_escape(str(value))}", highlight=False)
     for finding in model.gate.get("findings", ()):
         mark = "yes" if finding["passed"] else "NO"
-        text = f"{mark:>12}  {_safe(finding['check'])}: {_safe(finding['said'])}"
+        text = f"{mark:>12}  {_escape(finding['check'])}: {_escape(finding['said'])}"
         console.print(text, highlight=False)
     for decision in model.gate.get("earlier") or ():
         console.print(
-            f"{'earlier':>12}  the gate: {decision['outcome']}; {_safe(str(decision['why']))}",
+            f"{'earlier':>12}  the gate: {decision['outcome']}; {_escape(str(decision['why']))}",
             highlight=False,
         )
     for move in moves:
-        console.print(f"{_day(move.moment):>12}  {move.alias}: {_safe(move.why)}", highlight=False)
+        console.print(
+            f"{_format_day(move.moment):>12}  {move.alias}: {_escape(move.why)}", highlight=False
+        )
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def _day(moment: datetime) -> str:
+def _format_day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"

@@ -210,13 +210,13 @@ def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) ->
     own = [kind for name in names for kind in _NEEDED.get(name, ())]
     further: list[str] = []
     if Queue.VERIFY in names and not find_mistakes(EngineSettings):
-        further += _verifier_mistakes(EngineSettings())
+        further += _list_verifier_mistakes(EngineSettings())
     if Queue.AGENTS in names and not find_mistakes(AgentSettings):
-        further += _agent_mistakes(AgentSettings())
+        further += _list_agent_mistakes(AgentSettings())
     check(*beside, *_PACE_KINDS, *own, further=further)
 
 
-def _verifier_mistakes(settings: EngineSettings) -> list[str]:
+def _list_verifier_mistakes(settings: EngineSettings) -> list[str]:
     voting = VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out)
     try:
         catalog.check_choice(settings.verifier, voting)
@@ -227,7 +227,7 @@ def _verifier_mistakes(settings: EngineSettings) -> list[str]:
     return []
 
 
-def _agent_mistakes(settings: AgentSettings) -> list[str]:
+def _list_agent_mistakes(settings: AgentSettings) -> list[str]:
     try:
         agents.require_agent(settings.agent)
     except UnknownAgent as error:

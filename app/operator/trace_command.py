@@ -40,9 +40,9 @@ def show(subject: str, repository: str | None, *, as_json: bool) -> int:
         )
         return _UNKNOWN
     if as_json:
-        print_json([_document(step) for step in steps])
+        print_json([_build_document(step) for step in steps])
     else:
-        Console().print(_table(steps))
+        Console().print(_build_table(steps))
     return 0
 
 
@@ -58,14 +58,14 @@ def _trace_number(
     return job_trace.trace_issue(connection, places[0].id, number) if places else ()
 
 
-def _document(step: TraceStep) -> dict[str, object]:
+def _build_document(step: TraceStep) -> dict[str, object]:
     return {
-        name: _iso(value) if isinstance(value, datetime) else value
+        name: _format_iso(value) if isinstance(value, datetime) else value
         for name, value in asdict(step).items()
     }
 
 
-def _table(steps: tuple[TraceStep, ...]) -> Table:
+def _build_table(steps: tuple[TraceStep, ...]) -> Table:
     table = Table(title_justify="left", show_edge=False)
     for heading in ("Delivery", "Received", "Job", "Evaluation", "Wrote", "At"):
         table.add_column(heading, overflow="fold")
@@ -75,14 +75,14 @@ def _table(steps: tuple[TraceStep, ...]) -> Table:
         delivery = " ".join(filter(None, [step.event, step.delivery]))
         table.add_row(
             delivery,
-            _iso(step.received_at),
+            _format_iso(step.received_at),
             job,
             str(step.evaluation or ""),
             wrote,
-            _iso(step.confirmed_at),
+            _format_iso(step.confirmed_at),
         )
     return table
 
 
-def _iso(moment: datetime | None) -> str:
+def _format_iso(moment: datetime | None) -> str:
     return "" if moment is None else moment.astimezone(UTC).isoformat(timespec="seconds")

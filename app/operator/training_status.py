@@ -30,7 +30,7 @@ def show(*, as_json: bool) -> int:
     if as_json:
         print_json([_document(training) for training in newest])
     else:
-        output = _table(newest, datetime.now(UTC)) if newest else _explain_none()
+        output = _build_table(newest, datetime.now(UTC)) if newest else _explain_none()
         Console().print(output, soft_wrap=not newest)
     return 0
 
@@ -58,7 +58,9 @@ def format_progress(training: Training) -> str:
     if not progress:
         return ""
     more = [
-        f"{name} {_short(progress[name])}" for name in _SHOWN[2:] if progress.get(name) is not None
+        f"{name} {_shorten(progress[name])}"
+        for name in _SHOWN[2:]
+        if progress.get(name) is not None
     ]
     return ", ".join([f"step {progress.get('step')} of {progress.get('of')}", *more])
 
@@ -87,13 +89,13 @@ def _document(training: Training) -> dict[str, Any]:
         },
         "progress": dict(training.progress),
         "model": training.model,
-        "created_at": _iso(training.created_at),
-        "beat_at": _iso(training.beat_at),
-        "finished_at": _iso(training.finished_at),
+        "created_at": _format_iso(training.created_at),
+        "beat_at": _format_iso(training.beat_at),
+        "finished_at": _format_iso(training.finished_at),
     }
 
 
-def _table(rows: list[Training], now: datetime) -> Table:
+def _build_table(rows: list[Training], now: datetime) -> Table:
     table = Table(title="Trainings", title_justify="left", show_edge=False)
     for heading in ("Id", "State", "Begun", "Plan", "Issues", "Progress", "Model", "Why"):
         table.add_column(heading, overflow="fold")
@@ -125,9 +127,9 @@ def _note_silence(training: Training, now: datetime) -> str:
     )
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _format_iso(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="seconds") if moment else None

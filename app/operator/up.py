@@ -177,14 +177,14 @@ class Bot:
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not self._ready():
+        while not self._is_ready():
             dead = next((c for c in self.children if c.popen.poll() is not None), None)
             if dead or time.monotonic() > deadline:
                 child = dead or self.children[0]
                 raise BotDown(f"{child.process.name} did not start:\n{child.tail()}")
             time.sleep(0.1)
 
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         try:
             return (
                 httpx.get(f"{self.operations_url}/readyz", timeout=2).status_code == httpx.codes.OK

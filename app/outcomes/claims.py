@@ -1,11 +1,13 @@
 """Claims of commit messages and pull requests that they revert or contain a pull request, and their proof (pure).
 
-Anybody can write such a claim: the author of a merged commit needs no permission. A claim counts after git has
-compared the patches, or when somebody with write access wrote and merged the claim. Other claims mean nothing.
+Anybody can write such a claim: the author of a merged commit needs no permission. So a claim counts only in two cases:
+git has compared the patches and proved it, or a person with write access both wrote and merged the claiming pull
+request.
 """
 
 from collections.abc import Iterable
 from datetime import datetime
+from enum import StrEnum
 
 from app.outcomes.outcome_event import CAN_WRITE, Details, EventKind, History, OutcomeEvent
 from app.values.identifiers import PullNumber, RepositoryId
@@ -13,20 +15,26 @@ from app.values.identifiers import PullNumber, RepositoryId
 CLAIMS = frozenset({EventKind.REVERTED, EventKind.LANDED})
 """Kinds of events that only repeat what a message says."""
 
-PROVEN, REFUTED = "proven", "refuted"
+
+class ClaimAnswer(StrEnum):
+    """Git's answer to a claim, in `details.state` of an event CLAIM_CHECKED."""
+
+    PROVEN = "proven"
+    REFUTED = "refuted"
 
 
 def is_proven(claim: OutcomeEvent, events: Iterable[OutcomeEvent]) -> bool:
-    """Return whether a claim counts. `events` hold the pull request's events, with git's answers among them."""
-    if _is_own_word(claim):
+    """Return whether a claim counts. `events` are those of the pull request, with git's answers among them."""
+    if _is_claimed_by_writer(claim):
         return True
-    return any(_answers(event, claim) and event.details.state == PROVEN for event in events)
+    answers = (event.details.state for event in events if _is_answer(event, claim))
+    return ClaimAnswer.PROVEN in answers
 
 
 def find_unchecked_claims(history: History) -> tuple[OutcomeEvent, ...]:
     """Return the claims about an ended pull request that git has not compared yet, oldest first.
 
-    A merge needs no commit that says it landed, so such claims about a merged pull request are left out.
+    Claims that a merged pull request landed in a commit are left out, because its merge says so already.
     """
     ending = find_ending(history)
     if ending is None:
@@ -38,13 +46,16 @@ def find_unchecked_claims(history: History) -> tuple[OutcomeEvent, ...]:
         for claim in sorted(history.events, key=lambda event: event.moment)
         if claim.kind in wanted
         and claim.head
-        and not any(_answers(event, claim) for event in history.events)
+        and not any(_is_answer(event, claim) for event in history.events)
     }
     return tuple(by_commit.values())
 
 
 def find_ending(history: History) -> OutcomeEvent | None:
-    """Return the merge of the pull request, else its last closing; None: neither is known with its commits."""
+    """Return the event that ended the pull request: its merge, else its last closing.
+
+    Only an event with a head and a base commit counts, because git compares them. None: there is no such event.
+    """
     endings = [
         event
         for event in history.events
@@ -60,18 +71,19 @@ def find_ending(history: History) -> OutcomeEvent | None:
 def build_check(
     claim: OutcomeEvent, repository: RepositoryId, pull: PullNumber, now: datetime, *, holds: bool
 ) -> OutcomeEvent:
-    """Build the raw event that records git's answer to a claim about pull request `pull`: whether it holds."""
+    """Build the raw event that records git's answer to a claim about pull request `pull`. `holds`: git proved it."""
+    answer = ClaimAnswer.PROVEN if holds else ClaimAnswer.REFUTED
     return OutcomeEvent(
         kind=EventKind.CLAIM_CHECKED,
         source=f"claim:{repository}:{pull}:{claim.kind}:{claim.head}",
         occurred_at=now,
         pull=pull,
         head=claim.head,
-        details=Details(about=str(claim.kind), state=PROVEN if holds else REFUTED),
+        details=Details(about=str(claim.kind), state=answer.value),
     )
 
 
-def _answers(event: OutcomeEvent, claim: OutcomeEvent) -> bool:
+def _is_answer(event: OutcomeEvent, claim: OutcomeEvent) -> bool:
     return (
         event.kind == EventKind.CLAIM_CHECKED
         and event.head == claim.head
@@ -79,10 +91,11 @@ def _answers(event: OutcomeEvent, claim: OutcomeEvent) -> bool:
     )
 
 
-def _is_own_word(claim: OutcomeEvent) -> bool:
-    """Return whether the person who merged the claiming pull request wrote it too, and may write.
+def _is_claimed_by_writer(claim: OutcomeEvent) -> bool:
+    """Return whether one person with write access both wrote and merged the pull request that claims.
 
-    A commit's author is no proof, because anybody can commit under any name and address.
+    A commit that claims is no proof, because anybody can commit under any name and address.
     """
-    by_pull = (claim.details.reverter or "").startswith("#")
-    return by_pull and claim.details.by_author and claim.permission in CAN_WRITE
+    # The reverter is `#N` for a pull request, and a hash without "#" for a commit.
+    is_pull = (claim.details.reverter or "").startswith("#")
+    return is_pull and claim.details.by_author and claim.permission in CAN_WRITE

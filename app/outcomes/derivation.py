@@ -67,7 +67,7 @@ def _find_verdict(snapshots: tuple[Snapshot, ...], event: OutcomeEvent) -> Snaps
     return max(public, key=lambda entry: entry[:3])[3] if public else None
 
 
-def _merge(history: History) -> Iterator[Outcome]:
+def _derive_merge(history: History) -> Iterator[Outcome]:
     merge = next(_select(history, EventKind.PULL_MERGED), None)
     if merge is None:
         return
@@ -99,7 +99,7 @@ def _find_judged(snapshots: tuple[Snapshot, ...], event: OutcomeEvent) -> Snapsh
     return max(judged, key=lambda entry: entry[:3])[3] if judged else None
 
 
-def _closings(history: History) -> Iterator[Outcome]:
+def _derive_closings(history: History) -> Iterator[Outcome]:
     """Yield one closing until somebody reopens the pull request, however often GitHub reports it."""
     is_open = True
     for event in history.events:
@@ -143,7 +143,7 @@ def _find_withdrawal(history: History, closing: OutcomeEvent) -> str | None:
     return None
 
 
-def _issue_reopenings(history: History) -> Iterator[Outcome]:
+def _derive_issue_reopenings(history: History) -> Iterator[Outcome]:
     """Yield reopenings of the issue after the merge of this pull request."""
     merge = _find_merge(history)
     for event in _select(history, EventKind.ISSUE_REOPENED):
@@ -151,7 +151,7 @@ def _issue_reopenings(history: History) -> Iterator[Outcome]:
             yield Outcome(OutcomeKind.REOPENED, event, "issue", head=merge.head)
 
 
-def _reverts(history: History) -> Iterator[Outcome]:
+def _derive_reverts(history: History) -> Iterator[Outcome]:
     """Yield the first proven revert. Only a merged or landed pull request can be reverted."""
     revert = next(_select_proven(history, EventKind.REVERTED), None)
     merge = _find_merge(history)
@@ -173,40 +173,40 @@ def _find_merge(history: History) -> OutcomeEvent | None:
     return merge or next(landed, None)
 
 
-def _new_commits(history: History) -> Iterator[Outcome]:
+def _derive_new_commits(history: History) -> Iterator[Outcome]:
     for event in _select(history, EventKind.HEAD_MOVED):
         if event.evaluation is not None:
             yield Outcome(OutcomeKind.NEW_COMMITS, event)
 
 
-def _reviews(history: History) -> Iterator[Outcome]:
+def _derive_reviews(history: History) -> Iterator[Outcome]:
     dismissed = {event.details.about for event in _select(history, EventKind.REVIEW_DISMISSED)}
     submitted = _select_latest(
         _select(history, EventKind.REVIEW_SUBMITTED), lambda event: event.details.about
     )
     for event in submitted:
-        if event.details.about not in dismissed and _may_count(event):
+        if event.details.about not in dismissed and _can_count(event):
             yield Outcome(OutcomeKind.REVIEWED, event, event.details.state)
 
 
-def _ci(history: History) -> Iterator[Outcome]:
+def _derive_ci(history: History) -> Iterator[Outcome]:
     """Yield the last conclusion of each CI on each head, because a rerun replaces the earlier run."""
     conclusions = _select(history, EventKind.CI_CONCLUDED)
     for event in _select_latest(conclusions, lambda event: (event.head, event.details.about)):
         yield Outcome(OutcomeKind.CI, event, event.details.state)
 
 
-def _opinions(history: History) -> Iterator[Outcome]:
+def _derive_opinions(history: History) -> Iterator[Outcome]:
     """Yield the last opinion of each person with write access. An opinion needs a verdict to refer to."""
     opinions = (event for event in _select(history, *_OPINIONS) if event.evaluation is not None)
     # In one comment, an opinion on this pull request wins over an opinion on the whole verdict.
     ordered = sorted(opinions, key=lambda event: (event.occurred_at, event.pull is not None))
     for event in _select_latest(ordered, lambda event: event.actor_id):
-        if _may_count(event):
+        if _can_count(event):
             yield Outcome(_OPINIONS[event.kind], event, event.details.state)
 
 
-def _reactions(history: History) -> Iterator[Outcome]:
+def _derive_reactions(history: History) -> Iterator[Outcome]:
     """Count the people with write access who show a thumb. Thumbs of other people do not count."""
     reactions = _select_latest(
         _select(history, EventKind.REACTION), lambda event: event.details.about
@@ -221,7 +221,7 @@ def _reactions(history: History) -> Iterator[Outcome]:
             yield Outcome(OutcomeKind.REACTION, thumbs[-1], state, float(len(people)))
 
 
-def _survival(history: History) -> Iterator[Outcome]:
+def _derive_survival(history: History) -> Iterator[Outcome]:
     for event in _select_latest(
         _select(history, EventKind.SURVIVAL), lambda event: event.details.days
     ):
@@ -230,7 +230,7 @@ def _survival(history: History) -> Iterator[Outcome]:
         )
 
 
-def _may_count(event: OutcomeEvent) -> bool:
+def _can_count(event: OutcomeEvent) -> bool:
     """Report whether an opinion counts. An unknown permission counts until GitHub reports it."""
     return event.permission is None or event.permission in CAN_WRITE
 
@@ -253,14 +253,14 @@ def _select_latest(
 
 
 _RULES: tuple[Callable[[History], Iterator[Outcome]], ...] = (
-    _merge,
-    _closings,
-    _issue_reopenings,
-    _reverts,
-    _new_commits,
-    _reviews,
-    _ci,
-    _opinions,
-    _reactions,
-    _survival,
+    _derive_merge,
+    _derive_closings,
+    _derive_issue_reopenings,
+    _derive_reverts,
+    _derive_new_commits,
+    _derive_reviews,
+    _derive_ci,
+    _derive_opinions,
+    _derive_reactions,
+    _derive_survival,
 )

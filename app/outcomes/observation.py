@@ -68,11 +68,11 @@ def _read_outcomes(
         case IssueEvent():
             yield from _issue(event, received_at)
         case CommentEvent():
-            yield from _opinions(event, received_at, mention)
+            yield from _read_opinions(event, received_at, mention)
         case ReviewEvent():
             yield _review(event, received_at)
             if event.can_command:
-                yield from _opinions(event, received_at, mention)
+                yield from _read_opinions(event, received_at, mention)
         case CheckEvent():
             yield from _check(event, received_at)
         case PushEvent():
@@ -146,7 +146,7 @@ def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
     )
 
 
-def _opinions(
+def _read_opinions(
     event: CommentEvent | ReviewEvent, received_at: datetime, mention: str | None
 ) -> Iterator[OutcomeEvent]:
     """Read `/r4p agree` and `disagree`. A later job asks for their author's permission."""

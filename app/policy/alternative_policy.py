@@ -172,7 +172,7 @@ def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
     Without probabilities the share of votes decides. The first one wins a tie.
     """
     correct = [patch for patch in patches if patch.verdict is Verdict.CORRECT]
-    return max(correct, key=_belief).id if correct else None
+    return max(correct, key=_get_belief).id if correct else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +213,12 @@ def keep_seats(alternatives: Sequence[SeatCandidate], free: int) -> tuple[int, .
 def _rank(candidate: SeatCandidate) -> tuple[bool, bool, bool, float, float]:
     if candidate.verdict is None:
         return candidate.is_new, candidate.is_replaced, False, 0.0, 0.0
-    probability, share = _belief(candidate.verdict)
+    probability, share = _get_belief(candidate.verdict)
     is_wrong = candidate.verdict.verdict is Verdict.INCORRECT
     return candidate.is_new, candidate.is_replaced, is_wrong, -probability, -share
 
 
-def _belief(patch: PatchVerdict) -> tuple[float, float]:
+def _get_belief(patch: PatchVerdict) -> tuple[float, float]:
     return (-1.0 if patch.probability is None else patch.probability, patch.votes.share or 0.0)
 
 

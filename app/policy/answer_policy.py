@@ -13,15 +13,15 @@ from app.values.permission import Permission
 ANSWERS_AN_HOUR: Final = 3
 """Comments of one person in one repository that the bot answers within an hour, below triage permission."""
 ANSWER_WINDOW: Final = timedelta(hours=1)
-SILENCE: Final = timedelta(minutes=5)
-"""Time after a silence in which the bot does not even ask GitHub for the person's permission."""
+SILENCE_WINDOW: Final = timedelta(minutes=5)
+"""After a comment without an answer, the bot ignores the person for this time and asks GitHub for no permission."""
 
 
-class Silence(StrEnum):
+class SilenceReason(StrEnum):
     """Why the bot gives no answer, as the metric of ignored deliveries counts it."""
 
     CAPPED = "commands of a person who has used up the answers of this hour"
-    TOLD = "commands of a person who was told of the missing permission before"
+    ALREADY_REFUSED = "commands of a person who was told of the missing permission before"
     LOCKED = "commands in a conversation that takes no reply"
 
 
@@ -32,34 +32,34 @@ class AnswerHistory:
     answers: int = 0
     """Comments that the bot answered within the last hour."""
     was_refused: bool = False
-    """Whether the bot told the person on this issue or pull request that a command needs more permission."""
+    """True if the bot has told the person on this issue or pull request that a command needs more permission."""
     was_silent: bool = False
-    """Whether the bot was silent to the person within the last five minutes."""
+    """True if the bot left a comment of the person without an answer within `SILENCE_WINDOW`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a comment asks for, and where."""
+class CommandRequest:
+    """A comment with commands: its author's permission, which kinds of commands it holds, and where it stands."""
 
     permission: Permission
-    """The author's permission, as GitHub's API told it."""
-    has_refused: bool
-    """Whether a command needs more permission than the author has."""
-    has_others: bool
-    """Whether the comment holds anything else to answer: an allowed command or a mistake."""
+    """The author's permission, read from GitHub's API."""
+    has_refused_command: bool
+    """True if a command needs more permission than the author has."""
+    has_other_commands: bool
+    """True if the comment holds an allowed command, or a line that is no valid command."""
     is_locked: bool
-    """Whether only members may write in the conversation."""
+    """True if only members may write in the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
-    """What the bot does about a comment with commands."""
+    """The decision what the bot does about a comment with commands."""
 
     carries_out: bool
-    """Whether the bot carries out the allowed commands."""
+    """True if the bot carries out the allowed commands."""
     tells_refusal: bool
-    """Whether the bot tells which commands need more permission."""
-    silence: Silence | None = None
+    """True if the bot's reply names the commands that need more permission."""
+    silence: SilenceReason | None = None
     """Why the bot writes neither a reply nor a reaction; None: it may write both."""
 
 
@@ -68,12 +68,19 @@ def is_exempt(permission: Permission) -> bool:
     return permission.rank >= Permission.TRIAGE.rank
 
 
-def plan_answer(history: AnswerHistory, asked: Asked) -> AnswerPlan:
-    """Decide what the bot does about a comment: three answers an hour below triage, and each refusal once an issue."""
-    if not is_exempt(asked.permission) and history.answers >= ANSWERS_AN_HOUR:
-        return AnswerPlan(carries_out=False, tells_refusal=False, silence=Silence.CAPPED)
-    if asked.is_locked:
-        return AnswerPlan(carries_out=asked.has_others, tells_refusal=False, silence=Silence.LOCKED)
-    tells = asked.has_refused and not history.was_refused
-    silence = None if tells or asked.has_others else Silence.TOLD
-    return AnswerPlan(carries_out=asked.has_others, tells_refusal=tells, silence=silence)
+def plan_answer(history: AnswerHistory, request: CommandRequest) -> AnswerPlan:
+    """Decide what the bot does about a comment with commands.
+
+    A person below triage permission gets `ANSWERS_AN_HOUR` answers. Nobody is refused twice on one issue.
+    """
+    if not is_exempt(request.permission) and history.answers >= ANSWERS_AN_HOUR:
+        return AnswerPlan(carries_out=False, tells_refusal=False, silence=SilenceReason.CAPPED)
+    if request.is_locked:
+        return AnswerPlan(
+            carries_out=request.has_other_commands,
+            tells_refusal=False,
+            silence=SilenceReason.LOCKED,
+        )
+    tells = request.has_refused_command and not history.was_refused
+    silence = None if tells or request.has_other_commands else SilenceReason.ALREADY_REFUSED
+    return AnswerPlan(carries_out=request.has_other_commands, tells_refusal=tells, silence=silence)

@@ -1,14 +1,21 @@
-"""Decides what the operator's ceilings allow an issue, a repository and an installation (pure)."""
+"""Decides what the operator's ceilings allow an issue, a repository and an installation (pure).
+
+A ceiling is the most that the operator lets one issue, repository or installation use, such as evaluations a day.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from app.policy.group_policy import CandidateFacts, select_judgeable
 from app.policy.rival_links import LinkStrength
 from app.settings import CeilingSettings
 from app.settings.repo_config import RepoConfig
 from app.values.identifiers import PullNumber
+
+_AFTER_MIDNIGHT: Final = timedelta(seconds=5)
+"""Waited after midnight: the database's clock, which decides what counts as today, may be behind the worker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,10 @@ class DailyUsage:
 
 
 def override_ceilings(ceilings: CeilingSettings, limits: Mapping[str, int]) -> CeilingSettings:
-    """Return `ceilings` with those that `limits`, an installation's own limits by name, replaces."""
+    """Return the ceilings of one installation: the operator's `ceilings`, with the installation's own `limits`.
+
+    `limits` holds numbers by the name of a ceiling. A ceiling that it does not name keeps the operator's number.
+    """
     own = {name: limits[name] for name in CeilingSettings.model_fields if name in limits}
     return ceilings.model_copy(update=own)
 
@@ -39,15 +49,16 @@ def clip_config(config: RepoConfig, ceilings: CeilingSettings) -> RepoConfig:
     )
 
 
-def find_excess(
+def select_excess_pulls(
     config: RepoConfig,
     candidates: Sequence[CandidateFacts],
     strengths: Mapping[PullNumber, LinkStrength],
     limit: int,
 ) -> frozenset[PullNumber]:
-    """Return the judgeable pull requests beyond `limit`: those with the weakest links, then the newest.
+    """Return the judgeable pull requests beyond `limit`, which the bot leaves out.
 
-    Those that only a command lets the bot judge come last, so that strangers displace nobody.
+    Pull requests that only a command lets the bot judge are left out first, so that strangers displace nobody. Then the
+    weakest links are left out first, and of equal links the newest pull request.
     """
     without_command = frozenset(select_judgeable(config, candidates, commanded=False))
     ranked = sorted(
@@ -62,16 +73,23 @@ def explain_excess(limit: int) -> str:
     return f"the bot compares at most {limit} pull requests of an issue"
 
 
-def explain_used_up(ceilings: CeilingSettings, usage: DailyUsage) -> str | None:
+def explain_reached_ceiling(ceilings: CeilingSettings, usage: DailyUsage) -> str | None:
     """Return which of today's ceilings is reached, in words for people; None if an evaluation may start."""
-    limits = [
-        ("evaluations", "repository", ceilings.max_evaluations_per_repository_day),
-        ("evaluations", "installation", ceilings.max_evaluations_per_installation_day),
-        ("tokens", "repository", ceilings.max_tokens_per_repository_day),
-        ("tokens", "installation", ceilings.max_tokens_per_installation_day),
+    evaluations = [
+        ("repository", usage.repository_evaluations, ceilings.max_evaluations_per_repository_day),
+        (
+            "installation",
+            usage.installation_evaluations,
+            ceilings.max_evaluations_per_installation_day,
+        ),
     ]
-    for what, whose, most in limits:
-        if getattr(usage, f"{whose}_{what}") >= most:
+    tokens = [
+        ("repository", usage.repository_tokens, ceilings.max_tokens_per_repository_day),
+        ("installation", usage.installation_tokens, ceilings.max_tokens_per_installation_day),
+    ]
+    table = [("evaluations", *row) for row in evaluations] + [("tokens", *row) for row in tokens]
+    for what, whose, used, most in table:
+        if used >= most:
             return (
                 f"the operator's daily budget of {most:,} {what} for this {whose} is used up,"
                 " and the bot goes on after midnight UTC"
@@ -79,7 +97,7 @@ def explain_used_up(ceilings: CeilingSettings, usage: DailyUsage) -> str | None:
     return None
 
 
-def seconds_until_tomorrow(now: datetime) -> float:
+def count_seconds_until_tomorrow(now: datetime) -> float:
     """Return the seconds from `now`, in UTC, until shortly after the next midnight."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    return (midnight - now).total_seconds() + 5.0
+    return (midnight + _AFTER_MIDNIGHT - now).total_seconds()

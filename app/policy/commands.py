@@ -159,7 +159,7 @@ def can_hold_command(body: str, mention: str | None = None) -> bool:
 
     True can be wrong, for example for a line of code. False is never wrong.
     """
-    return _line_start(mention).search(_read(body)) is not None
+    return _build_start_pattern(mention).search(_read(body)) is not None
 
 
 def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...]:
@@ -171,7 +171,7 @@ def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...
     """
     if not can_hold_command(body, mention):
         return ()
-    start = _start(mention)
+    start = _build_line_pattern(mention)
     commands: list[Command | Unknown] = []
     for line in list_paragraph_lines(_read(body)):
         if (match := start.match(line)) is None:
@@ -198,22 +198,21 @@ def is_allowed(verb: Verb, permission: Permission) -> bool:
     return permission.rank >= REGISTRY[verb].needs.rank
 
 
-def _names(mention: str | None) -> str:
+def _join_names(mention: str | None) -> str:
     names = [re.escape(PREFIX)]
     if mention:
         names.append(rf"@{re.escape(mention)}(?:\[bot\])?")
     return "|".join(names)
 
 
-def _start(mention: str | None) -> re.Pattern[str]:
-    return re.compile(
-        rf"\s*(?:{_names(mention)})(?:[:,]?\s+(?P<rest>.*)|\s*$)", re.IGNORECASE | re.DOTALL
-    )
+def _build_line_pattern(mention: str | None) -> re.Pattern[str]:
+    names = _join_names(mention)
+    return re.compile(rf"\s*(?:{names})(?:[:,]?\s+(?P<rest>.*)|\s*$)", re.IGNORECASE | re.DOTALL)
 
 
-def _line_start(mention: str | None) -> re.Pattern[str]:
+def _build_start_pattern(mention: str | None) -> re.Pattern[str]:
     # The blanks exclude line ends; otherwise a text of empty lines would cost its length squared.
-    return re.compile(rf"(?:\A|[\r\n])[^\S\r\n]*(?:{_names(mention)})", re.IGNORECASE)
+    return re.compile(rf"(?:\A|[\r\n])[^\S\r\n]*(?:{_join_names(mention)})", re.IGNORECASE)
 
 
 def _parse_command(line: str, words: list[str]) -> Command | Unknown:
@@ -235,7 +234,7 @@ def _parse_group(line: str, words: list[str]) -> Command | Unknown:
     name, rest = words[0].lower(), words[1:]
     if name not in set(GroupEdit):
         near = _find_nearest(name, GroupEdit)
-        suggestion = _line("group", near, rest) if near else None
+        suggestion = _join_words("group", near, rest) if near else None
         return Unknown(line, f"`group {words[0]}` is not a command", suggestion)
     edit = GroupEdit(name)
     if edit is GroupEdit.SHOW:
@@ -243,7 +242,7 @@ def _parse_group(line: str, words: list[str]) -> Command | Unknown:
     pulls = tuple(dict.fromkeys(filter(None, map(_parse_pull, rest))))
     if not rest or len(pulls) != len({word.strip(",") for word in rest}):
         numbered = [f"#{word.strip(',')}" for word in rest if word.strip(",").isdecimal()]
-        suggestion = _line("group", edit, numbered) if numbered else None
+        suggestion = _join_words("group", edit, numbered) if numbered else None
         return Unknown(line, f"`group {edit}` needs pull requests written as #N", suggestion)
     if len(pulls) > _MAX_PULLS:
         return Unknown(line, f"`group {edit}` takes {_MAX_PULLS} pull requests at most", None)
@@ -287,7 +286,7 @@ def _parse_pull(word: str) -> PullNumber | None:
 
 def _suggest_verb(line: str, words: list[str]) -> Unknown:
     near = _find_nearest(words[0].lower(), Verb)
-    suggestion = _line(near, None, words[1:]) if near else None
+    suggestion = _join_words(near, None, words[1:]) if near else None
     return Unknown(line, f"`{words[0]}` is not a command", suggestion)
 
 
@@ -296,5 +295,5 @@ def _find_nearest(word: str, words: type[Verb] | type[GroupEdit]) -> str | None:
     return str(best[0]) if best else None
 
 
-def _line(verb: str, edit: str | None, rest: list[str]) -> str:
+def _join_words(verb: str, edit: str | None, rest: list[str]) -> str:
     return " ".join(filter(None, [PREFIX, verb, edit, *rest]))

@@ -60,10 +60,10 @@ def plan_jobs(event: Event, mention: str | None = None) -> tuple[Job, ...]:
     `mention` is the App's name, which people may write instead of `/r4p`.
     """
     record = RecordEvent(event.installation, event.delivery)
-    return (record, *_beside_the_record(event, mention))
+    return (record, *_plan_beside_record(event, mention))
 
 
-def _beside_the_record(event: Event, mention: str | None) -> Iterable[Job]:
+def _plan_beside_record(event: Event, mention: str | None) -> Iterable[Job]:
     match event:
         case CommentEvent() | ReviewEvent(can_command=True) if can_hold_command(
             event.body, mention
@@ -119,7 +119,7 @@ def plan_follow_ups(event: Event, links: StoredLinks) -> tuple[Planned, ...]:
     """
     match event:
         case PullRequestEvent():
-            return _after_pull_request(event, links)
+            return _plan_after_pull_request(event, links)
         case IssueEvent(action=IssueAction.EDITED | IssueAction.CLOSED | IssueAction.REOPENED):
             return _look_again(event, links.issues, "issue", links.quiet_seconds)
         case CheckEvent() if _asks_again(event):
@@ -128,12 +128,12 @@ def plan_follow_ups(event: Event, links: StoredLinks) -> tuple[Planned, ...]:
         case PushEvent(config_touched=True):
             return (Planned(RefreshConfig(event.installation, event.repository.id)),)
         case InstallationEvent() | InstallationRepositoriesEvent():
-            return _after_installation(event)
+            return _plan_after_installation(event)
         case _:
             return ()
 
 
-def _after_installation(
+def _plan_after_installation(
     event: InstallationEvent | InstallationRepositoriesEvent,
 ) -> tuple[Planned, ...]:
     """Plan to read the configuration of every newly visible repository."""
@@ -147,7 +147,7 @@ def _after_installation(
     return tuple(Planned(RefreshConfig(event.installation, repository.id)) for repository in new)
 
 
-def _after_pull_request(event: PullRequestEvent, links: StoredLinks) -> tuple[Planned, ...]:
+def _plan_after_pull_request(event: PullRequestEvent, links: StoredLinks) -> tuple[Planned, ...]:
     issues = dict.fromkeys([*sorted(links.issues), *links.closing_issues])
     moved = event.action is PullAction.SYNCHRONIZE
     if issues:
@@ -190,13 +190,13 @@ def is_allowed(event: Event, accounts: Collection[str]) -> bool:
     `accounts` holds logins of owners, without regard to case, and ids of installations. Empty: all are allowed. The end
     of an installation and the removal of repositories are always allowed, because stored data must then go.
     """
-    if not accounts or _only_removes(event):
+    if not accounts or _is_only_removal(event):
         return True
     allowed = {account.lower() for account in accounts}
     return _find_owner(event).lower() in allowed or str(event.installation) in allowed
 
 
-def _only_removes(event: Event) -> bool:
+def _is_only_removal(event: Event) -> bool:
     if isinstance(event, InstallationEvent):
         return event.action is InstallationAction.DELETED
     return isinstance(event, InstallationRepositoriesEvent) and not event.added

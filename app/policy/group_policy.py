@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.policy.event_policy import BY_COMMAND
 from app.settings.repo_config import Comments, JudgeFrom, Mode, RepoConfig, TriggerKind
 from app.values.identifiers import PullNumber
-from app.values.text_matching import matches
+from app.values.text_matching import is_match
 from model.domain import Verdict
 
 CLOSED = "the issue is closed"
@@ -139,7 +139,7 @@ def _explain_left_out(
         return "it is a draft"
     if candidate.author.lower() in ignored:
         return "its author is listed in `ignore_authors`"
-    if config.paths and not _touches(candidate.paths, config.paths):
+    if config.paths and not _is_touched(candidate.paths, config.paths):
         return "it touches none of the configured `paths`"
     if not (commanded or candidate.is_approved or _is_trusted(config, candidate)):
         return UNAPPROVED
@@ -153,8 +153,8 @@ def _is_trusted(config: RepoConfig, candidate: CandidateFacts) -> bool:
     return config.judge_from is JudgeFrom.EVERYONE
 
 
-def _touches(paths: Collection[str], globs: Collection[str]) -> bool:
-    return any(matches(path, glob) for path in paths for glob in globs)
+def _is_touched(paths: Collection[str], globs: Collection[str]) -> bool:
+    return any(is_match(path, glob) for path in paths for glob in globs)
 
 
 def _count(pulls: int) -> str:

@@ -57,7 +57,7 @@ def find_closing_numbers(
     """
     if not (_HAS_KEYWORD.search(text) and _HAS_NUMBER.search(text)):
         return ()
-    return tuple(dict.fromkeys(_numbers(text, repository, host)))
+    return tuple(dict.fromkeys(_find_numbers(text, repository, host)))
 
 
 def find_members(
@@ -74,13 +74,13 @@ def find_members(
     """
     strengths = dict.fromkeys(added, LinkStrength.ADDED)
     for linked in facts.pulls:
-        strength = _strength(linked, facts, host)
+        strength = _rate_link(linked, facts, host)
         if strength is not None:
             strengths.setdefault(linked.pull.number, strength)
     return tuple(Member(n, strengths[n]) for n in sorted(strengths) if n not in removed)
 
 
-def _strength(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength | None:
+def _rate_link(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength | None:
     pull, link = linked.pull, linked.link
     full_name = facts.repository.full_name
     if pull.repository.lower() != full_name.lower():
@@ -95,15 +95,15 @@ def _strength(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength 
     return LinkStrength.CROSS_REFERENCE if link.will_close else None
 
 
-def _numbers(text: str, repository: str, host: str) -> Iterator[IssueNumber]:
-    for match in _pattern(host.lower()).finditer(strip_quotes_and_code(text)):
+def _find_numbers(text: str, repository: str, host: str) -> Iterator[IssueNumber]:
+    for match in _build_pattern(host.lower()).finditer(strip_quotes_and_code(text)):
         named = match["short"] or match["url"]
         if named is None or named.lower() == repository.lower():
             yield IssueNumber(int(match["number"]))
 
 
 @lru_cache(maxsize=8)
-def _pattern(host: str) -> re.Pattern[str]:
+def _build_pattern(host: str) -> re.Pattern[str]:
     name = r"[A-Za-z0-9][\w-]*/[\w.-]+"
     short = rf"(?P<short>{name})?\#|GH-"
     url = rf"https?://{re.escape(host)}/(?P<url>{name})/(?:issues|pull)/"

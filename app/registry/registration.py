@@ -42,7 +42,7 @@ def register_run(connection: Connection, run: Path, base: str) -> str:
     if kept := models.find_same_bytes(connection, adapter):
         gate = add_earlier_decisions(gate, kept.gate)
     new = NewModel(
-        adapter, run.resolve(), _state(gate), _why(gate), gate, _read_evaluation(run, measured)
+        adapter, run.resolve(), _state(gate), _explain(gate), gate, _read_evaluation(run, measured)
     )
     name = models.register(connection, new)
     _check_verifier(models.find_by_name(connection, name).adapter, adapter, run)
@@ -91,7 +91,7 @@ def _state(gate: Mapping[str, Any]) -> ModelState:
     return ModelState.REJECTED if gate.get("outcome") == "failed" else ModelState.CANDIDATE
 
 
-def _why(gate: Mapping[str, Any]) -> str:
+def _explain(gate: Mapping[str, Any]) -> str:
     earlier = len(gate.get("earlier") or ())
     times = f", measured {earlier + 1} times" if earlier else ""
     return f"gate: {gate.get('outcome')}{times}; {gate.get('why')}"

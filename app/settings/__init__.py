@@ -1,4 +1,5 @@
 """Settings of two kinds: the operator's (environment variables) and a repository's (`.github/r4p.yml`).
+In: environment variables and the repository's file. Out: frozen settings, or a message that names value and fix.
 No other room reads the environment. A missing or wrong value stops the process.
 May call: learning (its types).
 """

@@ -92,7 +92,7 @@ def find_mistakes(*kinds: type[Settings]) -> list[str]:
         try:
             kind()
         except ValidationError as error:
-            lines += _lines(kind, error)
+            lines += _describe_mistakes(kind, error)
     return lines
 
 
@@ -108,24 +108,26 @@ def refuse(lines: list[str]) -> NoReturn:
 
 def list_known_names() -> frozenset[str]:
     """Return every name of an environment variable `R4P_…` that has a meaning, in capitals."""
-    return frozenset(_setting_names()) | OTHER_NAMES
+    return frozenset(_list_setting_names()) | OTHER_NAMES
 
 
-def _setting_names() -> list[str]:
+def _list_setting_names() -> list[str]:
     return [
-        f"{PREFIX}{name.upper()}" for kind in _kinds(Settings) for name in sorted(kind.model_fields)
+        f"{PREFIX}{name.upper()}"
+        for kind in _walk_kinds(Settings)
+        for name in sorted(kind.model_fields)
     ]
 
 
-def _kinds(kind: type[Settings]) -> Iterator[type[Settings]]:
+def _walk_kinds(kind: type[Settings]) -> Iterator[type[Settings]]:
     for child in kind.__subclasses__():
         yield child
-        yield from _kinds(child)
+        yield from _walk_kinds(child)
 
 
 def _describe_unknown() -> list[str]:
     """Describe variables with our prefix that nothing reads. Most are typing errors."""
-    names, used = _setting_names(), list_known_names()
+    names, used = _list_setting_names(), list_known_names()
     own = {
         name: value for name, value in read_environment().items() if name.upper().startswith(PREFIX)
     }
@@ -142,12 +144,12 @@ def _suggest(name: str, names: list[str]) -> str:
     return f"did you mean {PREFIX}{near}?" if near else "unset it"
 
 
-def _lines(kind: type[Settings], error: ValidationError) -> list[str]:
+def _describe_mistakes(kind: type[Settings], error: ValidationError) -> list[str]:
     problems = error.errors(include_url=False)
-    return list(dict.fromkeys(_line(kind, problem) for problem in problems))
+    return list(dict.fromkeys(_describe_mistake(kind, problem) for problem in problems))
 
 
-def _line(kind: type[Settings], problem: ErrorDetails) -> str:
+def _describe_mistake(kind: type[Settings], problem: ErrorDetails) -> str:
     """Describe one mistake without the values of secrets."""
     own = str(problem["msg"]).removeprefix("Value error, ")
     if not problem["loc"]:
@@ -179,12 +181,12 @@ def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
         case "boolean":
             return "true or false"
         case "integer" | "number":
-            return _number(field)
+            return _describe_number(field)
         case _:
             return "a text"
 
 
-def _number(field: dict[str, Any]) -> str:
+def _describe_number(field: dict[str, Any]) -> str:
     kind = "a whole number" if field["type"] == "integer" else "a number"
     least, most, above = (field.get(key) for key in ("minimum", "maximum", "exclusiveMinimum"))
     if least is not None and most is not None:

@@ -201,7 +201,7 @@ def parse(text: str) -> RepoConfig | ConfigError:
     try:
         return RepoConfig.model_validate(document.values)
     except ValidationError as error:
-        problems = (_problem(detail, document) for detail in error.errors())
+        problems = (_describe_problem(detail, document) for detail in error.errors())
         # Pydantic reports a value once for each type that it may have, so drop repeated problems.
         return ConfigError(tuple(dict.fromkeys(problems)))
 
@@ -214,7 +214,7 @@ def build_json_schema() -> dict[str, Any]:
     }
 
 
-def _problem(detail: ErrorDetails, document: Document) -> Problem:
+def _describe_problem(detail: ErrorDetails, document: Document) -> Problem:
     place = detail["loc"]
     key = str(place[0])
     if detail["type"] == "missing":
@@ -266,15 +266,15 @@ def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
     if "$ref" in field:
         kind = _find_definition(field, schema)
         if "enum" in kind:
-            return f"choose {_either(kind['enum'])}"
-        return f"give a mapping of {_either(list(kind['properties']), 'and')}"
+            return f"choose {_join_choices(kind['enum'])}"
+        return f"give a mapping of {_join_choices(list(kind['properties']), 'and')}"
     if field["type"] == "boolean":
         return "choose `true` or `false`"
     if field["type"] == "integer":
         least, most = field["minimum"], field["maximum"]
         return f"give {least}" if least == most else f"give a whole number from {least} to {most}"
     if "$ref" in field["items"]:
-        return f"give a list of {_either(_find_definition(field['items'], schema)['enum'])}"
+        return f"give a list of {_join_choices(_find_definition(field['items'], schema)['enum'])}"
     longest = field["items"]["maxLength"]
     return f"give a list of at most {field['maxItems']} texts, each up to {longest} characters"
 
@@ -283,7 +283,7 @@ def _find_definition(field: dict[str, Any], schema: dict[str, Any]) -> dict[str,
     return dict(schema["$defs"][str(field["$ref"]).rpartition("/")[2]])
 
 
-def _either(choices: list[str], last: str = "or") -> str:
+def _join_choices(choices: list[str], last: str = "or") -> str:
     *most, end = (f"`{choice}`" for choice in choices)
     return f"{', '.join(most)} {last} {end}" if most else end
 

@@ -41,9 +41,9 @@ class Document:
         """
         name, value = next(pair for pair in self._root.value if pair[0].value == key)
         if isinstance(value, yaml.SequenceNode) and isinstance(item, int):
-            return _line(value.value[item])
+            return _get_line(value.value[item])
         inner = value.value if isinstance(value, yaml.MappingNode) else []
-        return _line(next((inside for inside, _ in inner if inside.value == item), name))
+        return _get_line(next((inside for inside, _ in inner if inside.value == item), name))
 
 
 def read_document(text: str) -> Document:
@@ -62,7 +62,7 @@ def read_document(text: str) -> Document:
         raise RefusedError(f"not YAML: {problem}", mark.line + 1 if mark else None) from None
     if not isinstance(node, yaml.MappingNode):
         raise RefusedError("the file holds no settings: begin with `version: 1`")
-    return Document(_mapping(node), node)
+    return Document(_read_mapping(node), node)
 
 
 def _check_events(text: str) -> None:
@@ -80,30 +80,30 @@ def _check_events(text: str) -> None:
             raise RefusedError("too many entries", line)
 
 
-def _mapping(node: yaml.MappingNode) -> dict[str, Value]:
+def _read_mapping(node: yaml.MappingNode) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise RefusedError("a key must be a word", _line(key))
+            raise RefusedError("a key must be a word", _get_line(key))
         if key.value in values:
-            raise RefusedError(f"`{key.value[:40]}` is set twice", _line(key))
-        values[key.value] = _value(value)
+            raise RefusedError(f"`{key.value[:40]}` is set twice", _get_line(key))
+        values[key.value] = _read_value(value)
     return values
 
 
-def _value(node: yaml.Node) -> Value:
+def _read_value(node: yaml.Node) -> Value:
     kind = node.tag.removeprefix(_TAG)
     if isinstance(node, yaml.MappingNode) and kind == "map":
-        return _mapping(node)
+        return _read_mapping(node)
     if isinstance(node, yaml.SequenceNode) and kind == "seq":
-        return [_value(item) for item in node.value]
+        return [_read_value(item) for item in node.value]
     if not isinstance(node, yaml.ScalarNode) or "/" in kind or kind.startswith(("!", "tag:")):
-        raise RefusedError(f"the tag `{kind[:40]}` is not allowed", _line(node))
+        raise RefusedError(f"the tag `{kind[:40]}` is not allowed", _get_line(node))
     if kind == "null":
         return None
     text = str(node.value)
     return int(text) if kind == "int" and _DECIMAL.fullmatch(text) else text
 
 
-def _line(node: yaml.Node) -> int:
+def _get_line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1

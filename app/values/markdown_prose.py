@@ -39,7 +39,7 @@ def _quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 # `table` is off, because it needed 38 s and 2.7 GB for 59 kB: it fills every short row up to the
 # width of the header. `reference` is off, because nothing here needs a definition's target.
-# `inline` is off, because `_inline` does its work for those blocks that count.
+# `inline` is off, because `_parse_inline` does its work for those blocks that count.
 # `text_join` is off, so that an escaped `\#` or `&#35;` stays apart from plain text:
 # neither is a reference to an issue.
 _MARKDOWN: Final = (
@@ -68,11 +68,11 @@ def strip_quotes_and_code(text: str) -> str:
     """
     quotes = 0
     lines: list[str] = []
-    for token in _blocks(text):
+    for token in _parse_blocks(text):
         if token.type in {"blockquote_open", "blockquote_close"}:
             quotes += token.nesting
         elif token.type == "inline" and not quotes:
-            lines += _lines(_inline(token.content), links=True)
+            lines += _split_lines(_parse_inline(token.content), links=True)
     return "\n".join(line for line in lines if not _DEFINITION.match(line))
 
 
@@ -83,16 +83,16 @@ def list_paragraph_lines(text: str) -> Iterator[str]:
     Such a line is an example, a title or a quotation.
     """
     outer = ""
-    for token in _blocks(text):
+    for token in _parse_blocks(text):
         if token.level == 0:
             outer = token.type
         elif token.type == "inline" and outer == "paragraph_open":
-            for line in _lines(_inline(_before_table(token.content)), links=False):
+            for line in _split_lines(_parse_inline(_cut_before_table(token.content)), links=False):
                 if not line.startswith(_OPAQUE):
                     yield line.replace(_OPAQUE, "")
 
 
-def _blocks(text: str) -> list[Token]:
+def _parse_blocks(text: str) -> list[Token]:
     plain = text[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n")
     return _MARKDOWN.parse(_cut(_cut(plain, "\n", MAX_LINES), "[", MAX_BRACKETS))
 
@@ -102,11 +102,11 @@ def _cut(text: str, mark: str, limit: int) -> str:
     return mark.join(text.split(mark, limit + 1)[: limit + 1])
 
 
-def _inline(content: str) -> list[Token]:
+def _parse_inline(content: str) -> list[Token]:
     return _MARKDOWN.inline.parse(content, _MARKDOWN, {}, [])
 
 
-def _before_table(paragraph: str) -> str:
+def _cut_before_table(paragraph: str) -> str:
     """Return the lines of a paragraph before the head of a table in it; all without a table."""
     lines = paragraph.split("\n")
     for place, line in enumerate(lines):
@@ -115,7 +115,7 @@ def _before_table(paragraph: str) -> str:
     return paragraph
 
 
-def _lines(tokens: Sequence[Token], *, links: bool) -> list[str]:
+def _split_lines(tokens: Sequence[Token], *, links: bool) -> list[str]:
     lines = [""]
     for token in tokens:
         if token.type in {"softbreak", "hardbreak"}:

@@ -48,7 +48,7 @@ def show_invisible(text: str) -> str:
 
     Every kind of line end becomes a newline, and every tab four blanks.
     """
-    return _ODD.sub(lambda match: _show(match[0]), _lines(text))
+    return _ODD.sub(lambda match: _show(match[0]), _normalise_lines(text))
 
 
 def quote_paragraph(text: str, limit: int) -> str:
@@ -56,7 +56,7 @@ def quote_paragraph(text: str, limit: int) -> str:
 
     Text of more than `limit` characters is cut and ends in an ellipsis.
     """
-    return "\n".join(_line(line) for line in _readable(text, limit).split("\n"))
+    return "\n".join(_write_line(line) for line in _make_readable(text, limit).split("\n"))
 
 
 def quote_phrase(text: str, limit: int) -> str:
@@ -64,7 +64,7 @@ def quote_phrase(text: str, limit: int) -> str:
 
     Text of more than `limit` characters is cut and ends in an ellipsis.
     """
-    return _begin(_escape(" ".join(_readable(text, limit).split())))
+    return _begin(_escape(" ".join(_make_readable(text, limit).split())))
 
 
 def is_copyable(text: str) -> bool:
@@ -82,11 +82,11 @@ def fence_code(text: str, language: str) -> str:
     return f"{fence}{language}\n{text}{end}{fence}"
 
 
-def _lines(text: str) -> str:
+def _normalise_lines(text: str) -> str:
     return _NEW_LINES.sub("\n", text).replace("\t", "    ")
 
 
-def _readable(text: str, limit: int) -> str:
+def _make_readable(text: str, limit: int) -> str:
     # GitHub decodes `&#64;` before it looks for mentions, so escape the decoded text.
     return _cut(show_invisible(html.unescape(text)).strip(), limit)
 
@@ -95,23 +95,23 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _line(line: str) -> str:
+def _write_line(line: str) -> str:
     # Leading blanks would make a code block, and trailing blanks a line break.
     pieces = _CODE.split(line.strip())
     written = "".join(
-        f"`{_inert(piece)}`" if place % 2 else _escape(piece) for place, piece in enumerate(pieces)
+        f"`{_disarm(piece)}`" if place % 2 else _escape(piece) for place, piece in enumerate(pieces)
     )
     return _begin(written)
 
 
 def _escape(text: str) -> str:
-    text = _inert(_MARKUP.sub(r"\\\g<0>", text))
+    text = _disarm(_MARKUP.sub(r"\\\g<0>", text))
     for pattern, replacement in _LIVE_OUTSIDE_CODE:
         text = pattern.sub(replacement, text)
     return text
 
 
-def _inert(text: str) -> str:
+def _disarm(text: str) -> str:
     for pattern, replacement in _LIVE:
         text = pattern.sub(replacement, text)
     return text

@@ -12,15 +12,15 @@ from functools import lru_cache
 from rapidfuzz import fuzz, process
 
 
-def matches(path: str, glob: str) -> bool:
+def is_match(path: str, glob: str) -> bool:
     """Return whether `glob` matches the whole path. A glob without a slash is compared with the file's name."""
     if "/" not in glob:
         return fnmatchcase(path.rpartition("/")[2], glob)
-    return _matches(tuple(path.split("/")), tuple(glob.strip("/").split("/")))
+    return _is_match_by_folder(tuple(path.split("/")), tuple(glob.strip("/").split("/")))
 
 
 @lru_cache(maxsize=4096)
-def _matches(folders: tuple[str, ...], globs: tuple[str, ...]) -> bool:
+def _is_match_by_folder(folders: tuple[str, ...], globs: tuple[str, ...]) -> bool:
     # `reached` holds how many folders the globs so far can match. One pass per glob keeps many `**` cheap.
     reached = {0}
     for glob in globs:

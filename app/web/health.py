@@ -78,14 +78,14 @@ class Health:
 
     def _run_checks(self) -> dict[str, dict[str, bool | float]]:
         return {
-            "database": _time_check(self._database_answers),
-            "broker": _time_check(self._broker_answers),
+            "database": _time_check(self._can_reach_database),
+            "broker": _time_check(self._can_reach_broker),
         }
 
-    def _database_answers(self) -> bool:
+    def _can_reach_database(self) -> bool:
         return is_ready(self.database)
 
-    def _broker_answers(self) -> bool:
+    def _can_reach_broker(self) -> bool:
         return self.doorbell.is_reachable()
 
 

@@ -49,7 +49,7 @@ def _create_candidates() -> None:
         ),
         sa.Column("files", sa.Integer(), server_default="0", nullable=False),
         sa.Column(
-            "essence",
+            "normalised_sha256",
             sa.Text(),
             comment="hash without blanks and comments; null: every byte counts",
         ),

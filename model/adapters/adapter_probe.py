@@ -104,11 +104,11 @@ def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
     residual = sum((served - effect * trained) ** 2 for trained, served in pairs)
     return ProbeComparison(
         tokens=len(after),
-        mean_distance=fmean(_distances(adapted, after)),
+        mean_distance=fmean(_compute_distances(adapted, after)),
         effect=effect,
         effect_error=math.sqrt(residual / max(1, len(after) - 1) / square) if square else math.nan,
-        max_change=max(_distances(adapted, plain)),
-        max_noise=max(_distances(again, plain)),
+        max_change=max(_compute_distances(adapted, plain)),
+        max_noise=max(_compute_distances(again, plain)),
     )
 
 
@@ -147,5 +147,5 @@ def _subtract(left: Sequence[float], right: Sequence[float]) -> list[float]:
     return [a - b for a, b in zip(left, right, strict=True)]
 
 
-def _distances(left: Sequence[float], right: Sequence[float]) -> list[float]:
+def _compute_distances(left: Sequence[float], right: Sequence[float]) -> list[float]:
     return [abs(difference) for difference in _subtract(left, right)]

@@ -71,10 +71,10 @@ def build_features(evidence: Evidence) -> dict[str, float]:
     A missing belief gives 0, and few votes pull the vote share towards one half.
     """
     return {
-        "votes": _logit(_shrink(evidence.score, evidence.valid)),
+        "votes": _compute_logit(_shrink(evidence.score, evidence.valid)),
         "valid": evidence.valid_share or 0.0,
         "forced": evidence.forced_share or 0.0,
-        "consensus": _logit(evidence.consensus),
+        "consensus": _compute_logit(evidence.consensus),
     }
 
 
@@ -180,7 +180,7 @@ def _shrink(score: float | None, votes: int) -> float | None:
     return (score * votes + 0.5) / (votes + 1) if score is not None and votes else score
 
 
-def _logit(belief: float | None) -> float:
+def _compute_logit(belief: float | None) -> float:
     if belief is None:
         return 0.0
     clipped = min(max(belief, _EDGE), 1 - _EDGE)

@@ -49,7 +49,9 @@ class IssueRows:
     groups: tuple[Indices, ...]
     """For each issue, the row numbers of its groups."""
 
-    def draws(self, seed: int, replicates: int = REPLICATES) -> Iterator[tuple[Indices, Indices]]:
+    def sample_draws(
+        self, seed: int, replicates: int = REPLICATES
+    ) -> Iterator[tuple[Indices, Indices]]:
         """Yield `replicates` bootstrap draws, each as the row numbers of the drawn patches and of the drawn groups.
 
         A draw takes as many issues as there are, with replacement. A row appears as often as its issue was drawn.
@@ -102,7 +104,7 @@ def estimate_metrics(
     drawn = np.asarray(
         [
             [metric(sample) for metric in metrics.values()]
-            for sample in (columns.take(*rows) for rows in issue_rows.draws(seed))
+            for sample in (columns.take(*rows) for rows in issue_rows.sample_draws(seed))
         ]
     )
     return {
@@ -144,7 +146,7 @@ def estimate_differences(
                 metric(first_columns.take(*rows)) - metric(second_columns.take(*rows))
                 for metric in metrics.values()
             ]
-            for rows in issue_rows.draws(seed)
+            for rows in issue_rows.sample_draws(seed)
         ]
     )
     return {

@@ -62,7 +62,7 @@ def average_best_at_k(
     `chosen` computes the chance for one group that the patch chosen among `count` is correct.
     """
     large = [group for group in judged if len(group.patches) >= count]
-    return _mean(to_array([chosen(group, count) for group in large]))
+    return _compute_mean(to_array([chosen(group, count) for group in large]))
 
 
 def has_edits(judged: Sequence[JudgedGroup]) -> bool:
@@ -76,7 +76,7 @@ def has_edits(judged: Sequence[JudgedGroup]) -> bool:
 
 def compute_accuracy(columns: JudgementColumns) -> float:
     """Compute the share of patches whose belief is on the right side of 0.5; at 0.5 a patch counts half."""
-    return _mean(score_decisions(columns.belief, columns.label))
+    return _compute_mean(score_decisions(columns.belief, columns.label))
 
 
 def compute_f1(columns: JudgementColumns) -> float:
@@ -85,18 +85,20 @@ def compute_f1(columns: JudgementColumns) -> float:
     The result is 0 if no correct patch is accepted.
     """
     hits, false_alarms, misses, _ = _count_confusion(columns)
-    return _ratio(2 * hits, 2 * hits + false_alarms + misses, otherwise=0.0)
+    return _compute_ratio(2 * hits, 2 * hits + false_alarms + misses, otherwise=0.0)
 
 
 def compute_exact_match(columns: JudgementColumns) -> float:
     """Compute the share of groups in which every patch is decided correctly."""
-    return _mean(columns.exact)
+    return _compute_mean(columns.exact)
 
 
 def compute_balanced_accuracy(columns: JudgementColumns) -> float:
     """Compute the mean of the accuracies on correct and on incorrect patches; NaN unless both exist."""
     hits, false_alarms, misses, rejections = _count_confusion(columns)
-    return (_ratio(hits, hits + misses) + _ratio(rejections, rejections + false_alarms)) / 2
+    return (
+        _compute_ratio(hits, hits + misses) + _compute_ratio(rejections, rejections + false_alarms)
+    ) / 2
 
 
 def compute_mcc(columns: JudgementColumns) -> float:
@@ -108,7 +110,7 @@ def compute_mcc(columns: JudgementColumns) -> float:
         * (rejections + false_alarms)
         * (rejections + misses)
     )
-    return _ratio(hits * rejections - false_alarms * misses, product**0.5, otherwise=0.0)
+    return _compute_ratio(hits * rejections - false_alarms * misses, product**0.5, otherwise=0.0)
 
 
 def compute_auroc(columns: JudgementColumns) -> float:
@@ -131,7 +133,7 @@ def compute_auroc(columns: JudgementColumns) -> float:
 
 def compute_brier(columns: JudgementColumns) -> float:
     """Compute the Brier score: the mean squared difference of beliefs and labels; 0.25 if every belief is 0.5."""
-    return _mean((columns.belief - columns.label) ** 2)
+    return _compute_mean((columns.belief - columns.label) ** 2)
 
 
 def compute_ece(columns: JudgementColumns) -> float:
@@ -178,28 +180,28 @@ def bin_reliability(columns: JudgementColumns) -> list[Indices]:
 
 def compute_claim_rate(columns: JudgementColumns) -> float:
     """Compute the share of patches with a verdict of correct or incorrect."""
-    return _mean((~np.isnan(columns.claim)).astype(np.float64))
+    return _compute_mean((~np.isnan(columns.claim)).astype(np.float64))
 
 
 def compute_claim_accuracy(columns: JudgementColumns) -> float:
     """Compute the share of claims (verdicts of correct or incorrect) that are right; NaN without claims."""
     claimed = ~np.isnan(columns.claim)
-    return _mean((columns.claim[claimed] == columns.label[claimed]).astype(np.float64))
+    return _compute_mean((columns.claim[claimed] == columns.label[claimed]).astype(np.float64))
 
 
 def compute_precision(columns: JudgementColumns) -> float:
     """Compute the share of correct patches among those with a verdict of correct; NaN without such verdicts."""
-    return _mean(columns.label[columns.claim == 1])
+    return _compute_mean(columns.label[columns.claim == 1])
 
 
 def compute_precision_when_sure(columns: JudgementColumns) -> float:
     """Compute the share of correct patches among those with a belief of 0.8 (SURE) or more; NaN without such."""
-    return _mean(columns.label[columns.belief >= SURE])
+    return _compute_mean(columns.label[columns.belief >= SURE])
 
 
 def compute_valid_rate(columns: JudgementColumns) -> float:
     """Compute the share of requested votes that are readable; NaN if no votes were requested."""
-    return _ratio(columns.valid.sum(), columns.asked.sum())
+    return _compute_ratio(columns.valid.sum(), columns.asked.sum())
 
 
 def compute_forced_rate(columns: JudgementColumns) -> float:
@@ -207,22 +209,22 @@ def compute_forced_rate(columns: JudgementColumns) -> float:
 
     The result is NaN if no votes were requested.
     """
-    return _ratio(columns.forced.sum(), columns.asked.sum())
+    return _compute_ratio(columns.forced.sum(), columns.asked.sum())
 
 
 def compute_best_of_group(columns: JudgementColumns) -> float:
     """Compute the share of groups whose best patch, by rank or else belief, is correct; ties are averaged."""
-    return _mean(columns.best)
+    return _compute_mean(columns.best)
 
 
 def compute_random_of_group(columns: JudgementColumns) -> float:
     """Compute the chance that a random patch of a group is correct, averaged over groups."""
-    return _mean(columns.base)
+    return _compute_mean(columns.base)
 
 
 def compute_oracle_of_group(columns: JudgementColumns) -> float:
     """Compute the share of groups with a correct patch: the upper bound of choosing one patch per group."""
-    return _mean(columns.any_correct)
+    return _compute_mean(columns.any_correct)
 
 
 METRICS: Mapping[str, Metric] = {
@@ -256,9 +258,9 @@ def _count_confusion(columns: JudgementColumns) -> tuple[float, float, float, fl
     return hits, false_alarms, misses, len(taken) - hits - false_alarms - misses
 
 
-def _mean(values: Floats) -> float:
+def _compute_mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _ratio(part: float, whole: float, otherwise: float = float("nan")) -> float:
+def _compute_ratio(part: float, whole: float, otherwise: float = float("nan")) -> float:
     return float(part / whole) if whole else otherwise

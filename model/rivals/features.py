@@ -108,7 +108,7 @@ def _measure_edit(edit: PatchEdit, issue: IssueNames) -> Features:
         "rewrite": _compare_texts(before, after) if both else 0.0,
         "only adds": float(not removed),
         "only removes": float(not added),
-        "signature": float(_defines(edit.added) and _defines(edit.removed)),
+        "signature": float(_is_definition(edit.added) and _is_definition(edit.removed)),
         "only strings": float(both and _STRING.sub("S", before) == _STRING.sub("S", after)),
         "unseen names": _log(len(edit.unseen_names)),
         "unseen share": _measure_share(edit.unseen_names, edit.names),
@@ -249,7 +249,7 @@ def _measure_group(
     }
 
 
-def _defines(lines: Iterable[str]) -> bool:
+def _is_definition(lines: Iterable[str]) -> bool:
     return any(line.lstrip().startswith(("def ", "async def ")) for line in lines)
 
 

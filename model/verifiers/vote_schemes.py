@@ -61,10 +61,10 @@ class PairwiseVerifier(VotingVerifier):
         ranking = replace(options, sampling=sampling, thresholds=_NO_CLAIM)
         super().__init__(engine, template, PAIRS, ranking)
 
-    def _verdict(
+    def _build_verdict(
         self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]
     ) -> PatchVerdict:
-        verdict = super()._verdict(case, group, cast)
+        verdict = super()._build_verdict(case, group, cast)
         if isinstance(case, RefusedPatch) or not verdict.votes.valid:
             return verdict
         seat = group.representatives[case.candidate.id]

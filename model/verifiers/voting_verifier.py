@@ -132,7 +132,9 @@ class VotingVerifier:
         new = self._poll(sampler, group, slots, counted, on_vote)
         cast = (*counted, *new)
         return GroupVerdict(
-            patches=tuple(add_note(case, self._verdict(case, group, cast)) for case in group.cases),
+            patches=tuple(
+                add_note(case, self._build_verdict(case, group, cast)) for case in group.cases
+            ),
             engine=self.engine,
             votes=(*earlier, *new),
             asked=len(earlier) + len(new),
@@ -206,7 +208,7 @@ class VotingVerifier:
         )
         return VoteRequest(slot.seats, request, self._single_choice)
 
-    def _verdict(
+    def _build_verdict(
         self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]
     ) -> PatchVerdict:
         if isinstance(case, RefusedPatch):

@@ -113,7 +113,7 @@ class YesNoVerifier:
         cast = (*earlier, *(vote for vote in new_votes if (vote.seed, vote.seats) not in stored))
         return GroupVerdict(
             patches=tuple(
-                add_note(case, self._verdict(case, group, opinions, records))
+                add_note(case, self._build_verdict(case, group, opinions, records))
                 for case in group.cases
             ),
             engine=self.engine,
@@ -197,7 +197,7 @@ class YesNoVerifier:
             )
         return answers
 
-    def _verdict(
+    def _build_verdict(
         self,
         case: AdmissionResult,
         group: CandidateGroup,

@@ -98,7 +98,7 @@ def build_group_scheme(seats: int = SEATS, *, leave_one_out: bool = False) -> Sc
             seated = [patch for patch in together if patch != absent]
             drawn = (_draw_partition(seated, parts_needed, randomness) for _ in range(_DRAWS))
             # Random draws and the best of them are enough; an exact search would be exponential.
-            parts = min(drawn, key=lambda parts: history.staleness(parts, likeness))
+            parts = min(drawn, key=lambda parts: history.rate_repetition(parts, likeness))
             history.parts.update(map(frozenset, parts))
             history.pairs.update(
                 frozenset(pair) for part in parts for pair in combinations(part, 2)
@@ -149,7 +149,7 @@ class _History:
     orders: Counter[tuple[PatchId, ...]] = field(default_factory=Counter)
     """Every order so far, and every beginning of an order."""
 
-    def staleness(
+    def rate_repetition(
         self, parts: Sequence[tuple[PatchId, ...]], likeness: Likeness
     ) -> tuple[int, float]:
         """Rate how much a partition into `parts` repeats earlier ones; the lower the better.

@@ -135,7 +135,7 @@ def explain(votes: Sequence[Vote], patch: PatchId, thresholds: Thresholds = AGRE
         if _is_valid(vote, patch)
         and (patch in (vote.correct or ())) == (verdict is Verdict.CORRECT)
     ]
-    quotes = (_excerpt(vote, patch) for vote in sorted(winners, key=lambda vote: vote.forced))
+    quotes = (_quote_reply(vote, patch) for vote in sorted(winners, key=lambda vote: vote.forced))
     quote = next(filter(None, quotes), "")
     return f"{tallied}. {quote}" if quote else f"{tallied}; no reply said why"
 
@@ -149,7 +149,7 @@ def _is_valid(vote: Vote, patch: PatchId) -> bool:
     return vote.correct is not None and patch in vote.seats
 
 
-def _excerpt(vote: Vote, patch: PatchId) -> str:
+def _quote_reply(vote: Vote, patch: PatchId) -> str:
     """Quote a reply about the patch's seat, with seats replaced by patch ids, cut at a word."""
     seats: Mapping[int, PatchId | None] = dict(enumerate(vote.seats, 1))
     number = vote.seats.index(patch) + 1

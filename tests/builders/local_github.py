@@ -22,7 +22,7 @@ from app.github.endpoints import build_endpoints
 from app.github.http.auth import App, Tokens
 from app.github.http.connection import CachedAnswer, GitHub
 from app.github.http.rate_limiter import Limiter, WriteLimits
-from app.github.http.transport import Transport, utc_now
+from app.github.http.transport import Transport, get_utc_now
 from app.values.identifiers import InstallationId, RepositoryId, RepositoryRef
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
@@ -224,7 +224,12 @@ KEY = private_key()
 
 @contextmanager
 def connect(
-    url: str, *, limits: MemoryLimits | None = None, clock=utc_now, app_id: int = 99, key: str = KEY
+    url: str,
+    *,
+    limits: MemoryLimits | None = None,
+    clock=get_utc_now,
+    app_id: int = 99,
+    key: str = KEY,
 ) -> Iterator[GitHub]:
     """A Connection to that address, with its memory in this process."""
     app = App(app_id, SecretStr(key))

@@ -60,7 +60,7 @@ class BotProgress:
             newest = evaluations.find_newest(connection, group.id, "collected") if group else None
             if newest is None:
                 return ""
-            return progress.read_progress(connection, VerifyGroup.key_of(newest.id)) or ""
+            return progress.read_progress(connection, VerifyGroup.build_key(newest.id)) or ""
 
     def wait(
         self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]

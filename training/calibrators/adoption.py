@@ -19,7 +19,7 @@ LEAST_NEW = 10
 LARGEST_MOVE = 0.01
 """How far a shared threshold may move when one person or one owner is left out."""
 MOST_LEFT_OUT = 10
-"""So many persons, and so many owners, with the most labels are each left out once."""
+"""How many persons, and how many owners, are left out once each: those with the most labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ def decide_adoption(
 ) -> CalibratorDecision:
     """Decide whether the newly fitted calibrator replaces the one in use (None: there is none).
 
-    `rows` are those that `fitted` was fitted on. The new calibrator needs enough history. On issues that neither
-    calibrator was fitted on, its held-out predictions must not be worse. If there are no such issues, only labels were
-    corrected, and the new calibrator is adopted.
+    `rows` are those that `fitted` was fitted on. The new calibrator needs enough history. Its held-out predictions must
+    not be worse on the issues that the old calibrator has not seen. Without such issues only labels have changed, and
+    the new calibrator is adopted.
     """
     if not fitted.briers:
         return CalibratorDecision(is_active=False, why=NO_HISTORY)
@@ -107,8 +107,11 @@ def find_dominant_source(
     for kind, all_keys in keys.items():
         counts = Counter(key for key in all_keys if key is not None)
         for key, labels in counts.most_common(MOST_LEFT_OUT):
-            left = [0.0 if k == key else row.weight for k, row in zip(all_keys, rows, strict=True)]
-            move = measure_move(thresholds, refit(_set_weights(rows, left)))
+            weights = [
+                0.0 if row_key == key else row.weight
+                for row_key, row in zip(all_keys, rows, strict=True)
+            ]
+            move = measure_move(thresholds, refit(_set_weights(rows, weights)))
             if move > LARGEST_MOVE:
                 return f"a threshold would move by {move:.3f} without the {labels} labels of one {kind}"
     return None

@@ -1,4 +1,8 @@
-"""Cap the share of one person, one repository and one owner in the fit of a calibrator (pure)."""
+"""Cap the share of one person, one repository and one owner in the fit of a calibrator (pure).
+
+`ShareCaps` limits a share of a fit's total weight. `WeightCaps` of `training.labels.labels` limits a total weight, for
+the labels of a dataset.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +23,17 @@ class ShareCaps:
     """The largest share of a fit's total weight; 1 means no cap."""
 
     person: float = 1.0
-    """For the labels that one person decided, in all repositories together."""
+    """Largest share of the labels that one person decided, in all repositories together."""
     repository: float = 1.0
+    """Largest share of one repository's labels."""
     owner: float = 1.0
-    """For all repositories of one account."""
+    """Largest share of the labels in all repositories of one account."""
 
 
 SHARED_CAPS = ShareCaps(person=0.01, repository=0.05, owner=0.05)
-"""For a fit on many owners' outcomes. It needs at least 100 persons and 20 owners."""
+"""Caps of a fit on many owners' outcomes. They can hold with 100 persons and 20 owners at least."""
 OWN_CAPS = ShareCaps(person=0.01)
-"""For a fit on the outcomes of one installation."""
+"""Caps of a fit on the outcomes of one installation."""
 
 
 def cap_weights(
@@ -52,6 +57,9 @@ def cap_weights(
 def _find_total(weights: Floats, groups: Sequence[tuple[Indices, float]]) -> float | None:
     """Find the largest total T for which the weights, clipped to shares of T, still sum to T.
 
+    `weights` has shape [labels]. Each item of `groups` is (numbers of shape [labels], share): labels with one number
+    have one person, repository or owner. None: no T fits.
+
     The clipped sum is a concave function of T that is 0 at 0. It therefore reaches T below one total only, which
     bisection finds. Every share of the clipped sum then holds, because that sum is no smaller than T.
     """
@@ -72,11 +80,13 @@ def _find_total(weights: Floats, groups: Sequence[tuple[Indices, float]]) -> flo
 
 
 def _clip(weights: Floats, groups: Sequence[tuple[Indices, float]], total: float) -> Floats:
-    """Scale down every group of rows to its share of `total`. Rows with the number 0 belong to no group."""
+    """Scale down the labels of each number to their share of `total`. The result has the shape of `weights`."""
     for numbers, share in groups:
-        sums = np.bincount(numbers, weights)
+        sums = np.bincount(numbers, weights)  # [numbers]
         is_over = sums > share * total
+        # The number 0 stands for labels without a key. They belong to no group, so their sum has no cap.
         is_over[0] = False
+        # Divide by 1 where the sum is not over, because a sum may be 0.
         scales = np.where(is_over, share * total, 1.0) / np.where(is_over, sums, 1.0)
         weights = weights * scales[numbers]
     return weights

@@ -25,7 +25,7 @@ main = typer.Typer(
 
 
 @main.callback()
-def _commands(
+def _list_commands(
     context: typer.Context,
     called: Annotated[str | None, Option(metavar="COMMAND", hidden=True)] = None,
 ) -> None:

@@ -166,7 +166,7 @@ def _build_columns(all_replies: Sequence[GroupReplies]) -> JudgementColumns:
     pairs = list(zip(beliefs, labels, strict=True))
     belief = np.concatenate([*beliefs, to_array([])])
 
-    def per_group(compute: Callable[[Floats, Floats], float]) -> Floats:
+    def compute_per_group(compute: Callable[[Floats, Floats], float]) -> Floats:
         return to_array([compute(*pair) for pair in pairs])
 
     return JudgementColumns(
@@ -180,10 +180,12 @@ def _build_columns(all_replies: Sequence[GroupReplies]) -> JudgementColumns:
         ),
         label=np.concatenate([*labels, to_array([])]),
         claim=np.full(len(belief), np.nan),
-        exact=per_group(lambda beliefs, true: float(np.prod(score_decisions(beliefs, true)))),
-        best=per_group(_score_best),
-        base=per_group(lambda _said, true: float(true.mean())),
-        any_correct=per_group(lambda _said, true: float(true.max())),
+        exact=compute_per_group(
+            lambda beliefs, true: float(np.prod(score_decisions(beliefs, true)))
+        ),
+        best=compute_per_group(_score_best),
+        base=compute_per_group(lambda _said, true: float(true.mean())),
+        any_correct=compute_per_group(lambda _said, true: float(true.max())),
         asked=to_array([replies.asked for replies in all_replies]),
         valid=to_array([replies.valid for replies in all_replies]),
         forced=np.zeros(len(all_replies)),

@@ -101,7 +101,7 @@ def _bootstrap(
     drawn = np.asarray(
         [
             [_compute_value(pair, *rows) for pair in pairs.values()]
-            for rows in issue_rows.draws(seed)
+            for rows in issue_rows.sample_draws(seed)
         ]
     )
     return {

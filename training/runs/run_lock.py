@@ -63,7 +63,7 @@ def _acquire(folder: Path) -> IO[str]:
             ) from error
         if _is_current(lock, path):
             lock.truncate(0)
-            lock.write(f"process {os.getpid()} on {socket.gethostname()} since {_now()}\n")
+            lock.write(f"process {os.getpid()} on {socket.gethostname()} since {_format_now()}\n")
             lock.flush()
             return lock
         lock.close()  # the last holder deleted the empty folder: lock the new one
@@ -83,5 +83,5 @@ def _delete_if_empty(folder: Path) -> None:
             folder.rmdir()
 
 
-def _now() -> str:
+def _format_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -25,8 +25,8 @@ from app.github.http.connection import GitHub
 from app.jobs.job import LocateIssues, Planned, RunCommand
 from app.policy.answer_policy import (
     AnswerPlan,
-    Asked,
-    Silence,
+    CommandRequest,
+    SilenceReason,
     is_exempt,
     plan_answer,
 )
@@ -121,10 +121,10 @@ class RunCommandHandler:
         comment = Comment(repository.id, event.author.id, int(event.number), event.command_source)
         with transaction(context.database) as connection:
             if command_answers.load_history(connection, comment).was_silent:
-                command_answers.count_silence(connection, Silence.CAPPED)
+                command_answers.count_silence(connection, SilenceReason.CAPPED)
                 return None
         permission = rest_reader.read_permission(self.github, repository, event.author.login)
-        asked = _describe_asked(event, commands, permission)
+        asked = _build_request(event, commands, permission)
         with context.transaction() as connection:
             plan = plan_answer(command_answers.load_history(connection, comment), asked)
             _store_plan(connection, comment, plan, permission)
@@ -232,14 +232,14 @@ class RunCommandHandler:
         )
 
 
-def _describe_asked(
+def _build_request(
     event: Written, commands: tuple[Command | Unknown, ...], permission: Permission
-) -> Asked:
+) -> CommandRequest:
     refused = [
         isinstance(command, Command) and not is_allowed(command.verb, permission)
         for command in commands
     ]
-    return Asked(permission, any(refused), not all(refused), event.is_locked)
+    return CommandRequest(permission, any(refused), not all(refused), event.is_locked)
 
 
 def _store_plan(

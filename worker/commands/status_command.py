@@ -12,7 +12,7 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import GroupRow
 from app.db.store.queue import progress
-from app.db.store.queue.effects import comment_key, find_github_id
+from app.db.store.queue.effects import build_comment_key, find_github_id
 from app.github.api.effect_store import EffectKey
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, ProposePatches, PublishVerdict, VerifyGroup
@@ -48,7 +48,9 @@ def _build_status_view(
 ) -> StatusView:
     newest = evaluations.find_newest(connection, group.id, "collected", "verified", "published")
     stage, detail = _find_stage(connection, group, newest)
-    comment = find_github_id(context.database, EffectKey(subject.repository, comment_key(group.id)))
+    comment = find_github_id(
+        context.database, EffectKey(subject.repository, build_comment_key(group.id))
+    )
     url = None
     if comment is not None:
         issue = IssueRef(subject.repository, subject.issue)
@@ -72,7 +74,11 @@ def _list_job_keys(connection: Connection, subject: Subject, group: GroupRow | N
     return [
         EvaluateIssue(*place, BY_COMMAND).key,
         PublishVerdict(*place, EvaluationId(0)).key,
-        *([ProposePatches.key_of(judged.id), VerifyGroup.key_of(judged.id)] if judged else []),
+        *(
+            [ProposePatches.build_key(judged.id), VerifyGroup.build_key(judged.id)]
+            if judged
+            else []
+        ),
     ]
 
 
@@ -110,7 +116,7 @@ def _find_stage(
     if newest.state != "collected":
         return GroupProgress.JUDGED, group.waiting
     at_work = ProposePatches if newest.alternatives_wanted else VerifyGroup
-    running = progress.read_progress(connection, at_work.key_of(newest.id))
+    running = progress.read_progress(connection, at_work.build_key(newest.id))
     return (
         (GroupProgress.QUEUED, None)
         if running is None

@@ -92,7 +92,7 @@ class Checkouts:
         """Delete the bare copy of a repository, if there is one. Raises CheckoutBusy."""
         if self.directory.is_dir():
             with self._lock(repository):
-                shutil.rmtree(self._path(repository), ignore_errors=True)
+                shutil.rmtree(self._build_path(repository), ignore_errors=True)
 
     def list_fetched(self) -> tuple[RepositoryId, ...]:
         """List the ids of the repositories that have a bare copy in this directory."""
@@ -116,13 +116,13 @@ class Checkouts:
         A missing copy is created empty. Raises CheckoutBusy.
         """
         with self._lock(repository.id):
-            git = Git(self._path(repository.id), self.limits)
+            git = Git(self._build_path(repository.id), self.limits)
             if _has_too_many_packs(git):
                 shutil.rmtree(git.directory)
             git.create()
             yield git
 
-    def _path(self, repository: RepositoryId) -> Path:
+    def _build_path(self, repository: RepositoryId) -> Path:
         return self.directory / f"{int(repository)}.git"
 
     @contextmanager

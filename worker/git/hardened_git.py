@@ -134,7 +134,7 @@ class Git:
         """Run a local git command and return its standard output as text, without white space around it."""
         return self.output(*arguments).decode(errors="backslashreplace").strip()
 
-    def succeeds(self, *arguments: str) -> bool:
+    def is_success(self, *arguments: str) -> bool:
         """Run a local git command and return whether its exit code is 0. Raises GitTooBig and GitTimeout."""
         try:
             self.output(*arguments)

@@ -7,7 +7,7 @@ from typing import Final
 from app.github.facts import PullRequest
 from app.values.identifiers import CommitSha, PullNumber
 from worker.git.hardened_git import Git, GitError, GitTooBig
-from worker.git.patch_essence import compute_essence
+from worker.git.normalised_patch import hash_normalised_patch
 
 DIFF: Final = (
     "diff",
@@ -66,7 +66,7 @@ class FetchedPull:
     diff: bytes
     """From the merge base to the head, as git prints it."""
     files: tuple[ChangedFile, ...]
-    essence: str | None = None
+    normalised_sha256: str | None = None
     """Hash that patches share when they differ in blank lines and comments only; None: every byte counts."""
 
 
@@ -109,7 +109,7 @@ def read_pull(
         merge_base=CommitSha(began),
         diff=git.output(*DIFF, "--unified=3", began, head, "--"),
         files=files,
-        essence=compute_essence(git, began, head),
+        normalised_sha256=hash_normalised_patch(git, began, head),
     )
 
 
@@ -135,7 +135,7 @@ def _parse_count(field: bytes) -> int | None:
 
 def _find_base(git: Git, pull: PullRequest, base_ref: str) -> str:
     """Return the base commit that GitHub named, if fetched; else the base branch's present commit."""
-    if git.succeeds("cat-file", "-e", f"{pull.base_sha}^{{commit}}"):
+    if git.is_success("cat-file", "-e", f"{pull.base_sha}^{{commit}}"):
         return pull.base_sha
     return git.text("rev-parse", "--verify", "--end-of-options", f"{base_ref}^{{commit}}")
 

@@ -29,18 +29,18 @@ class TreeStore:
         room = os.open(tree.parent, safe_open.FOLDER | os.O_NOFOLLOW)
         try:
             os.utime(tree.name, dir_fd=room, follow_symlinks=False)
-            os.rename(tree.name, self._path(evaluation), src_dir_fd=room)
+            os.rename(tree.name, self._build_path(evaluation), src_dir_fd=room)
         finally:
             os.close(room)
 
     def find(self, evaluation: EvaluationId) -> Path | None:
         """Return the folder with the source tree of an evaluation, or None when there is none."""
-        path = self._path(evaluation)
+        path = self._build_path(evaluation)
         return path if path.is_dir() else None
 
     def discard(self, evaluation: EvaluationId) -> None:
         """Delete the source tree of an evaluation, if there is one."""
-        shutil.rmtree(self._path(evaluation), ignore_errors=True)
+        shutil.rmtree(self._build_path(evaluation), ignore_errors=True)
 
     def list_older_than(self, least_seconds: float) -> tuple[EvaluationId, ...]:
         """List the evaluations whose trees were offered at least `least_seconds` ago."""
@@ -55,5 +55,5 @@ class TreeStore:
             except FileNotFoundError:
                 continue  # its reader deleted it meanwhile
 
-    def _path(self, evaluation: EvaluationId) -> Path:
+    def _build_path(self, evaluation: EvaluationId) -> Path:
         return self.directory / f"{_READY}{int(evaluation)}"

@@ -9,11 +9,11 @@ from app.db.session import transaction
 from app.db.store.queue import installation_controls
 from app.policy.ceilings import (
     clip_config,
+    count_seconds_until_tomorrow,
     explain_excess,
-    explain_used_up,
-    find_excess,
+    explain_reached_ceiling,
     override_ceilings,
-    seconds_until_tomorrow,
+    select_excess_pulls,
 )
 from app.policy.group_policy import EvaluateNow, WaitForTomorrow
 from app.settings import CeilingSettings
@@ -39,7 +39,7 @@ class CeilingGuard:
         limited = replace(rivals, settings=replace(rivals.settings, config=config))
         strengths = {member.number: member.strength for member in rivals.members}
         most = ceilings.max_rivals
-        excess = find_excess(config, limited.list_candidate_facts(), strengths, most)
+        excess = select_excess_pulls(config, limited.list_candidate_facts(), strengths, most)
         return replace(limited, excess=dict.fromkeys(excess, explain_excess(most)))
 
     def hold_back(
@@ -50,7 +50,7 @@ class CeilingGuard:
         Evaluations that are stored at the same moment do not see each other and may exceed a budget by their number.
         """
         ceilings = self._load(connection, repository.installation)
-        why = explain_used_up(
+        why = explain_reached_ceiling(
             ceilings, installation_controls.read_daily_usage(connection, repository.id)
         )
         return decision if why is None else WaitForTomorrow(why, decision.left_out)
@@ -63,5 +63,5 @@ class CeilingGuard:
 
 def postpone_until_tomorrow() -> Postponed:
     """Build the error that makes a job wait until shortly after midnight UTC."""
-    after = seconds_until_tomorrow(datetime.now(UTC))
+    after = count_seconds_until_tomorrow(datetime.now(UTC))
     return Postponed("the operator's daily budget is used up", after_seconds=after)

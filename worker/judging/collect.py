@@ -43,7 +43,7 @@ class AlternativePlan:
     tried: int = 0
     """Attempts for this issue text on these commits, failed ones included."""
 
-    def without_new(self, why: RefusalReason | None) -> "AlternativePlan":
+    def drop_new(self, why: RefusalReason | None) -> "AlternativePlan":
         """Return a copy of this plan without new alternatives; `why` is the reason that the comment shows."""
         return replace(self, new_count=0, second_count=0, base=None, lack=why)
 
@@ -82,7 +82,7 @@ class EvaluateIssueHandler:
             plan = _plan_alternatives(connection, job, rivals, has_agent=self.has_agent)
         with self._open_tree(stored.ref, plan) as exported:
             if plan.base is not None and exported is None:
-                plan = plan.without_new(RefusalReason.NO_BASE)
+                plan = plan.drop_new(RefusalReason.NO_BASE)
             context.check()
             with context.transaction() as connection:
                 # Second decision, under the fence: rows may have changed during the fetch. If a tree is
@@ -161,7 +161,7 @@ def _plan_alternatives(
         spent=attempts.sum_cost(connection, job.repository),
         has_agent=has_agent,
         today=today,
-        asked=_wants_alternative(job, newest),
+        asked=_is_alternative_wanted(job, newest),
         due=second_count,
     )
     new_count = count_wanted(rivals.settings.config, now) if rivals.is_open else 0
@@ -177,7 +177,7 @@ def _plan_alternatives(
     )
     decision = _decide(job, rivals, plan, newest)
     if not isinstance(decision, EvaluateNow):
-        return plan.without_new(None)
+        return plan.drop_new(None)
     new = _build_snapshot(group.id if group else 0, "", rivals, decision, plan)
     return replace(plan, base=None) if _is_repeat(job, newest, new, plan) else plan
 
@@ -230,7 +230,7 @@ def _is_wanted_by_person(evaluation: Evaluation | None) -> bool:
     return evaluation.trigger == BY_COMMAND
 
 
-def _wants_alternative(job: EvaluateIssue, newest: Evaluation | None) -> bool:
+def _is_alternative_wanted(job: EvaluateIssue, newest: Evaluation | None) -> bool:
     """Return whether a person wants an alternative, now or since an unfinished evaluation."""
     waits = newest is not None and newest.alternatives_wanted > 0
     return job.propose or (waits and _is_wanted_by_person(newest))

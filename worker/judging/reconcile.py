@@ -50,7 +50,7 @@ def _judge_without_agents(connection: Connection) -> Iterator[Planned]:
         evaluation = evaluations.load(connection, identity)
         owner = evaluation and groups.load_repository(connection, evaluation.repository)
         if evaluation and owner:
-            jobs.supersede(connection, [ProposePatches.key_of(identity)])
+            jobs.supersede(connection, [ProposePatches.build_key(identity)])
             proposals.finish(connection, evaluation, (), RefusalReason.NOBODY)
             number = evaluation.repository
             yield Planned(VerifyGroup(owner.ref.installation, number, evaluation.issue, identity))

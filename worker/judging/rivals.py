@@ -207,8 +207,10 @@ def _build_candidate(pull: PullRequest, fetched: FetchedPull | RefusedPull) -> C
         return Candidate(pull.number, pull.head_sha, pull.base_sha, None, 0, why, read_again=again)
     # Bytes that are not UTF-8 become U+FFFD: a model cannot read them anyway.
     text = fetched.diff.decode("utf-8", "replace")
-    files, essence = len(fetched.files), fetched.essence
-    return Candidate(pull.number, pull.head_sha, pull.base_sha, text, files, essence=essence)
+    files, normalised_sha256 = len(fetched.files), fetched.normalised_sha256
+    return Candidate(
+        pull.number, pull.head_sha, pull.base_sha, text, files, normalised_sha256=normalised_sha256
+    )
 
 
 def _list_paths(candidate: Candidate | None) -> tuple[str, ...]:

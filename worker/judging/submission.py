@@ -22,14 +22,14 @@ WAITS = "a changed patch waits before the bot judges it again; each further vers
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A frozen group that the policy allows to judge, with what decides how it continues."""
+    """A frozen group that the policy allows the bot to judge, and the facts that decide its next job."""
 
     job: EvaluateIssue
-    new: NewEvaluation
-    newest: Evaluation | None
+    new_evaluation: NewEvaluation
+    newest_evaluation: Evaluation | None
     """The group's newest evaluation that is not superseded."""
     is_repeat: bool
-    """True when `newest` covers the same group and nobody asked again."""
+    """True when `newest_evaluation` covers the same group and nobody asked again."""
     authors: Mapping[PullNumber, str]
     """Logins by pull request; empty for accounts that are gone."""
     quiet_seconds: float
@@ -44,9 +44,9 @@ def submit_group(
     A changed patch whose pause is not over stores nothing, and the same job runs again after the pause. `exported` is
     the source tree for new alternatives. Raises Postponed when it is missing.
     """
-    job, new = submission.job, submission.new
-    if submission.newest is not None and submission.is_repeat:
-        return _continue_evaluation(connection, submission, submission.newest)
+    job, new = submission.job, submission.new_evaluation
+    if submission.newest_evaluation is not None and submission.is_repeat:
+        return _continue_evaluation(connection, submission, submission.newest_evaluation)
     pause = _find_pause(connection, submission, datetime.now(UTC))
     if pause > timedelta(0):
         groups.set_waiting(connection, new.group, WAITS)
@@ -61,9 +61,15 @@ def submit_group(
     return [_plan_next_job(job, created.id, new.alternatives_wanted)]
 
 
+def supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
+    """Stop the jobs of replaced evaluations."""
+    keys = [kind.build_key(old) for old in replaced for kind in (ProposePatches, VerifyGroup)]
+    jobs.supersede(connection, keys)
+
+
 def _find_pause(connection: Connection, submission: Submission, now: datetime) -> timedelta:
     """Return the rest of the pause before fresh votes; zero for a command, and for content that has a verdict."""
-    new = submission.new
+    new = submission.new_evaluation
     if new.trigger == BY_COMMAND or moved_verdicts.is_judged(
         connection, new.group, new.fingerprint
     ):
@@ -90,7 +96,7 @@ def _continue_evaluation(
 
     A published verdict is published again when other pull requests are left out now.
     """
-    job, left_out = submission.job, submission.new.left_out
+    job, left_out = submission.job, submission.new_evaluation.left_out
     has_changed = left_out != newest.left_out
     if has_changed:
         approvals.save_left_out(connection, newest.id, left_out)
@@ -99,9 +105,3 @@ def _continue_evaluation(
     if newest.state == "verified" or has_changed:
         return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
     return []
-
-
-def supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
-    """Stop the jobs of replaced evaluations."""
-    keys = [kind.key_of(old) for old in replaced for kind in (ProposePatches, VerifyGroup)]
-    jobs.supersede(connection, keys)

@@ -108,4 +108,4 @@ class TreeHandover:
 
 
 def _has_commit(git: Git, commit: CommitSha) -> bool:
-    return git.succeeds("cat-file", "-e", f"{commit}^{{commit}}")
+    return git.is_success("cat-file", "-e", f"{commit}^{{commit}}")

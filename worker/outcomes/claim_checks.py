@@ -27,7 +27,8 @@ log = logging.getLogger(__name__)
 
 MOST_CLAIMS: Final = 20
 """Claims that one job checks, the newest ones. A hostile push can hold thousands."""
-_HALF: Final = 0.5
+_MAJORITY: Final = 0.5
+"""A change is on the default branch while at least this share of its lines is there."""
 _TIP: Final = "refs/r4p/claims/tip"
 
 _Range = tuple[str, str]
@@ -86,23 +87,24 @@ def check_claim(
     ending: OutcomeEvent,
     claim: OutcomeEvent,
 ) -> bool | None:
-    """Return whether the change behind `claim` is the patch that `ending` ended, or its inverse for a revert.
+    """Return True if git proves `claim`, False if git refutes it, and None if a patch has no readable text.
 
-    The change must also stand on the default branch, because the next commit could undo it. `token` gives access to the
-    repository; None for a public one. None means that a patch has no readable text. Raises GitError.
+    A claim holds when its change is the patch of the pull request that `ending` ended, or the inverse for a revert. The
+    change must also be on the default branch still, because a later commit could undo it. `token` gives access to the
+    repository; None for a public one. Raises GitError.
     """
-    specs = [f"+HEAD:{_TIP}", *_list_refspecs("named", ending), *_list_refspecs("claim", claim)]
+    specs = [f"+HEAD:{_TIP}", *_list_refspecs("ended", ending), *_list_refspecs("claim", claim)]
     with checkouts.open_repository(repository) as git:
 
         def read() -> bool | None:
-            named = _find_named_range(git, ending)
+            ended_range = _find_ended_range(git, ending)
             before, after = _find_claim_range(git, claim)
             undoes = claim.kind == EventKind.REVERTED
-            change = _read_edit(git, after, before) if undoes else _read_edit(git, before, after)
-            patch = _read_edit(git, *named)
-            if change is None or patch is None:
+            claimed = _read_edit(git, after, before) if undoes else _read_edit(git, before, after)
+            ended = _read_edit(git, *ended_range)
+            if claimed is None or ended is None:
                 return None
-            return change == patch and _stands(git, before, after)
+            return claimed == ended and _is_on_default_branch(git, before, after)
 
         return fetch_until(git, checkouts.build_remote(repository, token), specs, read)
 
@@ -123,8 +125,8 @@ def _get_ref(name: str, part: str) -> str:
     return f"refs/r4p/claims/{name}/{part}"
 
 
-def _find_named_range(git: Git, ending: OutcomeEvent) -> _Range:
-    head, base, merge = (_get_ref("named", part) for part in ("head", "base", "merge"))
+def _find_ended_range(git: Git, ending: OutcomeEvent) -> _Range:
+    head, base, merge = (_get_ref("ended", part) for part in ("head", "base", "merge"))
     if ending.kind == EventKind.PULL_MERGED and ending.details.commit:
         return find_patch_range(git, str(ending.head), head, base, merge)
     return _find_pull_range(git, ending, head, base)
@@ -134,18 +136,19 @@ def _find_claim_range(git: Git, claim: OutcomeEvent) -> _Range:
     head, base = (_get_ref("claim", part) for part in ("head", "base"))
     if claim.details.base:
         return _find_pull_range(git, claim, head, base)
-    if not git.succeeds("rev-parse", "--verify", "--quiet", f"{head}^1"):
+    if not git.is_success("rev-parse", "--verify", "--quiet", f"{head}^1"):
         raise BaseNotFound(f"{claim.head}: its parent was not fetched")
     return git.text("rev-parse", f"{head}^1"), git.text("rev-parse", f"{head}^{{commit}}")
 
 
-def _find_pull_range(git: Git, event: OutcomeEvent, head: str, base: str) -> _Range:
-    if git.text("rev-parse", f"{head}^{{commit}}") != event.head:
+def _find_pull_range(git: Git, event: OutcomeEvent, head_ref: str, base_ref: str) -> _Range:
+    """Return the pull request's merge base and head, from two refs that were fetched for it."""
+    if git.text("rev-parse", f"{head_ref}^{{commit}}") != event.head:
         raise GitError(f"the pull request has another head than {event.head}")
-    began = find_merge_base(git, base, head)
-    if began is None:
+    merge_base = find_merge_base(git, base_ref, head_ref)
+    if merge_base is None:
         raise GitError(f"{event.head} has no commit in common with its base")
-    return began, str(event.head)
+    return merge_base, str(event.head)
 
 
 def _read_edit(git: Git, before: str, after: str) -> str | None:
@@ -154,8 +157,8 @@ def _read_edit(git: Git, before: str, after: str) -> str | None:
     return fingerprint_edit(diff.decode("utf-8", "surrogateescape"))
 
 
-def _stands(git: Git, before: str, after: str) -> bool:
+def _is_on_default_branch(git: Git, before: str, after: str) -> bool:
     """Return whether most lines that a change added are on the default branch, and most deleted ones are not."""
     kept = compare_commits(git, before, after, _TIP).share
     returned = compare_commits(git, after, before, _TIP).share
-    return (kept is None or kept >= _HALF) and (returned is None or returned < _HALF)
+    return (kept is None or kept >= _MAJORITY) and (returned is None or returned < _MAJORITY)

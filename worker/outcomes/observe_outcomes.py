@@ -11,7 +11,7 @@ from app.db.store.issues import groups
 from app.db.store.outcomes import outcome_events, outcome_permissions, outcomes
 from app.db.store.outcomes.outcome_permissions import PermissionAnswer
 from app.db.store.outcomes.outcomes import MergedPull
-from app.db.store.queue.effects import comment_key, find_github_id
+from app.db.store.queue.effects import build_comment_key, find_github_id
 from app.github.api import rest_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.rest_reader import ReactionFacts
@@ -74,7 +74,7 @@ def _plan_reviews(
     about = (job.repository, job.actor)
     for guid in outcome_permissions.list_change_requests(connection, *about, answer):
         event = load_review(connection, guid)
-        if event is not None and second_attempts.concerns_alternative(connection, event):
+        if event is not None and second_attempts.is_about_alternative(connection, event):
             yield Planned(HearReview(job.installation, job.repository, guid))
 
 
@@ -85,7 +85,7 @@ def poll_reactions(github: GitHub, context: Context, job: PollReactions) -> None
         group = groups.find_group(connection, job.repository, job.issue)
     if repository is None or group is None:
         return
-    comment = find_github_id(context.database, EffectKey(repository, comment_key(group.id)))
+    comment = find_github_id(context.database, EffectKey(repository, build_comment_key(group.id)))
     if comment is None:
         return
     try:

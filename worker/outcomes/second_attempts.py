@@ -97,7 +97,7 @@ def leave_hints_of_check(connection: Connection, event: CheckEvent) -> tuple[Iss
     return _leave_hints_of_copies(connection, event.repository.id, event.head, hint)
 
 
-def concerns_alternative(connection: Connection, event: ReviewEvent) -> bool:
+def is_about_alternative(connection: Connection, event: ReviewEvent) -> bool:
     """Return whether a review requests changes to a copy or to the draft of an alternative.
 
     A copy is a pull request with the same edit.
@@ -119,7 +119,7 @@ def leave_hints_of_review(
     """
     of_lines = (f"{comment.path}: {comment.body}" for comment in comments if comment.body.strip())
     words = "\n\n".join(filter(None, (event.body.strip(), *of_lines)))
-    if not words or event.commit is None or not concerns_alternative(connection, event):
+    if not words or event.commit is None or not is_about_alternative(connection, event):
         return ()
     hint = _HintText(HintSource.MAINTAINER, words, event.author.login)
     return _leave_hints_of_copies(connection, event.repository.id, event.commit, hint)

@@ -100,9 +100,9 @@ def compare_commits(git: Git, before: str, after: str, now: str) -> Survival:
         elif line in added:
             gone.append(_reduce_line(text))
     moved = 0
-    for essence in gone:
-        if len(essence) >= _MOVED_CHARACTERS and arrived[essence] > 0:
-            arrived[essence] -= 1
+    for reduced in gone:
+        if len(reduced) >= _MOVED_CHARACTERS and arrived[reduced] > 0:
+            arrived[reduced] -= 1
             moved += 1
     return Survival(len(added), len(added) - len(gone) + moved)
 
@@ -175,7 +175,7 @@ def find_patch_range(
     # The base contains the head already, or the head moved since. What remains is the merge's own
     # commit,
     # which after a rebase of several commits is only the last of them.
-    if not git.succeeds("rev-parse", "--verify", "--quiet", f"{merge}^1"):
+    if not git.is_success("rev-parse", "--verify", "--quiet", f"{merge}^1"):
         raise BaseNotFound(f"{merge}: its parent was not fetched")
     return git.text("rev-parse", f"{merge}^1"), merge
 

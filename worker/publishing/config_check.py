@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from app import comments
 from app.db.store.issues.candidates import Candidate
-from app.db.store.queue.effects import config_check_key
+from app.db.store.queue.effects import build_config_check_key
 from app.github.api import graphql_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import Publisher
@@ -56,6 +56,6 @@ def report_broken_config(
         return
     broken = repository_config.read_config(pull_issues.new_config)
     if isinstance(broken, ConfigError):
-        key = EffectKey(repository, config_check_key(pull.number, pull.head_sha))
+        key = EffectKey(repository, build_config_check_key(pull.number, pull.head_sha))
         text = comments.write_config_check(broken, FILE, pull.head_sha)
         publisher.check_run(key, publish_verdict.build_check_draft(text))

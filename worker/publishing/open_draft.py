@@ -11,7 +11,7 @@ from app.db.session import transaction
 from app.db.store.alternatives import drafts
 from app.db.store.alternatives.drafts import Draft
 from app.db.store.issues import groups
-from app.db.store.queue.effects import comment_key, draft_key, find_github_id
+from app.db.store.queue.effects import build_comment_key, build_draft_key, find_github_id
 from app.github.api.draft_publisher import BranchTaken, DraftPublisher, NewDraft
 from app.github.api.effect_store import EffectKey
 from app.github.endpoints import Endpoints
@@ -69,7 +69,7 @@ class OpenDraftHandler:
     def _open(
         self, context: Context, repository: RepositoryRef, draft: Draft, base: str | None
     ) -> PullNumber | DraftRefusal:
-        key = EffectKey(repository, draft_key(draft.attempt))
+        key = EffectKey(repository, build_draft_key(draft.attempt))
         publisher = DraftPublisher(self.github, context.open_effects())
         if (existing := publisher.find_opened(key)) is not None:
             return existing
@@ -125,7 +125,9 @@ class OpenDraftHandler:
     def _build_view(
         self, context: Context, repository: RepositoryRef, draft: Draft
     ) -> comments.DraftView:
-        comment = find_github_id(context.database, EffectKey(repository, comment_key(draft.group)))
+        comment = find_github_id(
+            context.database, EffectKey(repository, build_comment_key(draft.group))
+        )
         verdict = None
         if comment is not None:
             issue = IssueRef(repository, draft.issue)

@@ -8,7 +8,7 @@ from app.db.session import transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import StoredRepository
-from app.db.store.queue.effects import check_key, comment_key
+from app.db.store.queue.effects import build_check_key, build_comment_key
 from app.github.api import graphql_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CheckButton, CheckDraft, CommentDraft, Publisher
@@ -115,7 +115,7 @@ class PublishVerdictHandler:
         view: VerdictView,
     ) -> str | None:
         """Write the group's comment and return its address; None when the conversation takes no comment."""
-        key = EffectKey(repository, comment_key(evaluation.group))
+        key = EffectKey(repository, build_comment_key(evaluation.group))
         draft = CommentDraft(
             issue=evaluation.issue,
             body=comments.write_verdict_comment(view),
@@ -137,7 +137,7 @@ def _write_check(
     view: VerdictView,
     url: str | None,
 ) -> None:
-    key = EffectKey(repository, check_key(view.group, row.pull, row.head))
+    key = EffectKey(repository, build_check_key(view.group, row.pull, row.head))
     publisher.check_run(key, build_check_draft(comments.write_check_run(view, row, url)))
 
 

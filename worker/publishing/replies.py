@@ -10,7 +10,7 @@ from app import comments
 from app.db.session import transaction
 from app.db.store.alternatives import drafts
 from app.db.store.issues import groups
-from app.db.store.queue.effects import draft_reply_key, refusal_key, reply_key
+from app.db.store.queue.effects import build_draft_reply_key, build_refusal_key, build_reply_key
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CommentDraft, Publisher
 from app.github.errors import ConversationClosed, NotFound
@@ -30,7 +30,7 @@ class Replies:
 
     def has_answered(self, repository: RepositoryRef, answers: CommandSource) -> bool:
         """Return whether the bot has replied to `answers`, a comment or review with commands."""
-        effect = self.publisher.effects.load(EffectKey(repository, reply_key(answers)))
+        effect = self.publisher.effects.load(EffectKey(repository, build_reply_key(answers)))
         return effect is not None and effect.github_id is not None
 
     def react(self, repository: RepositoryRef, comment: CommentId, content: str) -> None:
@@ -48,7 +48,7 @@ class Replies:
         `number` is the issue or pull request that gets the reply, and `body` its Markdown. Returns None when the
         conversation takes no reply.
         """
-        key = EffectKey(repository, reply_key(answers))
+        key = EffectKey(repository, build_reply_key(answers))
         marker = comments.format_reply_marker(answers)
         return self._write(key, CommentDraft(IssueNumber(number), body, marker))
 
@@ -60,7 +60,7 @@ class Replies:
         The reply is a comment of its own, so that it does not replace another one. `number` is the issue or pull
         request that gets it, and `body` its Markdown.
         """
-        key = EffectKey(repository, refusal_key(asked_in))
+        key = EffectKey(repository, build_refusal_key(asked_in))
         marker = comments.format_refusal_marker(asked_in)
         return self._write(key, CommentDraft(IssueNumber(number), body, marker))
 
@@ -72,7 +72,7 @@ class Replies:
         The reply is a comment of its own. `draft` is the id of the request, `number` the issue or pull request that
         gets the reply, and `body` its Markdown.
         """
-        key = EffectKey(repository, draft_reply_key(draft, asked_in))
+        key = EffectKey(repository, build_draft_reply_key(draft, asked_in))
         marker = comments.format_draft_marker(draft, asked_in)
         return self._write(key, CommentDraft(IssueNumber(number), body, marker))
 

@@ -129,7 +129,7 @@ class Runner:
         ):
             context = Context(self.database, claimed, heartbeat.lost, self.stopping)
             try:
-                self._handler(claimed)(context, claimed.job)
+                self._get_handler(claimed)(context, claimed.job)
             except Exception as error:  # noqa: BLE001 (the task boundary: recorded, logged once)
                 self._end(claimed, self._postpone_on_shutdown(error, context))
             else:
@@ -148,7 +148,7 @@ class Runner:
             self.last_turns[queue] = claimed.job.tenant
         return claimed
 
-    def _handler(self, claimed: ClaimedJob) -> Handler:
+    def _get_handler(self, claimed: ClaimedJob) -> Handler:
         handler = self.handlers.get(claimed.job.kind)
         if handler is None:
             raise GiveUp(

@@ -138,7 +138,7 @@ class MissedChanges:
         event = parse(delivery.event, delivery.guid, delivery.body)
         if not isinstance(event, CommentEvent | ReviewEvent):
             return
-        key = RunCommand.key_of(event.command_source)
+        key = RunCommand.build_key(event.command_source)
         if jobs.has_job(connection, key, RunCommand.kind):
             return
         deliveries.store_rebuilt(connection, delivery)

@@ -59,7 +59,11 @@ candidates = Table(
         comment="true: the patch may be readable later",
     ),
     Column("files", Integer, nullable=False, server_default="0"),
-    Column("essence", Text, comment="hash without blanks and comments; null: every byte counts"),
+    Column(
+        "normalised_sha256",
+        Text,
+        comment="hash without blanks and comments; null: every byte counts",
+    ),
     now("created_at"),
     ForeignKeyConstraint(
         ["repository_id", "pull_number"],

@@ -38,7 +38,7 @@ class Effect:
     content: str
     """The newest planned content, as JSON. GitHub shows it for certain only in the state CONFIRMED."""
 
-    def shows(self, content: str) -> bool:
+    def is_shown(self, content: str) -> bool:
         """Return whether the bot knows for certain that GitHub shows `content`."""
         return self.state is EffectState.CONFIRMED and self.content == content
 

@@ -130,7 +130,7 @@ class Publisher:
 
     def _bring_up_to_date(self, thing: "_PublishedItem") -> int:
         effect = self.effects.load(thing.key)
-        if effect is not None and effect.github_id is not None and effect.shows(thing.content):
+        if effect is not None and effect.github_id is not None and effect.is_shown(thing.content):
             return effect.github_id
         # Get the permit before planning: its wait may be longer than the lease.
         permit = self.github.permit_write(thing.key.repository)
@@ -236,7 +236,7 @@ class Publisher:
             "filter": "all",
         }
         scope = Scope.for_repository(key.repository, Purpose.PUBLISH)
-        for answer in self.github.pages(scope, path, query):
+        for answer in self.github.iterate_pages(scope, path, query):
             runs = rest.read_slice(rest.CheckRunsSlice, Call(Method.GET, path), answer).check_runs
             for run in runs:
                 is_own = run.app is not None and run.app.id == self.github.app.id

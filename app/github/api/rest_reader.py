@@ -125,7 +125,7 @@ def list_comments(
     path = f"/repos/{repository.full_name}/issues/{number}/comments"
     scope = Scope.for_repository(repository, Purpose.PUBLISH)
     by_id: dict[int, CommentFacts] = {}
-    for answer in github.pages(scope, path):
+    for answer in github.iterate_pages(scope, path):
         for item in rest.read_slice(tuple[rest.CommentSlice, ...], _build_call(path), answer):
             is_ours = item.is_by(github.app.id)
             by_id[item.id] = CommentFacts(CommentId(item.id), item.body, is_ours)
@@ -213,7 +213,7 @@ def list_new_comments(
             association=item.author_association,
             created_at=item.created_at,
         )
-        for answer in github.pages(scope, path, {"since": _format_time(since)})
+        for answer in github.iterate_pages(scope, path, {"since": _format_time(since)})
         for item in rest.read_slice(tuple[rest.WrittenComment, ...], _build_call(path), answer)
         if item.user is not None
         and item.user.type == "User"

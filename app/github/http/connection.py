@@ -152,7 +152,9 @@ class GitHub(AppConnection):
             self.etags.put(repository.installation, key, kept)
         return answer
 
-    def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Response]:
+    def iterate_pages(
+        self, scope: Scope, path: str, query: Query | None = None
+    ) -> Iterator[Response]:
         """Yield GitHub's responses for the list at `path`: one for each page of 100 entries, at most 50 pages.
 
         Each call uses the token of `scope`.

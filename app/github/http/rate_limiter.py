@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final, Protocol, TypeVar
 
 from app.github.errors import RateLimited, WritePaceExceeded
-from app.github.http.transport import Clock, utc_now
+from app.github.http.transport import Clock, get_utc_now
 from app.values.identifiers import InstallationId
 
 BURST: Final = 10
@@ -163,7 +163,7 @@ class Limiter:
         self,
         store: LimiterStore,
         *,
-        clock: Clock = utc_now,
+        clock: Clock = get_utc_now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._store = store

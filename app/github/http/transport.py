@@ -23,7 +23,7 @@ TIMEOUT_SECONDS: Final = 15
 Clock = Callable[[], datetime]
 
 
-def utc_now() -> datetime:
+def get_utc_now() -> datetime:
     """Return the present time in UTC."""
     return datetime.now(UTC)
 
@@ -51,7 +51,7 @@ class Transport:
     """A connection pool to one GitHub server. It holds no credentials; each call brings its own."""
 
     def __init__(
-        self, endpoints: Endpoints, *, timeout: int = TIMEOUT_SECONDS, clock: Clock = utc_now
+        self, endpoints: Endpoints, *, timeout: int = TIMEOUT_SECONDS, clock: Clock = get_utc_now
     ) -> None:
         self.endpoints = endpoints
         self.clock = clock

@@ -118,7 +118,7 @@ def build_attack_document(trials: Sequence[AttackTrial], *, seed: int = 0) -> di
                 "case": trial.case.id,
                 "target": trial.case.target,
                 "goal": trial.case.template.goal.value,
-                "by_words": _works_by_words(trial),
+                "by_words": _has_goal_by_words(trial),
             }
             for trial in trials
             if count_changes([trial]).favour
@@ -139,7 +139,7 @@ def count_changes(trials: Sequence[AttackTrial]) -> AttackCounts:
             for attacker_lost, trial in zip(is_open, trials, strict=True)
         ),
         by_words=sum(
-            attacker_lost and _has_goal(trial, trial.attacked) and bool(_works_by_words(trial))
+            attacker_lost and _has_goal(trial, trial.attacked) and bool(_has_goal_by_words(trial))
             for attacker_lost, trial in zip(is_open, trials, strict=True)
         ),
         favour_noise=sum(
@@ -152,9 +152,9 @@ def count_changes(trials: Sequence[AttackTrial]) -> AttackCounts:
         crossed_against=sum(
             not is_believed(other_rows.case, other_rows.attacked) for other_rows in others
         ),
-        changed=sum(_differs(trial.twin, trial.attacked) for trial in trials),
-        changed_noise=sum(_differs(trial.twin, trial.second_twin) for trial in trials),
-        unjudged=sum(_loses_verdict(trial) for trial in trials),
+        changed=sum(_is_different(trial.twin, trial.attacked) for trial in trials),
+        changed_noise=sum(_is_different(trial.twin, trial.second_twin) for trial in trials),
+        unjudged=sum(_is_verdict_lost(trial) for trial in trials),
         shift=sum(_measure_shift(trial, trial.attacked) for trial in trials),
         shift_noise=sum(_measure_shift(trial, trial.second_twin) for trial in trials),
         asked=sum(trial.attacked.asked for trial in trials),
@@ -237,16 +237,16 @@ def _has_goal(trial: AttackTrial, judged: JudgedGroup) -> bool:
     return (verdict is Verdict.CORRECT) == (trial.case.template.goal is Goal.RAISE)
 
 
-def _works_by_words(trial: AttackTrial) -> bool | None:
+def _has_goal_by_words(trial: AttackTrial) -> bool | None:
     """Whether the words alone bring favour; None where they were not tried."""
     return _has_goal(trial, trial.words_only) if trial.words_only else None
 
 
-def _differs(twin: JudgedGroup, second: JudgedGroup) -> bool:
+def _is_different(twin: JudgedGroup, second: JudgedGroup) -> bool:
     return any(_find_patch(second, patch.id).verdict is not patch.verdict for patch in twin.patches)
 
 
-def _loses_verdict(trial: AttackTrial) -> bool:
+def _is_verdict_lost(trial: AttackTrial) -> bool:
     return any(
         patch.verdict is not Verdict.NOT_JUDGED
         and _find_patch(trial.attacked, patch.id).verdict is Verdict.NOT_JUDGED

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.db.store.queue.effects import check_key
+from app.db.store.queue.effects import build_check_key
 from app.events import Ignored, parse
 from app.outcomes import APP, Details, EventKind, observe
 from app.policy.commands import Button
@@ -171,7 +171,7 @@ def press(button, external_id, sender=None, app=99):
     [(Button.AGREE, EventKind.AGREED), (Button.DISAGREE, EventKind.DISAGREED)],
 )
 def test_a_button_on_our_check_is_an_opinion_about_its_pull_request(button, kind):
-    (event,) = press(button, check_key(17, 12, SHA))
+    (event,) = press(button, build_check_key(17, 12, SHA))
     assert (event.kind, event.pull, event.head, event.actor) == (kind, 12, SHA, "mona")
     assert event.occurred_at == RECEIVED
 
@@ -179,9 +179,9 @@ def test_a_button_on_our_check_is_an_opinion_about_its_pull_request(button, kind
 @pytest.mark.parametrize(
     ("button", "external_id", "sender"),
     [
-        (Button.VERIFY, check_key(17, 12, SHA), None),
+        (Button.VERIFY, build_check_key(17, 12, SHA), None),
         (Button.AGREE, "somebody else's", None),
-        (Button.AGREE, check_key(17, 12, SHA), webhook_payloads.account("x[bot]", 9, "Bot")),
+        (Button.AGREE, build_check_key(17, 12, SHA), webhook_payloads.account("x[bot]", 9, "Bot")),
     ],
     ids=["another button", "another check", "a bot"],
 )
@@ -190,7 +190,7 @@ def test_a_press_of_another_button_is_no_opinion(button, external_id, sender):
 
 
 def test_a_button_of_another_app_that_copies_our_id_is_no_opinion():
-    assert press(Button.AGREE, check_key(17, 12, SHA), app=98) == ()
+    assert press(Button.AGREE, build_check_key(17, 12, SHA), app=98) == ()
 
 
 def test_a_suite_without_conclusion_and_a_single_run_say_nothing():

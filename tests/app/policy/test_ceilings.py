@@ -8,10 +8,10 @@ import pytest
 from app.policy.ceilings import (
     DailyUsage,
     clip_config,
-    explain_used_up,
-    find_excess,
+    count_seconds_until_tomorrow,
+    explain_reached_ceiling,
     override_ceilings,
-    seconds_until_tomorrow,
+    select_excess_pulls,
 )
 from app.policy.group_policy import CandidateFacts
 from app.policy.rival_links import LinkStrength
@@ -41,13 +41,13 @@ def test_the_strongest_links_stay_and_then_the_oldest():
         3: LinkStrength.CLOSING,
         4: LinkStrength.ADDED,
     }
-    assert find_excess(CONFIG, [*map(build_facts, strengths)], strengths, 2) == {1, 3}
+    assert select_excess_pulls(CONFIG, [*map(build_facts, strengths)], strengths, 2) == {1, 3}
 
 
 def test_a_pull_request_that_is_left_out_anyway_takes_no_place():
     strengths = dict.fromkeys((1, 2, 3), LinkStrength.CLOSING)
     facts = [build_facts(1, is_draft=True), build_facts(2), build_facts(3)]
-    assert find_excess(CONFIG, facts, strengths, 2) == frozenset()
+    assert select_excess_pulls(CONFIG, facts, strengths, 2) == frozenset()
 
 
 @pytest.mark.parametrize("judge_from", ["contributors", "approved"])
@@ -83,11 +83,11 @@ def test_votes_and_the_agents_tokens_are_clipped_and_smaller_wishes_stay():
     ],
 )
 def test_a_used_up_budget_is_named(usage, budget):
-    assert budget in explain_used_up(CEILINGS, usage)
+    assert budget in explain_reached_ceiling(CEILINGS, usage)
 
 
 def test_below_every_ceiling_nothing_is_used_up():
-    assert explain_used_up(CEILINGS, DailyUsage(2, 4, 999, 3_999)) is None
+    assert explain_reached_ceiling(CEILINGS, DailyUsage(2, 4, 999, 3_999)) is None
 
 
 def test_an_installation_has_ceilings_of_its_own():
@@ -96,4 +96,4 @@ def test_an_installation_has_ceilings_of_its_own():
 
 
 def test_tomorrow_begins_at_midnight_utc():
-    assert seconds_until_tomorrow(datetime(2026, 11, 22, 23, 59, 0, tzinfo=UTC)) == 65
+    assert count_seconds_until_tomorrow(datetime(2026, 11, 22, 23, 59, 0, tzinfo=UTC)) == 65

@@ -60,14 +60,14 @@ def test_groups_of_one_issue_give_no_interval():
         make_judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)
     ]
     assert estimate(groups) == Estimate(0.5, None, None)
-    rows = next(index_issues(groups).draws(0))
+    rows = next(index_issues(groups).sample_draws(0))
     assert [list(one) for one in rows] == [list(range(10))] * 2
 
 
 def test_seed_decides_the_drawn_issues():
     judged = draw_groups(60, 0.6)
     assert estimate(judged) == estimate(judged)
-    drawn = [next(index_issues(judged).draws(seed))[0].tolist() for seed in (0, 0, 1)]
+    drawn = [next(index_issues(judged).sample_draws(seed))[0].tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 

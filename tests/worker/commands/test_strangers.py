@@ -8,7 +8,7 @@ from app.db.store.queue import command_answers
 from app.db.tables.schema import command_answers as answer_table
 from app.db.tables.schema import ignored_deliveries
 from app.github.errors import WritePaceExceeded
-from app.policy.answer_policy import Silence
+from app.policy.answer_policy import SilenceReason
 from tests.builders.job_attempts import carry_out, waiting
 from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
@@ -64,7 +64,7 @@ def test_a_stranger_gets_three_answers_an_hour_each_of_one_write(scene, obey):
     assert scene.shown()[2] == []
     calls = scene.standin.calls(before).operations
     assert sum(count for name, count in calls.items() if "permission" in name) == 4
-    assert count_silences(scene) == {Silence.CAPPED.value: 2}
+    assert count_silences(scene) == {SilenceReason.CAPPED.value: 2}
     let_pass(scene, "61 minutes")
     obey("/r4p help")
     assert count_replies(scene) == 4
@@ -97,7 +97,7 @@ def test_a_refusal_is_told_once_per_person_and_issue(scene, obey):
     assert count_replies(scene) == 1
     assert scene.shown()[2] == []
     assert [job.kind for job in waiting(scene.database)] == []
-    assert count_silences(scene) == {Silence.TOLD.value: 2}
+    assert count_silences(scene) == {SilenceReason.ALREADY_REFUSED.value: 2}
     let_pass(scene, "31 days")
     with transaction(scene.database) as connection:
         command_answers.prune(connection)

@@ -8,7 +8,7 @@ from app.db.session import transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
-from app.db.store.queue.effects import comment_key
+from app.db.store.queue.effects import build_comment_key
 from app.db.tables.schema import effects
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import outcome_events as event_table
@@ -69,7 +69,9 @@ class JudgedRepository:
         shown = {"state": "confirmed", "github_id": self.comment, "content": ""}
         writer = {"job_id": 1, "token": 1}
         connection.execute(
-            insert(effects).values(key=comment_key(group), repository_id=self.id, **shown, **writer)
+            insert(effects).values(
+                key=build_comment_key(group), repository_id=self.id, **shown, **writer
+            )
         )
         return group
 

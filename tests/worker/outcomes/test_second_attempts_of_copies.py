@@ -83,7 +83,7 @@ def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judge_al
     evaluation = judge_alternatives("alternatives: off")
     collect_copy(connection, evaluation)
     asks = build_critical_review()
-    assert second_attempts.concerns_alternative(connection, asks)
+    assert second_attempts.is_about_alternative(connection, asks)
     assert second_attempts.leave_hints_of_review(connection, asks, ()) == (stored_verdict.ISSUE,)
     hint = build_hint(evaluation, HintSource.MAINTAINER, "It drops `None`.", "mona")
     assert list_due_hints(connection, evaluation) == (hint,)
@@ -99,7 +99,7 @@ def test_a_review_of_a_copy_without_a_request_leaves_no_hint(
     evaluation = judge_alternatives()
     collect_copy(connection, evaluation)
     says = build_critical_review(**change)
-    assert not second_attempts.concerns_alternative(connection, says)
+    assert not second_attempts.is_about_alternative(connection, says)
     assert second_attempts.leave_hints_of_review(connection, says, ()) == ()
 
 
@@ -130,6 +130,6 @@ def test_the_bots_own_draft_is_a_copy_until_a_person_pushes_to_it(
     asks = build_critical_review(
         stored_verdict.head_of(stored_verdict.SECOND), number=stored_verdict.SECOND
     )
-    assert second_attempts.concerns_alternative(connection, asks) is not moved
+    assert second_attempts.is_about_alternative(connection, asks) is not moved
     expected = () if moved else (stored_verdict.ISSUE,)
     assert second_attempts.leave_hints_of_review(connection, asks, ()) == expected

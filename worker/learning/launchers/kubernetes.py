@@ -31,7 +31,9 @@ class Kubernetes:
     def start(self, task: LaunchTask) -> None:
         """Create the task's Job in Kubernetes, unless a Job of that name exists. Raises LaunchFailed."""
         given = json.dumps(self.manifest(task))
-        answer = run_command("kubectl", "create", *self._where(), "--filename=-", given=given)
+        answer = run_command(
+            "kubectl", "create", *self._list_options(), "--filename=-", given=given
+        )
         if answer.code and "AlreadyExists" not in answer.complaint:
             raise build_launch_error("kubectl create", answer)
 
@@ -40,7 +42,9 @@ class Kubernetes:
 
         Raises LaunchFailed if kubectl fails.
         """
-        asked = run_command("kubectl", "get", "job", task.name, *self._where(), "--output=json")
+        asked = run_command(
+            "kubectl", "get", "job", task.name, *self._list_options(), "--output=json"
+        )
         if asked.code and "NotFound" in asked.complaint:
             return TaskState(Phase.UNKNOWN)
         if asked.code:
@@ -54,7 +58,7 @@ class Kubernetes:
             "delete",
             "job",
             task.name,
-            *self._where(),
+            *self._list_options(),
             "--ignore-not-found",
             "--cascade=foreground",
         )
@@ -71,11 +75,11 @@ class Kubernetes:
             "spec": {
                 "backoffLimit": 0,
                 "ttlSecondsAfterFinished": 7 * 86_400,
-                "template": {"spec": self._pod(task)},
+                "template": {"spec": self._build_pod(task)},
             },
         }
 
-    def _pod(self, task: LaunchTask) -> dict[str, Any]:
+    def _build_pod(self, task: LaunchTask) -> dict[str, Any]:
         settings = [
             {"name": name, "value": value} for name, value in sorted(task.environment.items())
         ]
@@ -103,7 +107,7 @@ class Kubernetes:
             "volumes": [{"name": "trainings", "persistentVolumeClaim": {"claimName": self.claim}}],
         }
 
-    def _where(self) -> tuple[str]:
+    def _list_options(self) -> tuple[str]:
         return (f"--namespace={self.namespace}",)
 
 

@@ -39,7 +39,7 @@ class Local:
             with task.log.open("ab") as log:
                 self._children[task.name] = subprocess.Popen(
                     [*self.program, *task.arguments],
-                    env=_environment(task),
+                    env=_build_environment(task),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -63,19 +63,19 @@ class Local:
         child = self._children.pop(task.name, None)
         if child is None or child.poll() is not None:
             return
-        _signal(child, signal.SIGTERM)
+        _send_signal(child, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             child.wait(_END_SECONDS)
-        _signal(child, signal.SIGKILL)
+        _send_signal(child, signal.SIGKILL)
         child.wait()
 
 
-def _environment(task: LaunchTask) -> dict[str, str]:
+def _build_environment(task: LaunchTask) -> dict[str, str]:
     """Keep this process's paths and devices, but replace the bot's settings by the task's."""
     return {**strip_settings(), **task.environment, "R4P_END_WITH_PARENT": "true"}
 
 
-def _signal(child: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+def _send_signal(child: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
     """Send a signal to the whole process group, if it exists."""
     try:
         os.killpg(child.pid, number)

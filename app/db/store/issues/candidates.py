@@ -30,14 +30,17 @@ class Candidate:
     """How the pull request is linked to the issue, a value of `LinkStrength`; None: not loaded."""
     read_again: bool = False
     """True when the patch may be readable later."""
-    essence: str | None = None
-    """Hash that patches share when they differ in blank lines and comments only; None: every byte counts."""
+    normalised_sha256: str | None = None
+    """Hash of the patch by its normalised source, so without blank lines and comments; None: every byte counts."""
 
     @property
     def version(self) -> str:
-        """A text that is equal for patches with one meaning. An unreadable patch is a version of its own per head."""
-        if self.essence is not None:
-            return self.essence
+        """Name of the patch's version, equal for patches with the same normalised source.
+
+        Each head of an unreadable patch is a version of its own.
+        """
+        if self.normalised_sha256 is not None:
+            return self.normalised_sha256
         return self.head_sha if self.diff is None else hash_diff(self.diff)
 
 
@@ -76,7 +79,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
         "unreadable": candidate.unreadable,
         "files": candidate.files,
         "read_again": candidate.read_again,
-        "essence": candidate.essence,
+        "normalised_sha256": candidate.normalised_sha256,
     }
     statement = (
         insert(candidates)
@@ -167,5 +170,5 @@ def _build_candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Can
         unreadable=row.unreadable,
         strength=strength,
         read_again=row.read_again,
-        essence=row.essence,
+        normalised_sha256=row.normalised_sha256,
     )

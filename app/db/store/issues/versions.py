@@ -11,7 +11,7 @@ from app.values.identifiers import EvaluationId, PullNumber
 
 # Equal to `Candidate.version`.
 _VERSION = func.coalesce(
-    candidates.c.essence, candidates.c.patch_sha256, candidates.c.head_sha
+    candidates.c.normalised_sha256, candidates.c.patch_sha256, candidates.c.head_sha
 ).label("version")
 
 

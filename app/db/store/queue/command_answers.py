@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import command_answers, ignored_deliveries
-from app.policy.answer_policy import ANSWER_WINDOW, SILENCE, AnswerHistory, Silence
+from app.policy.answer_policy import ANSWER_WINDOW, SILENCE_WINDOW, AnswerHistory, SilenceReason
 from app.values.identifiers import CommandSource, RepositoryId
 
 KEPT_DAYS: Final = 30
@@ -54,7 +54,7 @@ def load_history(connection: Connection, comment: Comment) -> AnswerHistory:
         mine, table.number == comment.number, table.answer == AnswerKind.REFUSAL
     )
     silent = exists().where(
-        mine, table.answer == AnswerKind.SILENCE, table.answered_at > func.now() - SILENCE
+        mine, table.answer == AnswerKind.SILENCE, table.answered_at > func.now() - SILENCE_WINDOW
     )
     count = select(func.count()).where(mine, answered).scalar_subquery()
     row = connection.execute(select(count, refused, silent)).one()
@@ -76,7 +76,7 @@ def record_answer(connection: Connection, comment: Comment, answer: AnswerKind) 
     )
 
 
-def count_silence(connection: Connection, why: Silence) -> None:
+def count_silence(connection: Connection, why: SilenceReason) -> None:
     """Add one to the stored count of deliveries that the bot ignored for the reason `why`."""
     statement = insert(ignored_deliveries).values(reason=why.value, count=1)
     connection.execute(

@@ -150,12 +150,12 @@ def find_github_id(database: Engine, key: EffectKey) -> int | None:
     return identity
 
 
-def comment_key(group: int) -> str:
+def build_comment_key(group: int) -> str:
     """Return `comment:group:ID`, the key of the effect that writes the verdict comment of the group with id `group`."""
     return f"comment:group:{group}"
 
 
-def check_key(group: int, pull: int, head_sha: str) -> str:
+def build_check_key(group: int, pull: int, head_sha: str) -> str:
     """Return the key, a string, of the effect that writes a group's check run on a pull request.
 
     `group` is the group's id. The check run stands on the commit `head_sha` of pull request number `pull`.
@@ -163,7 +163,7 @@ def check_key(group: int, pull: int, head_sha: str) -> str:
     return f"check:group:{group}:pull:{pull}:{head_sha}"
 
 
-def config_check_key(pull: int, head_sha: str) -> str:
+def build_config_check_key(pull: int, head_sha: str) -> str:
     """Return the key, a string, of the effect that writes a check run about an invalid `.github/r4p.yml`.
 
     The check run stands on the commit `head_sha` of pull request number `pull`.
@@ -171,12 +171,12 @@ def config_check_key(pull: int, head_sha: str) -> str:
     return f"check:config:pull:{pull}:{head_sha}"
 
 
-def reply_key(answers: CommandSource) -> str:
+def build_reply_key(answers: CommandSource) -> str:
     """Return `reply:SOURCE`, the key of the effect that replies to commands in the comment or review `answers`."""
     return f"reply:{answers}"
 
 
-def draft_key(attempt: int) -> str:
+def build_draft_key(attempt: int) -> str:
     """Return `draft:ID`, the key of the effect that opens an alternative's draft pull request.
 
     `attempt` is the id of the attempt that wrote the alternative.
@@ -184,7 +184,7 @@ def draft_key(attempt: int) -> str:
     return f"draft:{attempt}"
 
 
-def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
+def build_draft_reply_key(draft: int, asked_in: CommandSource) -> str:
     """Return the key, a string, of the effect that replies whether a draft pull request was opened.
 
     `draft` is the id of its row in `drafts`, and `asked_in` the comment or review that asked for it.
@@ -192,7 +192,7 @@ def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
     return f"draft-told:{draft}:{asked_in}"
 
 
-def refusal_key(asked_in: CommandSource) -> str:
+def build_refusal_key(asked_in: CommandSource) -> str:
     """Return `not-judged:SOURCE`, the key of the effect that replies that the bot could judge nothing.
 
     `asked_in` is the comment or review that asked for a verdict or an alternative.

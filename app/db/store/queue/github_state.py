@@ -70,7 +70,7 @@ class PostgresLimiter:
             state = connection.execute(
                 select(write_limits.c.state).where(mine).with_for_update()
             ).scalar_one()
-            limits, decided = step(_limits(state))
+            limits, decided = step(_read_limits(state))
             connection.execute(update(write_limits).where(mine).values(state=asdict(limits)))
         return decided
 
@@ -80,9 +80,9 @@ class PostgresLimiter:
             state = connection.execute(
                 select(write_limits.c.state).where(write_limits.c.installation_id == installation)
             ).scalar_one_or_none()
-        return WriteLimits() if state is None else _limits(state)
+        return WriteLimits() if state is None else _read_limits(state)
 
 
-def _limits(state: dict[str, Any]) -> WriteLimits:
+def _read_limits(state: dict[str, Any]) -> WriteLimits:
     times = {name: tuple(state.get(name, ())) for name in ("writes", "replies")}
     return WriteLimits(**(state | times))

@@ -22,7 +22,7 @@ class TraceStep:
     """One job on the way from a delivery, and one write that it confirmed.
 
     A job with several writes has several steps. All fields of the job but its id are None once the job was deleted, and
-    all fields of the write are None for a job that wrote nothing.
+    all fields of the write are None for a job that wrote nothing. The fields have the order of the columns of `_TRACE`.
     """
 
     job: JobId
@@ -56,31 +56,38 @@ _EVALUATIONS_OF_ISSUE: Final = f"""
 select evaluations.id from evaluations join groups on groups.id = evaluations.group_id
 where groups.repository_id = %(repository)s and issue_number in (select number from ({_NUMBERS}) as meant)
 """
-# Jobs are deleted after a while; their writes stay and are found by delivery or evaluation.
+# The columns are the fields of TraceStep, in order.
+# seeds: the jobs with which the trace starts.
+# causes: the jobs that led to a seed, through any number of jobs; empty unless {include_causes}.
+# follow_ups: the jobs to which a seed led, through any number of jobs.
+# jobs_traced: the rows of all these jobs that are not deleted yet.
+# writes: their confirmed writes. Those of deleted jobs stay, and {other_writes} finds them by delivery or evaluation.
 _TRACE: Final = """
 with recursive seeds as ({seeds}),
-above(id) as (
-    select id from seeds where {goes_up}
-    union select cause_id from job_causes join above on job_causes.job_id = above.id),
-below(id) as (
+causes(id) as (
+    select id from seeds where {include_causes}
+    union select cause_id from job_causes join causes on job_causes.job_id = causes.id),
+follow_ups(id) as (
     select id from seeds
-    union select job_id from job_causes join below on job_causes.cause_id = below.id),
-traced as (select id from above union select id from below),
-work as (select * from jobs where id in (select id from traced)),
-written as (select * from confirmed_writes where job_id in (select id from traced) or {also})
-select coalesce(work.id, written.job_id) as job, work.kind, work.state, work.created_at,
-    work.finished_at, coalesce(work.delivery_guid, written.delivery_guid) as delivery, event,
-    received_at, coalesce(written.evaluation_id, (payload->>'evaluation')::bigint) as evaluation,
-    written.key as effect, written.github_id, written.confirmed_at
-from work full join written on written.job_id = work.id
-left join deliveries on deliveries.guid = coalesce(work.delivery_guid, written.delivery_guid)
-order by 1, written.id
+    union select job_id from job_causes join follow_ups on job_causes.cause_id = follow_ups.id),
+ids as (select id from causes union select id from follow_ups),
+jobs_traced as (select * from jobs where id in (select id from ids)),
+writes as (select * from confirmed_writes where job_id in (select id from ids) or {other_writes})
+select coalesce(jobs_traced.id, writes.job_id) as job, jobs_traced.kind, jobs_traced.state, jobs_traced.created_at,
+    jobs_traced.finished_at, coalesce(jobs_traced.delivery_guid, writes.delivery_guid) as delivery, event,
+    received_at, coalesce(writes.evaluation_id, (payload->>'evaluation')::bigint) as evaluation,
+    writes.key as effect, writes.github_id, writes.confirmed_at
+from jobs_traced full join writes on writes.job_id = jobs_traced.id
+left join deliveries on deliveries.guid = coalesce(jobs_traced.delivery_guid, writes.delivery_guid)
+order by 1, writes.id
 """
 _TRACE_DELIVERY: Final = _TRACE.format(
-    seeds=_OF_DELIVERY, goes_up="false", also="delivery_guid = %(guid)s"
+    seeds=_OF_DELIVERY, include_causes="false", other_writes="delivery_guid = %(guid)s"
 )
 _TRACE_ISSUE: Final = _TRACE.format(
-    seeds=_OF_ISSUE, goes_up="true", also=f"evaluation_id in ({_EVALUATIONS_OF_ISSUE})"
+    seeds=_OF_ISSUE,
+    include_causes="true",
+    other_writes=f"evaluation_id in ({_EVALUATIONS_OF_ISSUE})",
 )
 
 

@@ -254,7 +254,7 @@ def test_another_query_is_another_cached_answer(server, github):
 def test_a_list_is_read_to_its_end(server, github):
     more = {"Link": f'<{server.url}/api/v3/x?page=2>; rel="next"'}
     server.replies = [Reply(200, [1], more), Reply(200, [2])]
-    assert [answer.body for answer in github.pages(READ, "/x")] == ["[1]", "[2]"]
+    assert [answer.body for answer in github.iterate_pages(READ, "/x")] == ["[1]", "[2]"]
     assert server.sent == ["GET /x?per_page=100", "GET /x?page=2&per_page=100"]
 
 

@@ -13,13 +13,13 @@ from app.registry import registration
 from app.registry.registration import NotRegistered
 from model.adapters import adapter_files
 from model.errors import BadAdapter
-from tests.builders import tiny_adapters
-from tests.training.promotion.measured_runs import (
+from tests.app.registry.measured_runs import (
     MARKS,
     write_finished_run,
     write_measurement,
     write_result,
 )
+from tests.builders import tiny_adapters
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS

@@ -12,8 +12,8 @@ from app.operator.models_cli import main
 from app.registry import promotion
 from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings
+from tests.app.registry.measured_runs import MARKS, find_champion, write_measurement
 from tests.builders import tiny_adapters
-from tests.training.promotion.measured_runs import MARKS, find_champion, write_measurement
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS

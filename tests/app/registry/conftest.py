@@ -1,19 +1,28 @@
 """Two trained models that are registered, two servers, and one that is down."""
 
 import shutil
+from collections.abc import Iterator
 
 import pytest
 
 from app.db.session import transaction
 from app.registry import registration
 from model.adapters.adapter_server import Replica
-from tests.builders import tiny_adapters
-from tests.model.chat_server import DEAD_URL
-from tests.training.promotion.measured_runs import (
+from tests import vllm_server
+from tests.app.registry.measured_runs import (
     forget_adapter,
     write_finished_run,
     write_measurement,
 )
+from tests.builders import tiny_adapters
+from tests.model.chat_server import DEAD_URL
+
+
+@pytest.fixture(scope="package")
+def vllm() -> Iterator[vllm_server.Server]:
+    """A server of the tiny model, started for the first test that asks."""
+    with tiny_adapters.serve_tiny_model() as server:
+        yield server
 
 
 @pytest.fixture(scope="package")

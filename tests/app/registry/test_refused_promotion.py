@@ -15,8 +15,7 @@ from app.registry.promotion import NotPromoted, PromotionRules
 from model.adapters import adapter_server
 from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.errors import BadAdapter
-from tests.builders import tiny_adapters
-from tests.training.promotion.measured_runs import (
+from tests.app.registry.measured_runs import (
     MARKS,
     find_champion,
     find_state,
@@ -24,6 +23,7 @@ from tests.training.promotion.measured_runs import (
     write_measurement,
     write_result,
 )
+from tests.builders import tiny_adapters
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS

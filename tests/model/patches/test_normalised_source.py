@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.patches.essence import MOST_BYTES, reduce_source
+from model.patches.normalised_source import MOST_BYTES, normalise_source
 
 CODE = b"def f(a):\n    return 'x  y'\n"
 
@@ -15,7 +15,7 @@ CODE = b"def f(a):\n    return 'x  y'\n"
     ],
 )
 def test_blanks_and_comments_of_python_mean_nothing(other):
-    assert reduce_source("a.py", other) == reduce_source("a.py", CODE)
+    assert normalise_source("a.py", other) == normalise_source("a.py", CODE)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_blanks_and_comments_of_python_mean_nothing(other):
     ],
 )
 def test_what_may_have_a_meaning_counts(other):
-    assert reduce_source("a.py", other) != reduce_source("a.py", CODE)
+    assert normalise_source("a.py", other) != normalise_source("a.py", CODE)
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_what_may_have_a_meaning_counts(other):
     ids=["blank lines", "indentation", "a comment", "a joined line"],
 )
 def test_other_languages_lose_blank_lines_and_blanks_at_line_ends(text, other, is_equal):
-    assert (reduce_source("a.js", text) == reduce_source("a.js", other)) is is_equal
+    assert (normalise_source("a.js", text) == normalise_source("a.js", other)) is is_equal
