@@ -88,7 +88,7 @@ class Attempts:
         """Return the seconds until the job's next attempt: they double with each attempt, up to an hour."""
         return _double(self.first_delay_seconds, self.attempt - 1)
 
-    def patience_seconds(self, who: WaitsFor, first: float) -> float:
+    def compute_wait_seconds(self, who: WaitsFor, first: float) -> float:
         """Return the seconds until the next try of a job that waits for `who`, such as GitHub or the engine.
 
         The delay starts at `first` seconds, doubles with each wait up to a limit, and is shortened by a random share.
@@ -139,7 +139,7 @@ def _find_cause(error: Exception) -> WaitsFor | None:
 def _decide_wait(error: Exception, who: WaitsFor, attempts: Attempts, now: datetime) -> Ending:
     if isinstance(error, RateLimited):
         asked = max((error.retry_at - now).total_seconds(), 0.0) * (1 + attempts.jitter / 4)
-        patience = attempts.patience_seconds(who, LIMIT_SECONDS)
+        patience = attempts.compute_wait_seconds(who, LIMIT_SECONDS)
         if isinstance(error, WritePaceExceeded):
             patience = min(patience, LONGEST_TURN_SECONDS)
         return RetryLater(min(max(asked, patience), LONGEST_SECONDS), who)
@@ -148,7 +148,7 @@ def _decide_wait(error: Exception, who: WaitsFor, attempts: Attempts, now: datet
     if refused is not None and now - refused.since > UNKNOWN_FOR:
         since = refused.since.astimezone(UTC)
         return GiveUpJob(f"refused {refused.times} times since {since:%Y-%m-%d %H:%M} UTC")
-    return RetryLater(attempts.patience_seconds(who, OUTAGE_SECONDS), who)
+    return RetryLater(attempts.compute_wait_seconds(who, OUTAGE_SECONDS), who)
 
 
 def _double(first: float, times: int) -> float:
