@@ -59,8 +59,8 @@ def test_unapproved_pull_requests_take_no_place_of_approved_ones(judge_from):
     strengths = dict.fromkeys(range(1, 6), LinkStrength.CLOSING) | dict.fromkeys(
         (8, 9), LinkStrength.CROSS_REFERENCE
     )
-    assert find_excess(config, facts, strengths, 2) == {1, 2, 3, 4, 5}
-    assert find_excess(config, facts, strengths, 3) == {2, 3, 4, 5}
+    assert select_excess_pulls(config, facts, strengths, 2) == {1, 2, 3, 4, 5}
+    assert select_excess_pulls(config, facts, strengths, 3) == {2, 3, 4, 5}
 
 
 def test_votes_and_the_agents_tokens_are_clipped_and_smaller_wishes_stay():
