@@ -10,7 +10,7 @@ import yaml
 from app.db.process_grants import ProcessRole
 from app.github.http.auth import PERMISSIONS, Purpose
 from app.jobs.job import Queue
-from app.settings import IdentitySettings
+from app.settings import CeilingSettings, IdentitySettings
 
 SECRET = {f"R4P_{name}" for name in ("PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET")}
 COMPOSE = Path(__file__).parents[2] / "deploy" / "compose.yaml"
@@ -59,6 +59,24 @@ def test_the_second_app_asks_for_what_a_draft_takes_and_the_first_for_no_right_t
     )
     assert second == PERMISSIONS[Purpose.OPEN_DRAFT]
     assert first["contents"] == "read"
+
+
+@pytest.mark.parametrize("name", ["worker-github", "worker-agents"])
+def test_the_workers_that_spend_read_the_operators_ceilings(name):
+    environment = yaml.safe_load(COMPOSE.read_text())["services"][name]["environment"]
+    ceilings = CeilingSettings()
+    shown = {
+        f"R4P_{field.upper()}": f"${{R4P_{field.upper()}:-{value}}}" for field, value in ceilings
+    }
+    assert shown.items() <= environment.items()
+
+
+def test_every_worker_reads_the_limit_of_running_jobs_and_the_web_process_the_allowed_accounts():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    for service in services.values():
+        if "worker" in service.get("command", []):
+            assert "R4P_MAX_RUNNING_PER_INSTALLATION" in service["environment"]
+    assert "R4P_ALLOWED_ACCOUNTS" in services["web"]["environment"]
 
 
 def test_every_queue_has_a_worker():

@@ -19,6 +19,7 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.queue import installation_controls, progress
+from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
 from app.policy.alternative_policy import RefusalReason, find_new_edits, has_budget
@@ -102,7 +103,7 @@ class ProposePatchesHandler:
         try:
             if task is not None:
                 self._finish(context, job, task, self._propose(context, job, task))
-        except Postponed:
+        except (InstallationPaused, Postponed):
             goes_on = True
             raise
         finally:  # after any other end nobody reads this tree again
@@ -155,7 +156,7 @@ class ProposePatchesHandler:
                 batch_records = self._run_batch(context, setup, task, batch, (tree, reservation))
                 about = batch.hint.attempt if batch.hint else None
                 records += [replace(record, guided_by=about) for record in batch_records]
-        except (Cancelled, Postponed, Fenced):
+        except (Cancelled, InstallationPaused, Postponed, Fenced):
             self._save_taken_back(context, task, records)
             raise
         return ProposalResult(tuple(records))
@@ -193,7 +194,7 @@ class ProposePatchesHandler:
                 on_step=record_step,
                 ledger=ledger,
             )
-        except (Cancelled, Postponed, Fenced) as error:
+        except (Cancelled, InstallationPaused, Postponed, Fenced) as error:
             self._save_taken_back(
                 context, task, ledger.build_records(attempts.TAKEN_BACK, str(error))
             )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine
 
 from app.db.store.queue import jobs
 from app.db.store.queue.effects import PostgresEffects
+from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.job_rows import Origin, StoredJob
 from app.db.store.queue.jobs import ClaimedJob
 from app.jobs.job import Planned
@@ -32,20 +33,25 @@ class Context:
     """Set by the heartbeat when another worker may own the job."""
     stopping: Callable[[], bool]
     """Returns whether this process is about to end."""
+    paused: threading.Event = field(default_factory=threading.Event)
+    """Set by the heartbeat when the operator has paused the installation of the job, or all installations."""
     stored: list[StoredJob] = field(default_factory=list)
     """Follow-up jobs stored so far; the runner rings for them afterwards."""
 
     def keep_going(self) -> bool:
         """Return whether the handler may continue; call this between costly steps.
 
-        It is False once another worker may own the job or this process is about to end.
+        It is False once another worker may own the job, the operator pauses the installation, or this process is about
+        to end.
         """
-        return not self.lost.is_set() and not self.stopping()
+        return not (self.lost.is_set() or self.paused.is_set() or self.stopping())
 
     def check(self) -> None:
-        """Raise Cancelled if another worker may own the job, or Postponed if this process is about to end."""
+        """Raise Cancelled if another worker may own the job, InstallationPaused, or Postponed if this process ends."""
         if self.lost.is_set():
             raise Cancelled(f"job {self.claimed.id} belongs to another worker")
+        if self.paused.is_set():
+            raise InstallationPaused(f"the operator paused installation {self.claimed.job.tenant}")
         if self.stopping():
             raise Postponed("this worker is shutting down", after_seconds=0)
 

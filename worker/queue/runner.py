@@ -8,6 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
@@ -17,7 +18,9 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import logs
-from app.db.store.queue import jobs
+from app.db.session import transaction
+from app.db.store.queue import installation_controls, jobs
+from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.job_rows import StoredJob
 from app.db.store.queue.jobs import ClaimedJob
 from app.dispatch import Doorbell
@@ -41,11 +44,12 @@ from worker.queue.errors import GiveUp, Postponed
 class Heartbeat:
     """Renews a job's lease while the context is open; `lost` is set when the job has another owner.
 
-    While the database does not answer, the thread keeps trying. It sets `lost` too once the lease must have ended.
+    `paused` is set when the operator pauses the job's installation, so that costly work ends early. While the database does not answer, the thread keeps trying. It sets `lost` too once the lease must have ended.
     """
 
     def __init__(self, database: Engine, claimed: ClaimedJob, pace: QueueSettings) -> None:
         self.lost = threading.Event()
+        self.paused = threading.Event()
         self._database = database
         self._claimed = claimed
         self._pace = pace
@@ -82,6 +86,18 @@ class Heartbeat:
             if not is_held:
                 self.lost.set()
                 return
+            if (
+                self._claimed.job.queue is not Queue.EVENTS
+            ):  # events are recorded during a pause, too
+                self._look_for_pause()
+
+    def _look_for_pause(self) -> None:
+        # Without an answer the next beat asks again.
+        with suppress(SQLAlchemyError), transaction(self._database) as connection:
+            try:
+                installation_controls.check_pause(connection, self._claimed.job.tenant)
+            except InstallationPaused:
+                self.paused.set()
 
 
 GO_ON_SECONDS: Final = 5.0
@@ -127,11 +143,13 @@ class Runner:
             logs.bind_ids(**_list_ids(claimed)),
             Heartbeat(self.database, claimed, self.pace) as heartbeat,
         ):
-            context = Context(self.database, claimed, heartbeat.lost, self.stopping)
+            context = Context(
+                self.database, claimed, heartbeat.lost, self.stopping, heartbeat.paused
+            )
             try:
                 self._get_handler(claimed)(context, claimed.job)
             except Exception as error:  # noqa: BLE001 (the task boundary: recorded, logged once)
-                self._end(claimed, self._postpone_on_shutdown(error, context))
+                self._end(claimed, self._explain_stop(error, context))
             else:
                 jobs.finish(self.database, claimed)
         self._ring(context.stored)
@@ -156,9 +174,13 @@ class Runner:
             )
         return handler
 
-    def _postpone_on_shutdown(self, error: Exception, context: Context) -> Exception:
-        """Map a handler's Cancelled to Postponed when this process ends: nothing replaced the job."""
-        if isinstance(error, Cancelled) and self.stopping() and not context.lost.is_set():
+    def _explain_stop(self, error: Exception, context: Context) -> Exception:
+        """Return the reason for a handler's Cancelled when nothing replaced the job: a pause, or the process ends."""
+        if not isinstance(error, Cancelled) or context.lost.is_set():
+            return error
+        if context.paused.is_set():
+            return InstallationPaused("the operator paused the installation")
+        if self.stopping():
             return Postponed("this worker is shutting down", after_seconds=0)
         return error
 

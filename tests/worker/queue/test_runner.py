@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from app.db.store.queue import jobs
+from app.db.store.queue import installation_controls, jobs
 from app.github.errors import GitHubDown, Unauthorized
 from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings
@@ -44,6 +44,25 @@ def test_a_handler_that_returns_has_done_its_job(database, run):
     seen = []
     assert run(lambda _context, job: seen.append(job)) == 1
     assert (seen, rows(database)) == ([an_issue(4)], ["done"])
+
+
+@pytest.mark.parametrize("target", [an_issue().installation, installation_controls.ALL])
+@pytest.mark.parametrize("is_verifier", [True, False], ids=["votes", "agent's steps"])
+def test_a_pause_ends_costly_work_and_counts_no_attempt(database, run, target, is_verifier):
+    put(database, an_issue())
+
+    def work_on(context, _job):
+        with database.begin() as connection:
+            installation_controls.pause(connection, target)
+        wait_for(lambda: not context.keep_going())
+        if is_verifier:
+            raise Cancelled("newer work replaced this verdict")  # the only word that verifiers have
+        context.check()
+
+    run(work_on)
+    ((state, counted, why),) = rows(database, "state, attempt, error")
+    assert (state, counted) == ("ready", 0)
+    assert why.startswith("InstallationPaused: the operator paused")
 
 
 def test_a_single_ring_runs_all_due_jobs(database, run):

@@ -63,11 +63,16 @@ def find_pause(connection: Connection, installation: InstallationId = ALL) -> da
 
 def check_pause(connection: Connection, installation: InstallationId) -> None:
     """Raise InstallationPaused while the operator pauses this installation or all of them."""
-    for paused in (installation, ALL):
-        if find_pause(connection, paused) is not None:
-            raise InstallationPaused(
-                f"installation {installation} is paused: r4p installations resume {paused or '--all'}"
-            )
+    control = installation_controls.c
+    paused = connection.scalar(
+        select(func.min(control.installation_id)).where(
+            control.installation_id.in_((installation, ALL)), control.paused_at.is_not(None)
+        )
+    )
+    if paused is not None:
+        raise InstallationPaused(
+            f"installation {installation} is paused: r4p installations resume {paused or '--all'}"
+        )
 
 
 def list_paused(connection: Connection) -> dict[InstallationId, datetime]:
