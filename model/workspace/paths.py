@@ -39,7 +39,8 @@ _AUTOMATION: Final = frozenset(
 _TOOL_FOLDERS: Final = frozenset(
     [
         *(".vscode", ".idea", ".devcontainer", ".husky", ".cargo", ".mvn", ".yarn"),
-        *(".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".clinerules"),
+        *(".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".clinerules", ".opencode"),
+        *(".roo", ".kiro", ".continue", ".amazonq", ".junie", ".augment", ".zed", ".lefthook"),
     ]
 )
 """Folders of editors, package managers and coding agents. These tools read them in any folder and run what they name."""
@@ -48,7 +49,8 @@ _STEERING: Final = frozenset(
         *(".gitmodules", ".gitattributes", ".envrc", "codeowners", "owners", "owners_aliases"),
         *(".npmrc", ".yarnrc", ".pypirc", "pip.conf", "pip.ini", ".bazelrc", ".renovaterc"),
         *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"),
-        *(".cursorrules", ".windsurfrules", ".clinerules"),
+        *(".cursorrules", ".windsurfrules", ".clinerules", ".roorules", ".rules", ".roomodes"),
+        *("nuget.config", ".pnpmfile.cjs", ".gemrc", ".condarc"),
     ]
 )
 """Files that control automation, reviewers, the sources of packages or coding agents, in any folder."""
@@ -73,11 +75,12 @@ _STEERING_STEMS: Final = frozenset(
         ".vsts-ci",
         "wercker",
         *(".mergify", "bors", ".kodiak", "renovate", ".renovaterc", "dependabot"),
-        *(".yarnrc", ".mcp", "mcp", ".devcontainer", ".aider.conf"),
+        *(".yarnrc", ".mcp", "mcp", ".devcontainer", ".aider.conf", "opencode"),
+        *("uv", "bunfig", "lefthook", ".lefthook", "lefthook-local", ".lefthook-local"),
     ]
 )
 """Stems of such files; the suffix is in _SETTINGS."""
-_SETTINGS: Final = frozenset(["yml", "yaml", "json", "json5", "jsonnet", "toml", "star"])
+_SETTINGS: Final = frozenset(["yml", "yaml", "json", "json5", "jsonc", "jsonnet", "toml", "star"])
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 

@@ -91,6 +91,10 @@ def test_path_is_quoted_short_on_one_line():
         *(".devcontainer.json", "Jenkinsfile", "ci/Jenkinsfile.release", "ci/release.Jenkinsfile"),
         *(".gitmodules", "renovate.json", "renovate.json5", ".renovaterc", ".renovaterc.json"),
         *("dependabot.yml", ".pre-commit-config.yaml", ".cargo/config.toml", ".mvn/extensions.xml"),
+        *(".roo/rules/a.md", "web/.kiro/steering/a.md", ".continue/config.yaml", ".roorules"),
+        *(".amazonq/rules/a.md", ".junie/guidelines.md", ".aider.conf.yml", ".zed/tasks.json"),
+        *("uv.toml", "bunfig.toml", "NuGet.Config", "lefthook.yml", ".lefthook.toml"),
+        *("lefthook-local.yml", ".pnpmfile.cjs", ".gemrc", ".condarc", ".rules", "opencode.json"),
         *("ＡＧＥＮＴＳ.md", "claude.md:stream", ".ＣＬＡＵＤＥ/x", "\u200bCLAUDE.md", "owners "),
     ],
 )
@@ -110,6 +114,7 @@ def test_automation_file_may_not_be_written(path):
             "mcp.py",
             "renovate.ts",
         ),
+        *("uv.py", "src/lefthook.rs", "continue/a.py", "nuget/config.cs", "roo.md", "rules.md"),
         *("src/jenkinsfile_parser.py", "src/mergify/a.yml", "pip.py", "npmrc.md", "idea/a.py"),
     ],
 )
