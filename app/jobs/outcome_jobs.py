@@ -51,6 +51,8 @@ class CheckClaims(Job):
 
     repository: RepositoryId
     pull: PullNumber
+    skipped: int = 0
+    """Number of the newest unchecked claims that an earlier job could not read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,6 +11,7 @@ from app.db.store.issues import groups
 from app.db.store.outcomes import outcomes
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub
+from app.jobs.job import Planned
 from app.jobs.outcome_jobs import CheckClaims
 from app.outcomes import EventKind, OutcomeEvent
 from app.outcomes.claims import build_check, find_ending, find_unchecked_claims
@@ -26,7 +28,8 @@ from worker.queue.errors import Postponed
 log = logging.getLogger(__name__)
 
 MOST_CLAIMS: Final = 20
-"""Claims that one job checks, the newest ones. A hostile push can hold thousands."""
+"""Claims that one job checks, the newest ones. A hostile push can hold thousands, so another job checks the next."""
+NEXT_SECONDS: Final = 60.0
 _MAJORITY: Final = 0.5
 """A change is on the default branch while at least this share of its lines is there."""
 _TIP: Final = "refs/r4p/claims/tip"
@@ -36,15 +39,16 @@ _Range = tuple[str, str]
 
 
 def check_claims(github: GitHub, checkouts: Checkouts, context: Context, job: CheckClaims) -> None:
-    """Compare the unchecked claims about the pull request of `job` with its patch, and store the answers.
+    """Compare the newest unchecked claims about the pull request of `job` with its patch, and store the answers.
 
-    A claim stays unknown when git cannot read the commits or a patch. Raises GitUnreachable, and Postponed when another
+    Another job checks the next ones. A claim stays unknown when git cannot read the commits or a patch. Raises GitUnreachable, and Postponed when another
     process uses the bare repository.
     """
     with transaction(context.database) as connection:
         stored = groups.load_active_repository(connection, job.repository)
         history = outcomes.load_history(connection, job.repository, job.pull)
-    ending, claims = find_ending(history), find_unchecked_claims(history)[-MOST_CLAIMS:]
+    unchecked = find_unchecked_claims(history)[::-1][job.skipped :]
+    ending, claims = find_ending(history), unchecked[:MOST_CLAIMS]
     if stored is None or ending is None or not claims:
         return
     try:
@@ -55,8 +59,11 @@ def check_claims(github: GitHub, checkouts: Checkouts, context: Context, job: Ch
         # git does not say whether the token was the cause.
         github.tokens.forget(Scope.for_repository(stored.ref, Purpose.READ))
         raise
+    following = replace(job, skipped=job.skipped + len(claims) - len(events))
     with context.transaction() as connection:
         record_outcomes(connection, job.repository, events)
+        if len(unchecked) > len(claims):
+            context.enqueue(connection, [Planned(following, NEXT_SECONDS)])
 
 
 def _check_each(

@@ -45,7 +45,7 @@ EXAMPLES = [
     (ResolvePermission(7, 70, "mona"), "resolve_permission:70:mona"),
     (PollReactions(7, 70, 3), "poll_reactions:70:3"),
     (MeasureSurvival(7, 70, 12, 30), "measure_survival:70:12:30"),
-    (CheckClaims(7, 70, 12), "check_claims:70:12"),
+    (CheckClaims(7, 70, 12), "check_claims:70:12:0"),
     (HearReview(7, 70, "guid"), "hear_review:70:guid"),
     (Reconcile(7, 70), "reconcile:70"),
     (PurgeData(7, 70), "purge_data:7:70"),

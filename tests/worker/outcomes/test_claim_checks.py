@@ -13,6 +13,7 @@ from tests.builders.local_github import connect
 from tests.worker.outcomes.judged_repository import FIX, ORIGINAL, OTHER_FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
+from worker.outcomes import claim_checks
 from worker.outcomes.claim_checks import check_claims
 
 pytestmark = pytest.mark.services
@@ -95,3 +96,28 @@ def test_a_claim_that_git_cannot_check_stays_unknown(world, checking, tmp_path):
     with pytest.raises(GitUnreachable):
         carry_out(world.database, partial(check_claims, checking.args[0], nowhere), job)
     assert [kind for _, kind, *_ in world.list_outcomes()] == ["merged"]
+
+
+def test_newer_claims_hide_no_older_true_one(world, checking, monkeypatch):
+    """Half of the newer claims are false, and the others are about empty patches, which stay unknown."""
+    monkeypatch.setattr(claim_checks, "MOST_CLAIMS", 2)
+    first = world.first.number
+    world.repo.merge(first, user="maintainer")
+    merge_stranger(world, f"Reverts #{first}", {"area.py": ORIGINAL})
+    for number in range(2):
+        name = f"notes-{number}.py"
+        merge_stranger(world, f"Reverts #{first}", {name: "seen = 1\n"}, method="squash")
+        undone = ({"a": "1\n"}, {"a": None})
+        merge_stranger(world, f"Reverts #{first}", *undone, method="squash")
+    world.record()
+    skipped = []
+    while checks := [job for job in waiting(world.database) if isinstance(job, CheckClaims)]:
+        assert skipped or "reverted" not in list_kinds(world)
+        carry_out(world.database, checking, *checks)
+        skipped += [job.skipped for job in checks]
+    assert "reverted" in list_kinds(world)
+    assert skipped[-1] > 0
+
+
+def list_kinds(world):
+    return [kind for _, kind, *_ in world.list_outcomes()]
