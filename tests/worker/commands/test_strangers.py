@@ -5,9 +5,11 @@ from sqlalchemy import select, text
 
 from app.db.session import transaction
 from app.db.store.queue import command_answers
+from app.db.store.queue.github_state import PostgresLimiter
 from app.db.tables.schema import command_answers as answer_table
 from app.db.tables.schema import ignored_deliveries
 from app.github.errors import WritePaceExceeded
+from app.github.http.rate_limiter import WriteLimits
 from app.policy.answer_policy import SilenceReason
 from tests.builders.job_attempts import carry_out, waiting
 from worker.commands.issue_commands import IssueCommands
@@ -118,3 +120,19 @@ def test_strangers_who_use_up_the_replies_do_not_keep_a_maintainer_waiting(scene
         obey("/r4p help")
     obey("/r4p status", "maintainer")
     assert count_replies(scene) == 1
+
+
+def test_a_postponed_answer_comes_although_a_later_comment_got_none(scene, obey):
+    for _ in range(2):
+        obey("/r4p help")
+    scene.use_up_replies()
+    postponed = scene.commanded("/r4p help", "stranger")
+    with pytest.raises(WritePaceExceeded):
+        carry_out(scene.database, obey.handler, postponed)
+    obey("/r4p help")
+    assert count_silences(scene) == {SilenceReason.CAPPED.value: 1}
+    PostgresLimiter(scene.database).change(scene.installation, lambda _: (WriteLimits(), None))
+    with transaction(scene.database) as connection:
+        connection.execute(text("delete from jobs where state = 'running'"))
+    carry_out(scene.database, obey.handler, postponed)
+    assert count_replies(scene) == 3

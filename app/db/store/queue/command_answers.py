@@ -37,15 +37,21 @@ class Comment:
 def load_history(connection: Connection, comment: Comment) -> AnswerHistory:
     """Load what the bot answered to other comments of the author of `comment` in the same repository.
 
-    Other transactions that load the same person's history wait until this transaction ends.
+    If an answer to `comment` is stored, later answers do not count, so a second attempt at its job decides alike. Other
+    transactions that load the same person's history wait until this transaction ends.
     """
     person = func.hashtext(f"{comment.repository}:{comment.person}")
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext("command_answers"), person)))
     table = command_answers.c
+    stored = command_answers.alias()
+    own = select(stored.c.answered_at).where(
+        stored.c.repository_id == comment.repository, stored.c.source == comment.source
+    )
     mine = (
         (table.repository_id == comment.repository)
         & (table.person_id == comment.person)
         & (table.source != comment.source)
+        & (table.answered_at < func.coalesce(own.scalar_subquery(), text("'infinity'")))
     )
     answered = (table.answer != AnswerKind.SILENCE) & (
         table.answered_at > func.now() - ANSWER_WINDOW
