@@ -73,8 +73,15 @@ def explain_excess(limit: int) -> str:
     return f"the bot compares at most {limit} pull requests of an issue"
 
 
-def explain_reached_ceiling(ceilings: CeilingSettings, usage: DailyUsage) -> str | None:
-    """Return which of today's ceilings is reached, in words for people; None if an evaluation may start."""
+def explain_reached_ceiling(
+    ceilings: CeilingSettings, usage: DailyUsage, *, is_commanded: bool
+) -> str | None:
+    """Return which of today's ceilings is reached, in words for people; None if an evaluation may start.
+
+    `is_commanded` says that a person with the right asked for it. A fifth of each ceiling is kept for such evaluations,
+    so that pushes cannot use up the day.
+    """
+    rest = "" if is_commanded else " except the fifth for commands"
     evaluations = [
         ("repository", usage.repository_evaluations, ceilings.max_evaluations_per_repository_day),
         (
@@ -89,9 +96,9 @@ def explain_reached_ceiling(ceilings: CeilingSettings, usage: DailyUsage) -> str
     ]
     table = [("evaluations", *row) for row in evaluations] + [("tokens", *row) for row in tokens]
     for what, whose, used, most in table:
-        if used >= most:
+        if used >= (most if is_commanded else most - most // 5):
             return (
-                f"the operator's daily budget of {most:,} {what} for this {whose} is used up,"
+                f"the operator's daily budget of {most:,} {what} for this {whose} is used up{rest},"
                 " and the bot goes on after midnight UTC"
             )
     return None

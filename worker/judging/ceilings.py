@@ -43,16 +43,20 @@ class CeilingGuard:
         return replace(limited, excess=dict.fromkeys(excess, explain_excess(most)))
 
     def hold_back(
-        self, connection: Connection, repository: RepositoryRef, decision: EvaluateNow
+        self,
+        connection: Connection,
+        repository: RepositoryRef,
+        decision: EvaluateNow,
+        *,
+        is_commanded: bool,
     ) -> EvaluateNow | WaitForTomorrow:
         """Return `decision`, or the decision to wait when a daily budget is used up.
 
-        Evaluations that are stored at the same moment do not see each other and may exceed a budget by their number.
+        A part of each budget is kept for evaluations that a person asked for. Evaluations that are stored at the same moment do not see each other and may exceed a budget by their number.
         """
         ceilings = self._load(connection, repository.installation)
-        why = explain_reached_ceiling(
-            ceilings, installation_controls.read_daily_usage(connection, repository.id)
-        )
+        usage = installation_controls.read_daily_usage(connection, repository.id)
+        why = explain_reached_ceiling(ceilings, usage, is_commanded=is_commanded)
         return decision if why is None else WaitForTomorrow(why, decision.left_out)
 
     def _load(self, connection: Connection, installation: InstallationId) -> CeilingSettings:

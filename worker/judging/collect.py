@@ -96,7 +96,10 @@ class EvaluateIssueHandler:
                     )
                     submission = _build_submission(job, rivals, new, newest, plan)
                     if not submission.is_repeat:
-                        decision = self.ceilings.hold_back(connection, stored.ref, decision)
+                        by_command = new.trigger == BY_COMMAND
+                        decision = self.ceilings.hold_back(
+                            connection, stored.ref, decision, is_commanded=by_command
+                        )
                 if isinstance(decision, EvaluateNow):
                     groups.set_waiting(connection, group, None)
                     context.enqueue(connection, submit_group(connection, submission, exported))

@@ -83,11 +83,28 @@ def test_votes_and_the_agents_tokens_are_clipped_and_smaller_wishes_stay():
     ],
 )
 def test_a_used_up_budget_is_named(usage, budget):
-    assert budget in explain_reached_ceiling(CEILINGS, usage)
+    assert budget in explain_reached_ceiling(CEILINGS, usage, is_commanded=True)
 
 
 def test_below_every_ceiling_nothing_is_used_up():
-    assert explain_reached_ceiling(CEILINGS, DailyUsage(2, 4, 999, 3_999)) is None
+    usage = DailyUsage(2, 4, 999, 3_999)
+    assert explain_reached_ceiling(CEILINGS, usage, is_commanded=True) is None
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        DailyUsage(installation_evaluations=4),
+        DailyUsage(repository_tokens=800),
+        DailyUsage(installation_tokens=3_200),
+    ],
+)
+def test_pushes_leave_a_fifth_of_each_budget_to_commands(usage):
+    reason = explain_reached_ceiling(CEILINGS, usage, is_commanded=False)
+    assert "except the fifth for commands" in reason
+    assert explain_reached_ceiling(CEILINGS, usage, is_commanded=True) is None
+    below = DailyUsage(2, 3, 799, 3_199)
+    assert explain_reached_ceiling(CEILINGS, below, is_commanded=False) is None
 
 
 def test_an_installation_has_ceilings_of_its_own():

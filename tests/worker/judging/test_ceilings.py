@@ -108,6 +108,34 @@ def test_a_command_hears_once_that_the_day_is_used_up(scene):
     assert "Not judged: The operator's daily budget of 100 tokens" in reply.body
 
 
+def test_pushes_leave_evaluations_to_a_maintainers_command(scene):
+    ceiling = {"max_evaluations_per_repository_day": 5}
+    for turn in range(4):
+        scene.repo.push(scene.pulls[0], files={"new.py": f"{turn}\n"})
+        look(scene, **ceiling)
+    scene.repo.push(scene.pulls[0], files={"new.py": "4\n"})
+    with pytest.raises(Postponed):
+        look(scene, **ceiling)
+    write(scene, "delete from jobs where state = 'running'")
+    look(scene, trigger="command", asked_in=900, **ceiling)
+    assert read(scene, evaluations.c.trigger) == ["pull_request"] * 4 + ["command"]
+
+
+def test_a_moved_verdict_costs_no_tokens_again(scene):
+    look(scene)
+    scene.repo.push(scene.pulls[0], files={"new.py": "1\n"})
+    look(scene)
+    write(
+        scene,
+        """update evaluations set
+        verdict = '{"tokens": {"prompt": 90, "cached": 20, "completion": 40}}',
+        moved_from = case state when 'collected' then 1 end""",
+    )
+    with transaction(scene.database) as connection:
+        usage = installation_controls.read_daily_usage(connection, scene.id)
+    assert usage == DailyUsage(2, 2, 110, 110)
+
+
 def test_an_installation_may_have_more_than_the_operators_ceiling(scene):
     write(
         scene,

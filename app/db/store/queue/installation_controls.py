@@ -116,11 +116,12 @@ def set_limits(
     )
 
 
-# The tokens of an evaluation are those of its verdict document; cached ones cost almost nothing.
+# The tokens of an evaluation are those of its verdict document; cached ones cost almost nothing. A moved verdict keeps
+# the document of the evaluation that drew the votes, and costs nothing again.
 _USAGE = """
 with own as (select installation_id from repositories where id = %(repository)s),
 used as (
-    select groups.repository_id, 1 as evaluations, coalesce(
+    select groups.repository_id, 1 as evaluations, (moved_from is null)::int * coalesce(
         (verdict #>> '{tokens,prompt}')::bigint - (verdict #>> '{tokens,cached}')::bigint
         + (verdict #>> '{tokens,completion}')::bigint, 0) as tokens
     from evaluations join groups on groups.id = evaluations.group_id
