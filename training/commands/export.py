@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, print_json, stop
 from training import corpus
-from training.datasets import pairs
+from training.datasets import attempt_pairs, pairs
 from training.plans import plan_file
 
 
@@ -20,11 +20,9 @@ def attempts(out: Annotated[Path, Option(metavar="FILE", help="File to create.")
     if not attempt_list:
         stop("train attempts", Exit.USAGE, "no agent worked where the bot may learn (training: on)")
     pairs.write_attempts(out, attempt_list)
-    guided = pairs.pair_guided_attempts(attempt_list)
-    STDERR.print(
-        f"{len(attempt_list)} attempts in {out}; {len(guided.pairs)} of them make a guided pair"
-    )
-    for reason, count in guided.left_out.most_common():
+    paired = attempt_pairs.pair_attempts(attempt_list)
+    STDERR.print(f"{len(attempt_list)} attempts in {out}; they make {len(paired.pairs)} pairs")
+    for reason, count in paired.left_out.most_common():
         STDERR.print(f"  {count} guided attempts make none: {reason}")
 
 

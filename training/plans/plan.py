@@ -165,7 +165,6 @@ class RolloutSettings:
     """Share of a GPU for a colocated vLLM while it samples. It sleeps otherwise."""
     task: RolloutTask = RolloutTask.JUDGE
     max_turns: Count = 1
-    """Maximum turns of an agent."""
     turn_tokens: Count = 4096
     """Maximum tokens of one agent turn. `max_tokens` then limits all turns and tool outputs together."""
 
@@ -195,8 +194,10 @@ class SupervisedSettings:
     """Plan settings of supervised fine-tuning."""
 
     __pydantic_config__ = _STRICT
-    task: Literal["boxed", "yes-no"] = "boxed"
-    """`boxed`: answers to groups, as a warm-up. `yes-no`: one patch at a time (R2E-Gym)."""
+    task: Literal["boxed", "yes-no", "attempts"] = "boxed"
+    """`boxed`: answers to groups. `yes-no`: one patch (R2E-Gym). `attempts`: an agent's correct attempts (Agent-RLVR)."""
+    share: Share = 1.0
+    """Share of the correct attempts to learn from, drawn by the plan's seed."""
     max_tokens: Count = 32768
     """Prompt and reply together. Longer examples are left out and counted."""
 
@@ -229,7 +230,6 @@ class RewardSettings:
     verifier: str = "r4p"
     votes: Count = 5
     reply_tokens: Count = 2048
-    """Maximum tokens of one vote's reply."""
     binary: bool = False
     """Reward 1 for a majority of the readable votes and 0 otherwise. False: the share of these votes."""
     edited_lines: Annotated[int, Field(ge=0)] = 0

@@ -25,6 +25,11 @@ _CONDITIONS: Final[tuple[_Condition, ...]] = (
     ),
     (("supervised",), lambda plan: plan.trainer is TrainingMethod.SFT, 'trainer = "sft"'),
     (
+        ("supervised.share",),
+        lambda plan: plan.supervised.task == "attempts",
+        'supervised.task = "attempts"',
+    ),
+    (
         ("pairs.beta", "pairs.flip_rate"),
         lambda plan: plan.trainer is TrainingMethod.DPO,
         'trainer = "dpo"',
@@ -125,5 +130,6 @@ def _get_template(plan: TrainPlan) -> tuple[str, bool]:
             ("mini_se", False) if plan.rollout.task is RolloutTask.REPAIR else ("r4p_group", True)
         )
     if plan.trainer is TrainingMethod.SFT:
-        return {"boxed": "r4p_group", "yes-no": "yes_no"}[plan.supervised.task], True
+        of_tasks = {"boxed": "r4p_group", "yes-no": "yes_no", "attempts": "mini_se"}
+        return of_tasks[plan.supervised.task], True
     return "yes_no" if plan.trainer is TrainingMethod.REWARD_MODEL else "mini_se", True

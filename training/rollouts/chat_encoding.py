@@ -13,7 +13,7 @@ from typing import Any
 from model.agents.mini_se import tool_text
 from model.agents.trajectories.trajectory import Trajectory, build_conversation
 from model.protocols import Message, Request, Tool
-from training.rollouts.tokenization import render_prompt, tokenize_reply, tokenize_text
+from training.rollouts.tokenization import IGNORED, render_prompt, tokenize_reply, tokenize_text
 
 _PLACEHOLDER = "-"
 """Stands for a sampled reply in the template, which then cannot change it."""
@@ -59,6 +59,14 @@ class EncodedChat:
             if is_reported
             else None
         )
+
+    def build_labelled_row(self) -> dict[str, list[int]]:
+        """Return `input_ids` and `labels` of prompt and completion. Only the model's own tokens have labels."""
+        own = zip(self.completion, self.own_mask, strict=True)
+        labels = [IGNORED] * len(self.prompt) + [
+            token if is_own else IGNORED for token, is_own in own
+        ]
+        return {"input_ids": self.prompt + self.completion, "labels": labels}
 
     def add_inserted(self, ids: Sequence[int]) -> None:
         """Append tokens that the model did not write to `completion`."""

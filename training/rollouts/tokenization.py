@@ -9,7 +9,7 @@ from model.protocols import Message
 from training.datasets.supervised_examples import SupervisedExample
 
 TOO_LONG = "longer than the plan's longest"
-_IGNORED = -100
+IGNORED = -100
 """PyTorch's label for tokens without a loss."""
 
 
@@ -54,7 +54,7 @@ def tokenize_examples(
         if len(prompt) + len(reply) > max_tokens:
             tokenized.left_out[TOO_LONG] += 1
         else:
-            labels = [_IGNORED] * len(prompt) + reply
+            labels = [IGNORED] * len(prompt) + reply
             tokenized.rows.append({"input_ids": prompt + reply, "labels": labels})
     return tokenized
 

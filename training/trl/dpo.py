@@ -1,6 +1,7 @@
-"""Train with DPO on guided pairs (Agent-RLVR; Rafailov et al., 2023). Loads TRL.
+"""Train with DPO on pairs of attempts (Agent-RLVR; Rafailov et al., 2023). Loads TRL.
 
-Only the model's own tokens count. TRL's own collator would train on tool outputs too.
+Only the model's own tokens count. TRL's own collator would train on tool outputs too. The reference model is the
+model at the start: with `model.adapter`, TRL keeps a frozen copy of that adapter (Algorithm 1, line 27).
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from datasets import Dataset
 from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DataCollatorForPreference, DPOTrainer
 
-from training.datasets import pairs
-from training.datasets.pairs import GuidedPair, JudgedAttempt
+from training.datasets import attempt_pairs
+from training.datasets.attempt_pairs import AttemptPair, StagePair
+from training.datasets.pairs import JudgedAttempt
 from training.plans.plan import BadPlan, TrainPlan
-from training.rollouts import chat_encoding
+from training.rollouts import chat_encoding, tokenization
 from training.rollouts.tokenization import TOO_LONG
 from training.trl import model_loading
 from training.trl.checkpoints import CheckpointingTrainer
@@ -62,22 +64,21 @@ class CompletionMaskCollator(DataCollatorForPreference):
 def build_trainer(
     plan: TrainPlan, attempts: Sequence[JudgedAttempt], held_out: set[str], folder: Path
 ) -> MaskedDPOTrainer:
-    """Build the DPO trainer on guided pairs, with checkpoints in `folder`.
+    """Build the DPO trainer on pairs of a correct and an incorrect attempt, with checkpoints in `folder`.
 
-    A pair is an attempt with a hint and the worse attempt before it. Raises BadPlan if nothing is left to learn.
-    Attempts at the issues in `held_out` are not used.
+    Attempts at the issues in `held_out` are not used. Raises BadPlan if nothing is left to learn.
     """
-    guided = pairs.pair_guided_attempts(attempts, held_out)
+    paired = attempt_pairs.pair_attempts(attempts, held_out)
     tokenizer = model_loading.load_tokenizer(plan)
-    every = [_build_row(tokenizer, pair) for pair in guided.pairs]
+    every = [_build_row(tokenizer, pair) for pair in paired.pairs]
     rows = [row for row in every if _count_longest(row) <= plan.pairs.max_tokens]
-    guided.left_out[TOO_LONG] += len(every) - len(rows)
+    paired.left_out[TOO_LONG] += len(every) - len(rows)
     # Unary plus drops the reasons with a count of 0.
-    left_out = dict(+guided.left_out)
+    left_out = dict(+paired.left_out)
     if not rows:
         raise BadPlan(
-            f"none of {len(attempts)} attempts forms a pair with the attempt before it; "
-            f"left out: {left_out or 'nothing, none was guided'}"
+            f"none of {len(attempts)} attempts forms a pair of a correct and an incorrect one; "
+            f"left out: {left_out or 'nothing'}"
         )
     trainer = MaskedDPOTrainer(
         **model_loading.load_trainable_model(plan),
@@ -99,7 +100,19 @@ def build_trainer(
     return trainer
 
 
-def _build_row(tokenizer: Any, pair: GuidedPair) -> dict[str, list[int]]:
+def _build_row(tokenizer: Any, pair: AttemptPair | StagePair) -> dict[str, list[int]]:
+    if isinstance(pair, StagePair):
+        replies = [
+            tokenization.tokenize_reply(tokenizer, text) for text in (pair.chosen, pair.rejected)
+        ]
+        return {
+            "prompt_ids": tokenization.tokenize_prompt(tokenizer, pair.prompt),
+            "chosen_ids": replies[0],
+            "rejected_ids": replies[1],
+            # A stage has no tool outputs: the model wrote every token.
+            "chosen_own": [1] * len(replies[0]),
+            "rejected_own": [1] * len(replies[1]),
+        }
     chosen, rejected = (
         chat_encoding.encode_attempt(tokenizer, attempt) for attempt in (pair.chosen, pair.rejected)
     )

@@ -39,7 +39,8 @@ def _list_adapter_objections(adapter: LoraSettings) -> Iterator[str]:
 
 
 def _list_source_objections(plan: TrainPlan, material: Path | None) -> Iterator[str]:
-    if plan.trainer == TrainingMethod.DPO and material is None:
+    from_attempts = plan.trainer == TrainingMethod.SFT and plan.supervised.task == "attempts"
+    if (plan.trainer == TrainingMethod.DPO or from_attempts) and material is None:
         yield (
             'it learns from attempts: set R4P_TRAIN_RUN_ARGS="--material FILE" to what r4p train attempts wrote'
         )

@@ -1,18 +1,25 @@
-"""Train with supervised examples: boxed answers as a warm-up, or R2E-Gym's YES/NO verifier. Loads TRL."""
+"""Train with supervised examples: boxed answers, R2E-Gym's YES/NO verifier, or an agent's attempts. Loads TRL."""
 
+import math
+import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from datasets import Dataset
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
+from model.agents.trajectories.trajectory import Trajectory
 from model.prompts import prompt_template
 from model.prompts.special_tokens import read_special_tokens
-from training.datasets import supervised_examples
+from training.datasets import attempt_pairs, supervised_examples
 from training.datasets.groups import TrainingGroup
+from training.datasets.pairs import JudgedAttempt
 from training.plans.plan import BadPlan, TrainPlan
-from training.rollouts import tokenization
+from training.rollouts import chat_encoding, tokenization
+from training.rollouts.chat_encoding import EncodedChat, SampledReply
+from training.rollouts.tokenization import TOO_LONG, TokenizedRows
 from training.trl import model_loading
 from training.trl.checkpoints import CheckpointingTrainer
 from training.trl.training_arguments import build_common_arguments
@@ -30,7 +37,7 @@ class OrderedSFTTrainer(CheckpointingTrainer, SFTTrainer):
 def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> OrderedSFTTrainer:
-    """Build the SFT trainer, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
+    """Build the SFT trainer on groups, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
     tokenizer = model_loading.load_tokenizer(plan)
     examples = _TASKS[plan.supervised.task](
         prompt_template.load(plan.prompt.template),
@@ -40,10 +47,50 @@ def build_trainer(
         tokens=read_special_tokens(tokenizer),
     )
     encoded = tokenization.tokenize_examples(tokenizer, examples.shown, plan.supervised.max_tokens)
-    left_out = dict(examples.left_out + encoded.left_out)
+    encoded.left_out += examples.left_out
+    return _build_on_rows(plan, encoded, f"{len(groups)} groups", folder)
+
+
+def build_attempt_trainer(
+    plan: TrainPlan, attempts: Sequence[JudgedAttempt], held_out: set[str], folder: Path
+) -> OrderedSFTTrainer:
+    """Build the SFT trainer on a share of the correct attempts without a hint (Agent-RLVR, section 2.2.4).
+
+    Attempts at the issues in `held_out` are not used. Raises BadPlan if nothing is left to learn.
+    """
+    draw = random.Random(plan.seed)
+    positives = attempt_pairs.list_positives(attempts, held_out)
+    some = draw.sample(positives, math.ceil(len(positives) * plan.supervised.share))
+    tokenizer = model_loading.load_tokenizer(plan)
+    encoded = TokenizedRows()
+    rows = [row for attempt in some for row in _encode_attempt(tokenizer, attempt.trajectory)]
+    kept = [row for row in rows if len(row["input_ids"]) <= plan.supervised.max_tokens]
+    encoded.left_out[TOO_LONG] = len(rows) - len(kept)
+    # Every epoch shows all rows once, in a new order.
+    for _ in range(plan.optimiser.epochs):
+        encoded.rows += draw.sample(kept, len(kept))
+    return _build_on_rows(plan, encoded, f"{len(attempts)} attempts", folder)
+
+
+def _encode_attempt(tokenizer: Any, trajectory: Trajectory) -> list[dict[str, list[int]]]:
+    """Return one row of a conversation, or a row of each stage of a pipeline. Only the model's tokens have labels."""
+    stages = attempt_pairs.list_stage_replies(trajectory).values()
+    chats = [EncodedChat(tokenization.tokenize_prompt(tokenizer, stage.prompt)) for stage in stages]
+    for chat, stage in zip(chats, stages, strict=True):
+        chat.add_reply(SampledReply(tokenization.tokenize_reply(tokenizer, stage.reply)))
+    if trajectory.opening:
+        chats = [chat_encoding.encode_attempt(tokenizer, trajectory)]
+    return [chat.build_labelled_row() for chat in chats]
+
+
+def _build_on_rows(
+    plan: TrainPlan, encoded: TokenizedRows, source: str, folder: Path
+) -> OrderedSFTTrainer:
+    # Unary plus drops the reasons with a count of 0.
+    left_out = dict(+encoded.left_out)
     if not encoded.rows:
         raise BadPlan(
-            f"none of {len(groups)} groups makes an example for supervised.task = {plan.supervised.task!r}; "
+            f"none of {source} makes an example for supervised.task = {plan.supervised.task!r}; "
             f"left out: {left_out or 'nothing'}"
         )
     trainer = OrderedSFTTrainer(
@@ -57,7 +104,7 @@ def build_trainer(
             max_length=None,
         ),
         train_dataset=Dataset.from_list(encoded.rows),
-        processing_class=tokenizer,
+        processing_class=model_loading.load_tokenizer(plan),
     )
     trainer.left_out = left_out
     return trainer

@@ -168,7 +168,7 @@ Material = Sequence[JudgedAttempt] | Sequence[AgentTask]
 
 def _read_material(job: TrainingJob) -> Material:
     """Read the plan's material. Raises BadPlan if it is missing or unusable."""
-    if job.plan.trainer == TrainingMethod.DPO:
+    if job.plan.trainer == TrainingMethod.DPO or _has_attempts(job.plan):
         return pairs.read_attempts(job.material)
     if _has_episodes(job.plan):
         return agent_tasks.read_tasks(job.material, _list_held_out(job.dataset))
@@ -179,6 +179,10 @@ def _read_material(job: TrainingJob) -> Material:
 
 def _has_episodes(plan: TrainPlan) -> bool:
     return plan.trainer == TrainingMethod.GRPO and plan.rollout.task == RolloutTask.REPAIR
+
+
+def _has_attempts(plan: TrainPlan) -> bool:
+    return plan.trainer == TrainingMethod.SFT and plan.supervised.task == "attempts"
 
 
 def _build_provenance(
@@ -252,6 +256,10 @@ def _build_trainer(job: TrainingJob, groups: Sequence[TrainingGroup], material: 
     if job.plan.trainer == TrainingMethod.SFT:
         from training.trl import sft
 
+        if _has_attempts(job.plan):
+            return sft.build_attempt_trainer(
+                job.plan, material, _list_held_out(job.dataset), job.folder
+            )
         return sft.build_trainer(job.plan, groups, job.folder)
     if job.plan.trainer == TrainingMethod.REWARD_MODEL:
         from training.trl import reward_model

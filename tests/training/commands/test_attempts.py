@@ -16,7 +16,7 @@ from tests.builders import guided_attempts, judged_history
 from tests.model.agents.builders import ISSUE
 from training.commands import export as attempts_cli
 from training.corpus import Corpus
-from training.datasets import pairs
+from training.datasets import attempt_pairs, pairs
 
 pytestmark = pytest.mark.services
 
@@ -74,7 +74,7 @@ def test_attempt_has_the_last_verdict_on_its_patch(scene):
     assert [one.belief for one in listed] == [0.25, 0.8, 0.0]
     assert {one.issue for one in listed} == {"octo/cat#3"}
     assert [one.trajectory.guidance is None for one in listed] == [True, False, True]
-    (pair,) = pairs.pair_guided_attempts(listed).pairs
+    (pair,) = attempt_pairs.pair_attempts(listed).pairs
     assert "n / 2" in pair.chosen.patch
 
 
@@ -101,7 +101,7 @@ def test_command_writes_attempts_and_counts_pairs(scene, database_url, tmp_path,
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     done = export(tmp_path / "attempts.jsonl")
     assert done.exit_code == 0, done.output
-    assert "1 of them make a guided pair" in " ".join(done.stderr.split())
+    assert "they make 1 pairs" in " ".join(done.stderr.split())
     assert pairs.read_attempts(tmp_path / "attempts.jsonl") == Corpus(scene).list_attempts()
 
 

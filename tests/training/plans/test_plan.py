@@ -17,6 +17,7 @@ MINIMAL = {"name": "mine", "trainer": "grpo", "model": {"base": "somewhere"}}
 
 def test_shipped_plan_is_named_as_its_file():
     assert plan_file.list_shipped_plans() == (
+        "attempts-sft",
         "boxed-sft",
         "cpu-smoke",
         "guided-dpo",
@@ -70,6 +71,15 @@ def test_agent_plan_has_the_papers_values():
     assert (plan.reward.binary, plan.reward.votes) == (True, 5)
 
 
+def test_plans_of_agent_rlvr_have_the_papers_values():
+    sft, dpo = plan_file.load_plan("attempts-sft"), plan_file.load_plan("guided-dpo")
+    assert (sft.optimiser.learning_rate, sft.optimiser.epochs) == (1e-5, 5)
+    assert (sft.supervised.share, sft.supervised.max_tokens) == (0.2, 8_192)
+    assert (dpo.optimiser.learning_rate, dpo.optimiser.epochs, dpo.pairs.flip_rate) == (1e-6, 1, 0)
+    # the second stage goes on with the adapter of the first
+    assert (sft.model.base, sft.adapter) == (dpo.model.base, dpo.adapter)
+
+
 def test_minimal_plan_has_plain_defaults():
     plan = plan_file.parse_plan(MINIMAL, "mine")
     assert plan.trainer == TrainingMethod.GRPO
@@ -106,7 +116,7 @@ def test_fault_is_named_with_its_key_and_value(change, message):
 
 def test_missing_plan_lists_the_shipped_ones(tmp_path):
     with pytest.raises(
-        BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"
+        BadPlan, match=r"plan nothing can't be read: .*shipped are attempts-sft, boxed-sft"
     ):
         plan_file.load_plan("nothing")
     (tmp_path / "torn.toml").write_text("name = ")

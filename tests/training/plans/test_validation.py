@@ -32,6 +32,7 @@ def test_minimal_plan_has_no_objection(trainer):
         ("sft", {"rollout": {"engine": "server"}}, "rollout.engine = server", 'trainer = "grpo"'),
         ("sft", {"rollout": {"url": "a"}}, "rollout.url = a", 'trainer = "grpo"'),
         ("sft", {"prompt": {"max_tokens": 9}}, "prompt.max_tokens = 9", 'trainer = "grpo"'),
+        ("sft", {"supervised": {"share": 0.5}}, "supervised.share = 0.5", 'supervised.task = "attempts"'),
         ("sft", {"pairs": {"beta": 0.2}}, "pairs.beta = 0.2", 'trainer = "dpo"'),
         ("sft", {"pairs": {"max_tokens": 9}}, "pairs.max_tokens = 9", 'trainer = "dpo" or "reward-model"'),
         ("dpo", {"pairs": {"margin": True}}, "pairs.margin = True", 'trainer = "reward-model"'),
@@ -76,6 +77,7 @@ def test_binary_reward_needs_votes_on_each_patch():
     ("trainer", "tables"),
     [
         ("sft", {"supervised": {"max_tokens": 9}}),
+        ("sft", {"supervised": {"task": "attempts", "share": 0.5}, "prompt": {"template": "mini_se"}}),
         ("dpo", {"pairs": {"beta": 0.2, "flip_rate": 0.1, "max_tokens": 9}}),
         ("reward-model", {"pairs": {"margin": True, "max_tokens": 9}}),
         ("grpo", {"rollout": {"engine": "server", "url": "a", "api_key_file": "b"}}),

@@ -18,7 +18,8 @@ REFUSED = {
     "mini-se-rl": "trains no adapter for judging",
     "reward-model": "trains no adapter for judging",
     "guided-dpo": "learns from attempts",
-    "no-such-plan": "shipped are boxed-sft",
+    "attempts-sft": "learns from attempts",
+    "no-such-plan": "shipped are attempts-sft",
 }
 
 

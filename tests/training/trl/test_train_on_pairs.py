@@ -42,6 +42,7 @@ def write_plan(name, base, tmp_path):
     """Write a plan that ships, with sizes for a machine without a GPU."""
     shipped = plan_file.load_plan(name)
     section = "supervised" if shipped.trainer == TrainingMethod.SFT else "pairs"
+    task = {"task": shipped.supervised.task} if section == "supervised" else {}
     small = training_runs.build_plan(
         shipped.trainer.value,
         base,
@@ -49,7 +50,7 @@ def write_plan(name, base, tmp_path):
         prompt={"template": shipped.prompt.template},
         optimiser={"learning_rate": 1e-3, "batch": 2, "micro_batch": 2, "max_steps": 2},
         checkpoints={"every_steps": 1},
-        **{section: {"max_tokens": tiny_model.CONTEXT}},
+        **{section: {"max_tokens": tiny_model.CONTEXT} | task},
     )
     path = tmp_path / f"{name}.toml"
     path.write_text(plan_file.to_toml(replace(small, name=name)))
@@ -87,9 +88,26 @@ def test_guided_pairs_make_an_adapter_and_its_probe(base, data, material, tmp_pa
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
 
 
+def test_pairs_follow_the_supervised_stage_on_attempts(base, data, material, tmp_path):
+    first, second = pairs.read_attempts(material[1])
+    unguided = replace(second, trajectory=second.trajectory.remove_guidance())
+    pairs.write_attempts(material[1], [first, unguided])
+    done = run("attempts-sft", base, data, tmp_path, *material, folder="sft")
+    assert done.exit_code == 0, done.output
+    warm = ("--adapter", tmp_path / "sft" / "adapter")
+    done = run("guided-dpo", base, data, tmp_path, *material, *warm)
+    assert done.exit_code == 0, done.output
+    started, result = (
+        json.loads((tmp_path / folder / "result.json").read_text()) for folder in ("sft", "run")
+    )
+    assert provenance.read_provenance(tmp_path / "run").adapter == started["adapter_sha256"]
+    assert result["adapter_sha256"] != started["adapter_sha256"]
+
+
 @pytest.mark.parametrize(
     ("name", "file", "message"),
     [
+        ("attempts-sft", None, "this plan learns from attempts: name their file with --material"),
         ("guided-dpo", None, "this plan learns from attempts: name their file with --material"),
         ("guided-dpo", "none.jsonl", "none.jsonl can't be read"),
         ("boxed-sft", "attempts.jsonl", "learns from groups only; remove --material"),
