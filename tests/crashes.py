@@ -41,7 +41,7 @@ class Commits:
         dialect = database.dialect
         commit = dialect.do_commit
 
-        def counted(connection: object) -> None:
+        def count_call(connection: object) -> None:
             self.seen += 1
             if (self.seen, self.when) == (self.die_at, "before"):
                 raise Crash
@@ -49,7 +49,7 @@ class Commits:
             if self.seen == self.die_at:
                 raise Crash
 
-        dialect.do_commit = counted
+        dialect.do_commit = count_call
         try:
             yield
         finally:

@@ -30,7 +30,7 @@ PACKAGES = {
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             (CLI, "up", "--data", "d"),
@@ -66,9 +66,9 @@ PACKAGES = {
         ),
     ],
 )
-def test_a_command_names_the_extra_that_it_lacks(tmp_path, arguments, said):
+def test_a_command_names_the_extra_that_it_lacks(tmp_path, arguments, message):
     done = run(tmp_path, OPTIONAL, *arguments)
-    assert done.stderr.splitlines() == [said]
+    assert done.stderr.splitlines() == [message]
     assert done.returncode == 2
     assert done.stdout == ""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.bench import Bench, NotMeasured, Subject
-from tests.bench.support.distributions import unpacked
+from tests.bench.support.distributions import unpack_release
 from tests.bench.support.measurements import Bound, Figure, Pairs, at_most, percentile
 from tests.bench.support.peers import NotRun, Peer, interpreter
 from tests.bench.support.program_output import output
@@ -37,9 +37,9 @@ class _Seen:
         """One more run."""
         self.runs.setdefault(what, []).append(value)
 
-    def beside(self, ours: str, anchor: str) -> Pairs:
+    def beside(self, name: str, anchor: str) -> Pairs:
         """Ours and an anchor, round by round; nothing beside where the anchor did not run."""
-        return Pairs(self.runs[ours], self.runs.get(anchor, []))
+        return Pairs(self.runs[name], self.runs.get(anchor, []))
 
 
 def measure(bench: Bench) -> list[Figure]:
@@ -47,7 +47,7 @@ def measure(bench: Bench) -> list[Figure]:
     figures = []
     for name, release in TREES:
         try:
-            tree = unpacked(name, release, bench.peers, bench.scratch)
+            tree = unpack_release(name, release, bench.peers, bench.scratch)
         except subprocess.CalledProcessError as error:
             raise NotMeasured(f"{name} {release} can't be had from the package index") from error
         seen = _rounds(bench, tree)
@@ -127,17 +127,17 @@ def _figures(name: str, seen: _Seen) -> list[Figure]:
     looked_up = "search_tool: a name to the first page of all found with source, p95"
 
     def figure(
-        id_: str, what: str, unit: str, ours: str, anchor: str = "", **more: object
+        id_: str, what: str, unit: str, runs: str, anchor: str = "", **more: object
     ) -> Figure:
-        pairs = seen.beside(ours, anchor)
+        pairs = seen.beside(runs, anchor)
         said = str(more.pop("said", anchor))
         return Figure(
             f"{id_} {name}", what, unit, tuple(pairs.ours), said, tuple(pairs.beside), **more
         )
 
-    def cold(id_: str, anchor: str, said: str, asked: Bound | None) -> Figure:
+    def cold(id_: str, anchor: str, peer: str, asked: Bound | None) -> Figure:
         what = "cold index of its Python files"
-        return figure(id_, what, "s", "cold", anchor, said=said, ratio_asked=asked, note=count)
+        return figure(id_, what, "s", "cold", anchor, said=peer, ratio_asked=asked, note=count)
 
     return [
         cold("I1", "floor", TWO, at_most(1.3)),

@@ -69,7 +69,7 @@ def measure(bench: Bench) -> list[Figure]:
         raise NotMeasured(vllm_server.MISSING)
     if bench.data is None:
         raise NotMeasured(f"set R4P_DATA to the folder that holds {FILE}")
-    parts, alone = _drawn(bench.data / FILE, PARTS if bench.scale.rounds > 1 else 1)
+    parts, alone = _draw_parts(bench.data / FILE, PARTS if bench.scale.rounds > 1 else 1)
     speeds, cache, heard = Pairs(), Cache(), []
     bench.step("starting vLLM")
     with vllm_server.running() as server, _client(server) as client:
@@ -79,20 +79,20 @@ def measure(bench: Bench) -> list[Figure]:
             for number, part in enumerate(parts, 1):
                 bench.step(f"part {number} of {len(parts)}, together")
                 before, kept = server.metrics(), bench.scratch / f"{number}.jsonl"
-                ours, requests = _judged(engine, part, kept, together=TOGETHER)
+                ours, requests = _judge_part(engine, part, kept, together=TOGETHER)
                 cache.add(before, server.metrics())
                 heard += requests
                 bench.step(f"part {number} of {len(parts)}, one by one")
                 speeds.add(ours, _patches(part) / _one_by_one(client, server, requests))
             bench.step("one group at a time")
-            single, _ = _judged(engine, alone, bench.scratch / "alone.jsonl", together=1)
+            single, _ = _judge_part(engine, alone, bench.scratch / "alone.jsonl", together=1)
         allowed = reusable_share([_tokens(client, server, one) for one in heard], BLOCK_TOKENS)
         version = client.get(f"{server.root}/version").json()["version"]
     found = _figures(speeds, sum(map(len, parts)), cache.hit / cache.asked, allowed, version)
     return [*found, _single(single, len(alone))]
 
 
-def _drawn(path: Path, parts: int) -> tuple[list[list[LabelledGroup]], list[LabelledGroup]]:
+def _draw_parts(path: Path, parts: int) -> tuple[list[list[LabelledGroup]], list[LabelledGroup]]:
     """Parts of groups of about the same sizes, and a few more for one at a time."""
     apart = PARTS if parts > 1 else 1
     shortest = _shortest(path, parts * PART + apart)
@@ -113,7 +113,7 @@ def _client(server: Server) -> httpx.Client:
     return httpx.Client(base_url=f"{server.url}/", timeout=600, trust_env=False)
 
 
-def _judged(
+def _judge_part(
     engine: Engine, part: Sequence[LabelledGroup], kept: Path, *, together: int
 ) -> tuple[float, list[Request]]:
     """Patches a second by the run that `r4p evaluate` makes, its file included, and what the engine was asked."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from tests.bench.support.measurements import Bound, Figure, rounded
+from tests.bench.support.measurements import Bound, Figure, format_rounded
 
 HEADINGS = ("id", "what", "unit", "ours", "beside it", "ratio", "asked", "holds")
 
@@ -75,7 +75,10 @@ def page(sections: Sequence[Section]) -> str:
         lines += [f"Machine: {next(iter(machines))}.", ""]
     lines += [_line(HEADINGS), _line(["---"] * 3 + ["--:"] * 5)]
     lines += [_line(cells(figure)) for section in sections for figure in section.figures]
-    lines += ["", *(line for section in sections for line in _told(section, len(machines) > 1))]
+    lines += [
+        "",
+        *(line for section in sections for line in _format_section(section, len(machines) > 1)),
+    ]
     return "\n".join(lines)
 
 
@@ -85,7 +88,7 @@ def cells(figure: Figure) -> list[str]:
     if figure.ratio_asked:
         asked.append(f"{figure.ratio_asked} ×")
     beside = figure.beside
-    anchor = f"{figure.anchor}: {rounded(median(beside))}" if beside else figure.anchor
+    anchor = f"{figure.anchor}: {format_rounded(median(beside))}" if beside else figure.anchor
     return [
         figure.id,
         figure.what,
@@ -111,7 +114,7 @@ _INTRODUCTION = (
 )
 
 
-def _told(section: Section, apart: bool) -> list[str]:
+def _format_section(section: Section, apart: bool) -> list[str]:
     before, after = section.load
     lines = [f"## {section.subject}", "", section.about, ""]
     lines += [f"Measured on {section.date}, load average {before:g} → {after:g}.", ""]
@@ -121,26 +124,27 @@ def _told(section: Section, apart: bool) -> list[str]:
 
 
 def _spread(figure: Figure) -> str:
-    value = rounded(figure.value)
+    value = format_rounded(figure.value)
     if len(figure.ours) == 1:
         return value
-    return f"{value} ({rounded(min(figure.ours))}..{rounded(max(figure.ours))})"
+    return f"{value} ({format_rounded(min(figure.ours))}..{format_rounded(max(figure.ours))})"
 
 
 def _line(parts: Sequence[str]) -> str:
     return f"| {' | '.join(parts)} |"
 
 
-def _section(found: dict[str, object]) -> Section:
-    figures = tuple(_figure(one) for one in found["figures"])
-    machine = Machine(**found["machine"])
-    values = found | {"figures": figures, "machine": machine, "load": tuple(found["load"])}
+def _section(document: dict[str, object]) -> Section:
+    figures = tuple(_figure(one) for one in document["figures"])
+    machine = Machine(**document["machine"])
+    values = document | {"figures": figures, "machine": machine, "load": tuple(document["load"])}
     return Section(**values)
 
 
-def _figure(found: dict[str, object]) -> Figure:
+def _figure(document: dict[str, object]) -> Figure:
     bounds = {
-        name: Bound(**found[name]) if found[name] else None for name in ("asked", "ratio_asked")
+        name: Bound(**document[name]) if document[name] else None
+        for name in ("asked", "ratio_asked")
     }
-    runs = {name: tuple(found[name]) for name in ("ours", "beside")}
-    return Figure(**(found | bounds | runs))
+    runs = {name: tuple(document[name]) for name in ("ours", "beside")}
+    return Figure(**(document | bounds | runs))

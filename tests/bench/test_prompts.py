@@ -23,7 +23,7 @@ def test_groups_are_judged_as_by_evaluate_and_requests_are_kept(tmp_path):
     engine = RecordingEngine(
         ScriptLine(reply="I forgot.", repeat=True)
     )  # no box: each vote is continued once
-    speed, requests = prompts._judged(engine, part, tmp_path / "kept.jsonl", together=2)
+    speed, requests = prompts._judge_part(engine, part, tmp_path / "kept.jsonl", together=2)
     assert speed > 0
     judged = list(run_file.read_run_file(tmp_path / "kept.jsonl"))
     assert [len(one.votes) for one in judged] == [prompts.VOTES] * 3
@@ -34,17 +34,17 @@ def test_groups_are_judged_as_by_evaluate_and_requests_are_kept(tmp_path):
         server_facts = Server(server.url.removesuffix("/v1"), "r4p", None)
         with prompts._client(server_facts) as client:
             prompts._one_by_one(client, server_facts, requests)
-        sent = server.sent_to("/v1/chat/completions")
+        sent = server.list_bodies("/v1/chat/completions")
     assert len({body["cache_salt"] for body in sent}) == len(sent) == len(requests)
     assert sum("continue_final_message" in body for body in sent) == len(requests) / 2
     assert server.most_together == 1
 
 
 def test_no_group_is_in_two_parts(tmp_path):
-    parts, alone = prompts._drawn(write_groups(tmp_path, 30), prompts.PARTS)
+    parts, alone = prompts._draw_parts(write_groups(tmp_path, 30), prompts.PARTS)
     assert [len(part) for part in parts] == [prompts.PART] * prompts.PARTS
     taken = [group.id for part in (*parts, alone) for group in part]
     assert len(set(taken)) == len(taken) == 24
-    (part,), (single,) = prompts._drawn(write_groups(tmp_path, 30), 1)
+    (part,), (single,) = prompts._draw_parts(write_groups(tmp_path, 30), 1)
     assert len(part) == prompts.PART
     assert single not in part

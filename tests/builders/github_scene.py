@@ -60,7 +60,7 @@ class Scene:
 
 
 @contextmanager
-def opened(standin: StandIn, app: App, **repository: bool) -> Iterator[Scene]:
+def open_scene(standin: StandIn, app: App, **repository: bool) -> Iterator[Scene]:
     """A fresh repository with the App on it; at the end, no rule of GitHub's may be broken."""
     before = len(standin.violations())
     repo = standin.create_repository(f"room-{next(_numbers)}/tool", FILES, **repository)

@@ -70,7 +70,7 @@ class Life:
     def judge(
         self,
         group: int,
-        said: dict[tuple[int, int], Verdict],
+        verdicts: dict[tuple[int, int], Verdict],
         day: float,
         mode: str = "advisory",
         model: str = ENGINE["model"],
@@ -78,12 +78,12 @@ class Life:
         """One verdict on pull requests, each at a state of it, published at once."""
         submitted = tuple(
             Candidate(PullNumber(pull), head(pull, state), BASE, text, 1)
-            for pull, state in said
+            for pull, state in verdicts
             for text in [self.texts.get((pull, state), diff(pull, state))]
         )
         new = NewEvaluation(group, "issue", mode, 4, *TEXT, submitted)
         number = evaluations.create(self.connection, REPOSITORY, new).id
-        opinions = tuple(_opinion(pull, verdict) for (pull, _), verdict in said.items())
+        opinions = tuple(_opinion(pull, verdict) for (pull, _), verdict in verdicts.items())
         verified = VerificationResult(
             _document(opinions, model),
             opinions,
@@ -98,7 +98,7 @@ class Life:
             .where(evaluation_table.c.id == number)
             .values(state="published", verified_at=at, published_at=at)
         )
-        for pull, state in said:
+        for pull, state in verdicts:
             self.connection.execute(
                 update(candidate_table)
                 .where(candidate_table.c.head_sha == head(pull, state))

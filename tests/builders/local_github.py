@@ -38,7 +38,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     then: str = "answer"
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         if isinstance(self.body, bytes):
             return self.body
         return json.dumps(self.body).encode()
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.github.released.wait(20)
             self.close_connection = True
             return
-        data = reply.encoded()
+        data = reply.encode()
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
@@ -129,7 +129,7 @@ class LocalGitHub:
         return self.replies.pop(0) if self.replies else Reply(599, {"message": "no reply left"})
 
     @property
-    def sent(self) -> list[str]:
+    def calls(self) -> list[str]:
         return [str(asked).replace("/api/v3", "") for asked in self.asked]
 
     @contextmanager

@@ -10,7 +10,7 @@ PULL = PullNumber(12)
 HEAD, OTHER, BASE = (CommitSha(letter * 40) for letter in "abc")
 
 
-def happened(kind, day=0.0, source=None, **fields):
+def build_event(kind, day=0.0, source=None, **fields):
     """An event on pull request 12, `day` days after the start."""
     details = {name: fields.pop(name) for name in list(fields) if hasattr(Details(), name)}
     values = {"pull": PULL, "actor": "mia", "actor_id": 1, "head": HEAD, **fields}
@@ -18,7 +18,7 @@ def happened(kind, day=0.0, source=None, **fields):
     return OutcomeEvent(kind, source or f"{kind}:{day}", at, details=Details(**details), **values)
 
 
-def judged(head=HEAD, patch="p", day=-1.0, base=BASE, evaluation=None):
+def build_snapshot(head=HEAD, patch="p", day=-1.0, base=BASE, evaluation=None):
     """A snapshot judged `day` days after the start, in public if in an evaluation; None: never."""
     at = None if day is None else START + timedelta(days=day)
     return Snapshot(head, base, patch, at, evaluation, at if evaluation else None)
@@ -33,12 +33,12 @@ def outcomes(*events, snapshots=(), rivals=()):
 def proven(claim, state="proven"):
     """Git's answer to a claim that it compared."""
     told = {"about": str(claim.kind), "state": state, "head": claim.head}
-    return happened(EventKind.CLAIM_CHECKED, 9, f"checked:{claim.source}", **told)
+    return build_event(EventKind.CLAIM_CHECKED, 9, f"checked:{claim.source}", **told)
 
 
-def merged(day=0.0, **fields):
-    return happened(EventKind.PULL_MERGED, day, **fields)
+def build_merge(day=0.0, **fields):
+    return build_event(EventKind.PULL_MERGED, day, **fields)
 
 
-def closed(day=0.0, **fields):
-    return happened(EventKind.PULL_CLOSED, day, **fields)
+def build_close(day=0.0, **fields):
+    return build_event(EventKind.PULL_CLOSED, day, **fields)

@@ -17,7 +17,7 @@ MERGE_COMMIT = CommitSha("e" * 40)
 AFTER = PUBLISHED_AT.replace(microsecond=0)
 
 
-def happened(kind, pull=None, hours=1.0, source=None, **fields):
+def build_event(kind, pull=None, hours=1.0, source=None, **fields):
     details = {name: fields.pop(name) for name in list(fields) if hasattr(Details(), name)}
     return OutcomeEvent(
         kind,
@@ -29,13 +29,13 @@ def happened(kind, pull=None, hours=1.0, source=None, **fields):
     )
 
 
-def merged(pull, hours=1.0, **fields):
+def build_merge(pull, hours=1.0, **fields):
     fields = {"head": head_of(pull), "base": BASE, "commit": MERGE_COMMIT, **fields}
-    return happened(EventKind.PULL_MERGED, pull, hours, **fields)
+    return build_event(EventKind.PULL_MERGED, pull, hours, **fields)
 
 
-def closed(pull, hours=2.0, **fields):
-    return happened(EventKind.PULL_CLOSED, pull, hours, head=head_of(pull), **fields)
+def build_close(pull, hours=2.0, **fields):
+    return build_event(EventKind.PULL_CLOSED, pull, hours, head=head_of(pull), **fields)
 
 
 def record(connection, *events):
@@ -45,7 +45,7 @@ def record(connection, *events):
     return touched
 
 
-def told(connection, group):
+def list_outcomes(connection, group):
     rows = stored_outcomes.list_rows(connection, group)
     return [(row.pull, str(row.kind), row.reason) for row in rows]
 
@@ -60,7 +60,7 @@ def evaluation_of(connection, pull):
     return newest
 
 
-def placed(connection, group):
+def list_places(connection, group):
     """Which head of which pull request, and the verdict that was read."""
     rows = stored_outcomes.list_rows(connection, group)
     return [(row.pull, row.head_sha, row.evaluation) for row in rows]

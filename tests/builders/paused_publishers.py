@@ -121,7 +121,7 @@ class PausedPublishers:
         self.attempts.append(attempt)
         return attempt
 
-    def shown(self, *, is_check=False):
+    def list_visible(self, *, is_check=False):
         """What people see of the bot's: every comment, or the check run that GitHub shows, the last one of its name."""
         if is_check:
             last = max(self.repo.check_runs_of(self.pull.head_sha), key=lambda run: run.id)

@@ -33,7 +33,7 @@ def build_outcome(kind, *, days=1.0, reason=None, **about):
 def build_record(*fates, patches=("p",), judgements=None, pull=12, **about):
     known = tuple(one if isinstance(one, Submission) else build_submission(one) for one in patches)
     said = (build_judgement(patch=known[-1].patch),) if judgements is None else tuple(judgements)
-    in_order = tuple(sorted(fates, key=lambda one: one.occurred_at))
+    in_order = tuple(sorted(fates, key=lambda event: event.occurred_at))
     return PullRecord(1, about.get("issue", ISSUE), pull, known, said, in_order)
 
 

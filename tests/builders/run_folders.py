@@ -28,12 +28,12 @@ RATIOS = (
 )  # fmt: skip
 
 
-def build_step(number, of=40, **changed):
+def build_step(number, total=40, **changed):
     """What a trainer would say of one step, of a run that learns."""
-    chance, gone = random.Random(number), number / of
+    chance, gone = random.Random(number), number / total
     told = {
         "step": number,
-        "planned_steps": of,
+        "planned_steps": total,
         "reward": 0.5 + 0.4 * gone + chance.gauss(0, 0.04),
         "reward_std": 0.45 * (1 - 0.7 * gone),
         "entropy": 1.2 * math.exp(-3 * gone) + 0.05,
@@ -124,8 +124,8 @@ def write_run_folder(folder, *, steps=40, sets=None, plan="cpu-smoke"):
     return folder
 
 
-def write_steps(folder, told):
-    (folder / "metrics.jsonl").write_text("".join(map(format_step_json, told)))
+def write_steps(folder, steps):
+    (folder / "metrics.jsonl").write_text("".join(map(format_step_json, steps)))
 
 
 def write_document(folder, name, content):

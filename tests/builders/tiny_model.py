@@ -112,7 +112,7 @@ def write_base(
             (ids, tokenizer(_warm_up_answer(group, draw) + "<|im_end|>")["input_ids"])
             for ids, group in draw.sample(asked, _WARM_UP_ROWS)
         ]
-        inputs, labels = _padded(rows, tokenizer.pad_token_id)
+        inputs, labels = _pad_rows(rows, tokenizer.pad_token_id)
         loss = model(
             input_ids=inputs, attention_mask=inputs != tokenizer.pad_token_id, labels=labels
         ).loss
@@ -135,7 +135,7 @@ def tokenize_prompt(tokenizer, group: TrainingGroup) -> list[int]:
     )
 
 
-def _padded(rows: Sequence[tuple[list[int], list[int]]], pad: int):
+def _pad_rows(rows: Sequence[tuple[list[int], list[int]]], pad: int):
     import torch  # noqa: PLC0415
 
     longest = max(len(prompt) + len(reply) for prompt, reply in rows)
@@ -168,12 +168,12 @@ def _tokenizer():
         tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>"
     )
     # what every prompt says becomes a few tokens instead of hundreds
-    fast.add_tokens(_fixed_texts())
+    fast.add_tokens(_list_fixed_texts())
     fast.chat_template = _TEMPLATE
     return fast
 
 
-def _fixed_texts() -> list[str]:
+def _list_fixed_texts() -> list[str]:
     shown = prompt_template.load("r4p_group").render(issue="", patches=())
     paragraphs = [line for one in shown for line in one.content.splitlines() if len(line) > 100]
     tags = [f"{end}patch-{seat}>" for seat in range(1, 5) for end in ("<", "</")]

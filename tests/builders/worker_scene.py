@@ -147,7 +147,7 @@ class Scenery:
         carry_out(self.database, self.collecting(), job)
         return job
 
-    def collected(self):
+    def store_evaluation(self):
         """An evaluation of all rivals as they stand; the job that judges it."""
         pulls = [self.repo.pull(number) for number in self.pulls]
         with transaction(self.database) as connection:
@@ -175,17 +175,17 @@ class Scenery:
             created = evaluations.create(connection, self.id, new)
         return VerifyGroup(self.installation, self.id, self.issue, created.id)
 
-    def commanded(self, line, author="maintainer"):
+    def deliver_command(self, line, author="maintainer"):
         """A comment on the issue, delivered; the job that obeys it."""
         comment = self.repo.comment(self.issue, line, author)
-        return self._delivered(self.issue, str(comment))
+        return self._build_command(self.issue, str(comment))
 
-    def reviewed(self, line, author="maintainer"):
+    def deliver_review(self, line, author="maintainer"):
         """A review of the first rival, delivered; the job that obeys it."""
         review = self.repo.review(self.pulls[0], "COMMENTED", author, line)
-        return self._delivered(self.pulls[0], f"review-{review}")
+        return self._build_command(self.pulls[0], f"review-{review}")
 
-    def _delivered(self, number, asked_in):
+    def _build_command(self, number, asked_in):
         guid = self.store_last_delivery()
         return RunCommand(self.installation, self.id, number, CommandSource(asked_in), guid)
 
@@ -203,7 +203,7 @@ class Scenery:
 
     # ---- observing: never ids, for each world has its own
 
-    def shown(self):
+    def read_github(self):
         """What stands on GitHub by our hand: comments, the conclusions of checks, reactions."""
         ours = [c for c in self.repo.comments(self.issue) if c.author == self.app.bot_login]
         return (
@@ -212,7 +212,7 @@ class Scenery:
             sorted(r for c in self.repo.comments(self.issue) for r, _ in c.reactions),
         )
 
-    def stored(self, _database=None):
+    def read_database(self, _database=None):
         """Evaluations by state, how many votes, and the kinds of jobs that wait."""
         with transaction(self.database) as connection:
             states = list(connection.scalars(select(evaluation_table.c.state)))

@@ -163,7 +163,7 @@ def receiver():
 
 
 @pytest.fixture
-def hooked(github, receiver):
+def webhook_scene(github, receiver):
     """A scene whose App delivers to the receiver; earlier deliveries are cleared."""
     scene = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
     github.drain()

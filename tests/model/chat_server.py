@@ -61,7 +61,7 @@ class ChatServer(ThreadingHTTPServer):
     def url(self):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
-    def sent_to(self, path):
+    def list_bodies(self, path):
         """The decoded bodies that a path got, in order."""
         return [body for where, _, body in self.seen if where == path]
 

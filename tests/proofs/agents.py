@@ -34,7 +34,7 @@ from tests.proofs import instances
 from tests.proofs.instances import Instance
 from tests.proofs.results import agents_table
 from tests.proofs.results.run_file import RunFile
-from tests.proofs.trees import Chosen, chosen, fetched
+from tests.proofs.trees import Chosen, choose_releases, fetch_releases
 
 CONSOLE = Console(stderr=True)
 _Place = tuple[Instance, Chosen]
@@ -61,7 +61,7 @@ def main(
     localisations, repairs = map(int, samples.split(","))
     plan = SamplingPlan(localisations=localisations, repairs=repairs)
 
-    def made(engine: Engine) -> Agent:
+    def build_agent(engine: Engine) -> Agent:
         if agent == MiniSE.name:
             return MiniSE(engine, limits=limits)
         return AgentlessMini(engine, limits=limits, plan=plan)
@@ -71,7 +71,9 @@ def main(
         with vllm_server.running(model, context=context) as server:
             choice = EngineChoice("openai_compatible", url=server.url)
             with closing(catalog.load_engine(choice)) as engine:
-                for row in _attempted(left, made(engine), trees / "index.sqlite", trajectories):
+                for row in _attempt_all(
+                    left, build_agent(engine), trees / "index.sqlite", trajectories
+                ):
                     run.add(row | {"model": model})
     summary = agents_table.summary(run.rows)
     out.with_suffix(".summary.json").write_text(json.dumps(summary, indent=1) + "\n")
@@ -81,10 +83,12 @@ def main(
 def in_turns(instances: Sequence[Instance]) -> list[Instance]:
     """One of each project, then the next of each; of a project the ones in the middle of its years first (pure)."""
     queues = []
-    for _, own in groupby(sorted(instances, key=lambda one: one.repo), key=lambda one: one.repo):
-        queue = sorted(own, key=lambda one: one.number)
+    for _, own in groupby(
+        sorted(instances, key=lambda instance: instance.repo), key=lambda instance: instance.repo
+    ):
+        queue = sorted(own, key=lambda instance: instance.number)
         middle = len(queue) // 2
-        queues.append(sorted(queue, key=lambda one: abs(queue.index(one) - middle)))
+        queues.append(sorted(queue, key=lambda instance: abs(queue.index(instance) - middle)))
     return [one for turn in zip_longest(*queues) for one in turn if one]
 
 
@@ -104,19 +108,19 @@ def applies(patch: str, tree: Path) -> bool:
 def _places(data: Path, trees: Path, count: int) -> list[_Place]:
     """Issues whose tree is the very one at the changed lines: their patch fits some release without an offset."""
     found = []
-    for repo, own in groupby(instances.read(data), key=lambda one: one.repo):
+    for repo, own in groupby(instances.read(data), key=lambda instance: instance.repo):
         issues = list(own)
-        releases = fetched(repo, trees, CONSOLE.print)
+        releases = fetch_releases(repo, trees, CONSOLE.print)
         found += [
             (one, place)
-            for one, place in zip(issues, chosen(issues, releases), strict=True)
+            for one, place in zip(issues, choose_releases(issues, releases), strict=True)
             if place and place.fit.off == 0
         ]
     by_id = {one.id: (one, place) for one, place in found}
     return [by_id[one.id] for one in in_turns([one for one, _ in found])[:count]]
 
 
-def _attempted(
+def _attempt_all(
     places: Sequence[_Place], agent: Agent, database: Path, kept: Path | None
 ) -> Iterator[dict[str, Any]]:
     """All at once, so that the server has something to batch; each when it is over."""
@@ -127,23 +131,23 @@ def _attempted(
     ):
         task = bar.add_task(f"{agent.name}", total=len(places))
 
-        def told(step: Step) -> None:
+        def show_step(step: Step) -> None:
             bar.update(task, description=f"{agent.name}, {step.seconds:.0f} s")
 
-        futures = [pool.submit(_one, place, agent, (database, kept), told) for place in places]
+        futures = [pool.submit(_one, place, agent, (database, kept), show_step) for place in places]
         for future in as_completed(futures):
             yield future.result()
             bar.advance(task)
 
 
 def _one(
-    place: _Place, agent: Agent, files: tuple[Path, Path | None], told: Callable[[Step], None]
+    place: _Place, agent: Agent, files: tuple[Path, Path | None], on_step: Callable[[Step], None]
 ) -> dict[str, Any]:
     instance, choice = place
     database, kept = files
     with attempt_setup.open_tool_contexts(choice.tree, database) as opened:
         with opened() as desk:
-            attempt = agent.propose(instance.issue, desk, seed=0, on_step=told)
+            attempt = agent.propose(instance.issue, desk, seed=0, on_step=on_step)
         with opened() as desk:
             again = replay_attempt(attempt.trajectory, desk)
     raw = trajectory_json.dump_trajectory(attempt.trajectory)

@@ -81,19 +81,22 @@ def nearest(
 
     `releases` begin with the oldest; `text` is of a release and a path. None where the patch changes no file that any of them has.
     """
-    fits = [(one, _fit(patch, lambda path, one=one: text(one, path))) for one in reversed(releases)]
-    release, best = max(fits, key=lambda one: (one[1].placed, -one[1].off))
+    fits = [
+        (one, _fit(patch, lambda path, release=one: text(release, path)))
+        for one in reversed(releases)
+    ]
+    release, best = max(fits, key=lambda fit: (fit[1].placed, -fit[1].off))
     return (release, best) if best.placed else None
 
 
-def changed(patch: str, text: Text) -> tuple[Entity, ...]:
+def find_changed(patch: str, text: Text) -> tuple[Entity, ...]:
     """The innermost definitions that changed lines stand in, as the tree has them; sorted.
 
     A line that is added in a definition which is new itself counts for what that one stands in. Blank lines, lines
     outside every definition and hunks without a place count for nothing.
     """
     found: set[Entity] = set()
-    for file in _changed_files(patch):
+    for file in _list_changed_files(patch):
         before = text(file.path)
         if before is not None and file.path.endswith(".py"):
             found |= set(_entities(file, before.split("\n")))
@@ -102,7 +105,7 @@ def changed(patch: str, text: Text) -> tuple[Entity, ...]:
 
 def _fit(patch: str, text: Text) -> Fit:
     hunks = placed = off = 0
-    for file in _changed_files(patch):
+    for file in _list_changed_files(patch):
         before = text(file.path)
         places = [] if before is None else _places(file, before.split("\n"))
         hunks += len(file)
@@ -111,7 +114,7 @@ def _fit(patch: str, text: Text) -> Fit:
     return Fit(hunks, placed, off)
 
 
-def _changed_files(patch: str) -> list[PatchedFile]:
+def _list_changed_files(patch: str) -> list[PatchedFile]:
     """Those that were there before."""
     files = PatchSet(patch if patch.endswith("\n") else f"{patch}\n")
     return [file for file in files if not file.is_added_file and not file.is_binary_file]
@@ -148,17 +151,17 @@ def _place(hunk: Hunk, context: int, lines: Sequence[str]) -> _Place | None:
 def _entities(file: PatchedFile, before: list[str]) -> Iterator[Entity]:
     """Of one file; removed lines are looked for before the change, added ones after it."""
     places = _places(file, before)
-    after, removed, added = _applied(before, places)
-    old, new = (list(_definitions(_parsed(lines))) for lines in (before, after))
+    after, removed, added = _apply_places(before, places)
+    old, new = (list(_definitions(_parse_lines(lines))) for lines in (before, after))
     known = {one.name: one for one in old}
     found = [_innermost(old, line) for line in removed]
-    found += [_known(_innermost(new, line), known) for line in added]
+    found += [_find_earlier(_innermost(new, line), known) for line in added]
     for one in found:
         if one is not None:
             yield Entity(file.path, one.name, one.construct)
 
 
-def _applied(
+def _apply_places(
     before: Sequence[str], places: Sequence[_Place]
 ) -> tuple[list[str], list[int], list[int]]:
     """The lines after the change, with the numbers from 1 of what was removed before and added after it."""
@@ -166,7 +169,7 @@ def _applied(
     removed: list[int] = []
     added: list[int] = []
     at = 0
-    for place in sorted(places, key=lambda one: one.at):
+    for place in sorted(places, key=lambda place: place.at):
         after += before[at : place.at]
         at = place.at
         for kind, value in place.lines:
@@ -180,7 +183,7 @@ def _applied(
     return [*after, *before[at:]], removed, added
 
 
-def _parsed(lines: Sequence[str]) -> ast.AST:
+def _parse_lines(lines: Sequence[str]) -> ast.AST:
     try:
         return ast.parse("\n".join(lines).encode(errors="surrogateescape"))
     except (SyntaxError, ValueError):
@@ -206,12 +209,16 @@ def _definitions(
 
 def _innermost(definitions: Sequence[_Definition], line: int) -> _Definition | None:
     around = [one for one in definitions if one.first <= line <= one.last]
-    return min(around, key=lambda one: one.last - one.first) if around else None
+    return (
+        min(around, key=lambda definition: definition.last - definition.first) if around else None
+    )
 
 
-def _known(one: _Definition | None, known: Mapping[str, _Definition]) -> _Definition | None:
+def _find_earlier(
+    definition: _Definition | None, earlier: Mapping[str, _Definition]
+) -> _Definition | None:
     """The definition as it was before, or of what is new the innermost around it that was there."""
-    name = one.name if one else ""
-    while name and name not in known:
+    name = definition.name if definition else ""
+    while name and name not in earlier:
         name = name.rpartition(".")[0]
-    return known.get(name)
+    return earlier.get(name)

@@ -47,7 +47,7 @@ def read(folder: Path) -> list[Instance]:
         for row in _rows(folder / INSTANCES)
         if row["instance_id"] in texts
     ]
-    return sorted(found, key=lambda one: (one.repo, one.number))
+    return sorted(found, key=lambda instance: (instance.repo, instance.number))
 
 
 def _issue(statement: str) -> Issue:

@@ -20,7 +20,7 @@ from tests.proofs import gold, instances, lookups, names
 from tests.proofs.instances import Instance
 from tests.proofs.results import localisation_table
 from tests.proofs.results.run_file import RunFile
-from tests.proofs.trees import Chosen, chosen, fetched, text
+from tests.proofs.trees import Chosen, choose_releases, fetch_releases, text
 
 ASKED = {"code": names.code, "words": names.words}
 """Which names of a text are asked for: those written as code, or every word."""
@@ -37,13 +37,13 @@ def main(
     with _progress() as bar:
         found = instances.read(data)
         task = bar.add_task("", total=len(found))
-        for repo, own in groupby(found, key=lambda one: one.repo):
+        for repo, own in groupby(found, key=lambda instance: instance.repo):
             issues = list(own)
             if all(run.has(one.id) for one in issues):
                 continue
             bar.update(task, description=f"sources of {repo}")
-            releases = fetched(repo, trees, CONSOLE.print)
-            places = zip(issues, chosen(issues, releases), strict=True)
+            releases = fetch_releases(repo, trees, CONSOLE.print)
+            places = zip(issues, choose_releases(issues, releases), strict=True)
             todo = [(one, place) for one, place in places if not run.has(one.id)]
             for row in _rows(todo, list(releases), trees / "index.sqlite"):
                 run.add(row)
@@ -64,7 +64,7 @@ def _rows(
             continue
         with attempt_setup.open_tool_contexts(tree, database) as opened, opened() as desk:
             for instance, choice in pairs:
-                yield _row(instance, choice) | _looked_up(instance, choice, desk)
+                yield _row(instance, choice) | _look_up(instance, choice, desk)
 
 
 def _row(instance: Instance, choice: Chosen | None) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def _row(instance: Instance, choice: Chosen | None) -> dict[str, Any]:
     }
 
 
-def _looked_up(instance: Instance, choice: Chosen, desk: ToolContext) -> dict[str, Any]:
-    wanted = gold.changed(instance.patch, lambda path: text(choice.tree, path))
+def _look_up(instance: Instance, choice: Chosen, desk: ToolContext) -> dict[str, Any]:
+    wanted = gold.find_changed(instance.patch, lambda path: text(choice.tree, path))
     if not wanted:
         return {"entities": 0}
     return {
@@ -87,7 +87,7 @@ def _looked_up(instance: Instance, choice: Chosen, desk: ToolContext) -> dict[st
             f"{one.path}: {one.qualified_name}" for one in lookups.unreachable(desk, wanted)
         ],
         **{
-            kind: asdict(lookups.found(asked, lookups.answers(desk, asked), wanted))
+            kind: asdict(lookups.count_found(asked, lookups.answers(desk, asked), wanted))
             for kind, asked in ((kind, of(instance.issue.text)) for kind, of in ASKED.items())
         },
     }

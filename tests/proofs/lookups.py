@@ -56,7 +56,9 @@ def answers(desk: ToolContext, names: Iterable[str]) -> list[Answer]:
     return found
 
 
-def found(names: Sequence[str], answered: Sequence[Answer], wanted: Sequence[Entity]) -> Found:
+def count_found(
+    names: Sequence[str], answered: Sequence[Answer], wanted: Sequence[Entity]
+) -> Found:
     """What the answers hold of the wanted definitions (pure)."""
     own = {(one.path, one.qualified_name) for one in wanted}
     everything = {place for answer in answered for place in answer.definitions}

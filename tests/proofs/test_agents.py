@@ -21,7 +21,7 @@ def write_place(tmp_path, files, name="a__pie-1"):
 
 def run_attempt(tmp_path, agent, files):
     kept = tmp_path / "kept"
-    (row,) = agents._attempted([write_place(tmp_path, files)], agent, tmp_path / "index", kept)
+    (row,) = agents._attempt_all([write_place(tmp_path, files)], agent, tmp_path / "index", kept)
     assert (kept / f"{agent.name}.a__pie-1.json").stat().st_size > 0
     return row
 

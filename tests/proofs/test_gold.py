@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 
 from model.codegraph.entities import EntityKind
-from tests.proofs.gold import Entity, changed, nearest
+from tests.proofs.gold import Entity, find_changed, nearest
 
 PATH = "pie/maths.py"
 CODE = dedent(
@@ -50,7 +50,7 @@ def build_patch(after, before=CODE, path=PATH):
 
 
 def list_changed_names(diff, tree=CODE):
-    return [one.qualified_name for one in changed(diff, {PATH: tree}.get)]
+    return [one.qualified_name for one in find_changed(diff, {PATH: tree}.get)]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_hunk_is_found_by_one_context_line():
 
 
 def test_entity_has_its_name_and_parents():
-    (thin,) = changed(build_patch(CODE.replace("half(1)", "half(2)")), {PATH: CODE}.get)
+    (thin,) = find_changed(build_patch(CODE.replace("half(1)", "half(2)")), {PATH: CODE}.get)
     assert (thin.name, thin.construct) == ("thin", EntityKind.CLASS_METHOD)
     assert thin.is_within(PATH, "Pie.Crust.thin")
     assert thin.is_within(PATH, "Pie")
@@ -97,11 +97,13 @@ def test_entity_has_its_name_and_parents():
 
 
 def test_new_files_and_other_languages_change_no_definition():
-    assert changed(build_patch(CODE, before=""), {PATH: None}.get) == ()
+    assert find_changed(build_patch(CODE, before=""), {PATH: None}.get) == ()
     new = f"diff --git a/{PATH} b/{PATH}\nnew file mode 100644\n--- /dev/null\n+++ b/{PATH}\n@@ -0,0 +1 @@\n+x = 1\n"
-    assert changed(new, {}.get) == ()
+    assert find_changed(new, {}.get) == ()
     assert (
-        changed(build_patch("old\n", before="new\n", path="news.txt"), {"news.txt": "new\n"}.get)
+        find_changed(
+            build_patch("old\n", before="new\n", path="news.txt"), {"news.txt": "new\n"}.get
+        )
         == ()
     )
 

@@ -3,7 +3,7 @@
 from model.codegraph.entities import EntityKind
 from tests.model.agents.builders import CODE, TREE, open_tool_context
 from tests.proofs.gold import Entity
-from tests.proofs.lookups import answers, found, unreachable
+from tests.proofs.lookups import answers, count_found, unreachable
 
 HALF = Entity("pie/maths.py", "half", EntityKind.FUNCTION)
 CUT = Entity("pie/maths.py", "Pie.cut", EntityKind.CLASS_METHOD)
@@ -11,7 +11,7 @@ CUT = Entity("pie/maths.py", "Pie.cut", EntityKind.CLASS_METHOD)
 
 def look_up(tmp_path, *names, tree=TREE, wanted=(HALF, CUT)):
     with open_tool_context(tmp_path / "tree", tree) as desk:
-        return found(names, answers(desk, names), wanted)
+        return count_found(names, answers(desk, names), wanted)
 
 
 def test_definition_is_found_by_its_name(tmp_path):

@@ -12,7 +12,7 @@ def test_every_word_except_keywords_is_a_name():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "names"),
     [
         ("Call half(3) twice", ["half"]),
         ("Call maths.half twice", ["maths", "half"]),
@@ -26,8 +26,8 @@ def test_every_word_except_keywords_is_a_name():
         ("y() of a date", ["y"]),
     ],
 )
-def test_code_names_are_recognised_by_their_spelling(text, found):
-    assert list(code(text)) == found
+def test_code_names_are_recognised_by_their_spelling(text, names):
+    assert list(code(text)) == names
 
 
 def test_repeated_name_is_listed_once():

@@ -2,7 +2,7 @@
 
 from model.domain import Issue
 from tests.proofs.instances import Instance
-from tests.proofs.trees import chosen, timely
+from tests.proofs.trees import choose_releases, timely
 
 RELEASES = tuple("abcdefghijkl")
 BEFORE, AFTER = "one\ntwo\nthree\n", "one\n2\nthree\n"
@@ -28,6 +28,6 @@ def test_issue_takes_the_last_release_its_patch_fits(tmp_path):
         (trees[release] / "pie.py").write_text(content)
     fitting = Instance("a__pie-1", "a/pie", Issue("Two", ""), PATCH)
     other = Instance("a__pie-2", "a/pie", Issue("Two", ""), PATCH.replace("two", "zwei"))
-    first, second = chosen([fitting, other], trees)
+    first, second = choose_releases([fitting, other], trees)
     assert (first.release, first.tree, first.fit.off) == ("2", trees["2"], 0)
     assert second is None

@@ -26,7 +26,7 @@ class Chosen:
     fit: Fit
 
 
-def fetched(repo: str, kept: Path, say: Callable[[str], None]) -> dict[str, Path]:
+def fetch_releases(repo: str, kept: Path, say: Callable[[str], None]) -> dict[str, Path]:
     """The releases of a project, the oldest first; those that can't be had are left out, and said."""
     package = PACKAGES[repo]
     found = {}
@@ -38,7 +38,9 @@ def fetched(repo: str, kept: Path, say: Callable[[str], None]) -> dict[str, Path
     return found
 
 
-def chosen(instances: Sequence[Instance], trees: Mapping[str, Path]) -> list[Chosen | None]:
+def choose_releases(
+    instances: Sequence[Instance], trees: Mapping[str, Path]
+) -> list[Chosen | None]:
     """For each issue of one project the release that its patch fits best; None where it fits none.
 
     `instances` are in the order of their numbers. A few lines may stand in releases of many years, so that only those
@@ -50,9 +52,9 @@ def chosen(instances: Sequence[Instance], trees: Mapping[str, Path]) -> list[Cho
     return [_best(one, timely(releases, order, at), trees) for at, one in enumerate(instances)]
 
 
-def timely(releases: Sequence[str], order: Sequence[int | None], at: int) -> Sequence[str]:
+def timely(releases: Sequence[str], order: Sequence[int | None], place: int) -> Sequence[str]:
     """The releases around the median of an issue's neighbours, whose places in `releases` are `order`."""
-    around = order[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]
+    around = order[max(0, place - _NEIGHBOURS) : place + _NEIGHBOURS + 1]
     known = [one for one in around if one is not None]
     middle = round(median(known)) if known else 0
     return releases[max(0, middle - _RELEASES) : middle + _RELEASES + 1] if known else releases

@@ -36,7 +36,7 @@ FIRST = 500
 
 
 @pytest.fixture
-def filled_database(database):
+def full_database(database):
     with transaction(database) as connection:
         judged_history.settle(connection, REPOSITORY, INSTALLATION)
         groups.save_config(connection, REPOSITORY, text=ON, error=None)
@@ -120,8 +120,8 @@ def save_config(database, text, error=None):
         groups.save_config(connection, REPOSITORY, text=text, error=error)
 
 
-def test_pool_has_the_first_state_of_issue_and_patches(filled_database):
-    listed = Corpus(filled_database).build_pools(NOW)
+def test_pool_has_the_first_state_of_issue_and_patches(full_database):
+    listed = Corpus(full_database).build_pools(NOW)
     assert [pull.issue for pull in listed] == [f"octo/cat#{number}" for number in range(1, 7)]
     first = listed[0]
     assert first.statement == f"Issue 0\n\n{_write_body(0)}"
@@ -137,8 +137,8 @@ def test_pool_has_the_first_state_of_issue_and_patches(filled_database):
     assert merged.outcome_at <= NOW
 
 
-def test_later_outcomes_are_unknown_on_an_earlier_day(filled_database):
-    (first, *_) = Corpus(filled_database).build_pools(START + timedelta(days=3))
+def test_later_outcomes_are_unknown_on_an_earlier_day(full_database):
+    (first, *_) = Corpus(full_database).build_pools(START + timedelta(days=3))
     assert [pull.target for pull in first.patches] == [None] * 4
 
 
@@ -153,15 +153,15 @@ def test_later_outcomes_are_unknown_on_an_earlier_day(filled_database):
         ("version: 9\ntraining: on\n", None),
     ],
 )
-def test_no_pool_is_built_without_consent(filled_database, text, error):
-    save_config(filled_database, text, error)
-    assert Corpus(filled_database).build_pools(NOW) == []
+def test_no_pool_is_built_without_consent(full_database, text, error):
+    save_config(full_database, text, error)
+    assert Corpus(full_database).build_pools(NOW) == []
 
 
-def test_no_pool_is_built_for_a_suspended_app(filled_database):
-    with transaction(filled_database) as connection:
+def test_no_pool_is_built_for_a_suspended_app(full_database):
+    with transaction(full_database) as connection:
         connection.execute(update(installations).values(suspended_at=NOW))
-    assert Corpus(filled_database).build_pools(NOW) == []
+    assert Corpus(full_database).build_pools(NOW) == []
 
 
 def build_dataset(out, *more):
@@ -180,7 +180,7 @@ def build_dataset(out, *more):
 
 
 def test_purged_or_withdrawn_repository_is_in_no_later_dataset(
-    filled_database, database_url, tmp_path, monkeypatch
+    full_database, database_url, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     before = build_dataset(tmp_path / "before")
@@ -188,16 +188,16 @@ def test_purged_or_withdrawn_repository_is_in_no_later_dataset(
     groups_before = dataset.read_split(tmp_path / "before", "train")
     assert {pull.repo for pull in groups_before} == {"octo/cat"}
     assert all(pull.source is LabelSource.OUTCOMES for pull in groups_before)
-    with transaction(filled_database) as connection:
+    with transaction(full_database) as connection:
         connection.execute(
             update(repositories).where(repositories.c.id == REPOSITORY).values(config_text=None)
         )
     taken_back = build_dataset(tmp_path / "after")
     assert taken_back.exit_code == datasets.NOTHING
     assert "`training: on`" in taken_back.output
-    save_config(filled_database, ON)
+    save_config(full_database, ON)
     assert build_dataset(tmp_path / "again").exit_code == 0
-    with transaction(filled_database) as connection:
+    with transaction(full_database) as connection:
         purge.purge(connection, INSTALLATION, REPOSITORY)
     assert build_dataset(tmp_path / "after").exit_code == datasets.NOTHING
     assert not (tmp_path / "after").exists()

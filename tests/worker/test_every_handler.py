@@ -57,16 +57,18 @@ def test_collecting_makes_one_evaluation(twice, scene):
         scene.begin(*RESULTS)
         return scene.want_evaluation()
 
-    left = twice(scene.collecting(), arrange, scene.stored)
+    left = twice(scene.collecting(), arrange, scene.read_database)
     assert left == (["collected"], 0, ["verify_group"])
 
 
 def test_collecting_too_few_answers_whoever_asked_once(twice, scene):
     def arrange(_database):
         scene.begin()
-        return scene.want_evaluation("command", scene.commanded("/r4p verify").asked_in)
+        return scene.want_evaluation("command", scene.deliver_command("/r4p verify").asked_in)
 
-    left = twice(scene.collecting(), arrange, lambda _: (scene.shown(), scene.stored()))
+    left = twice(
+        scene.collecting(), arrange, lambda _: (scene.read_github(), scene.read_database())
+    )
     assert left == ((["reply"], [], []), ([], 0, []))
 
 
@@ -77,7 +79,7 @@ def test_an_evaluation_is_superseded_when_the_issue_is_closed(twice, scene):
         scene.repo.close(scene.issue)
         return scene.want_evaluation("issue")
 
-    left = twice(scene.collecting(), arrange, scene.stored)
+    left = twice(scene.collecting(), arrange, scene.read_database)
     assert left == (["superseded"], 0, [])
 
 
@@ -94,11 +96,11 @@ def test_a_commanded_evaluation_is_superseded_only_when_the_issue_is_closed(
 ):
     def arrange(database):
         scene.begin("w * h")
-        scene.collect(trigger="command", asked_in=scene.commanded("/r4p verify").asked_in)
+        scene.collect(trigger="command", asked_in=scene.deliver_command("/r4p verify").asked_in)
         act(scene.repo, scene.issue)
         return scene.want_evaluation()
 
-    assert twice(scene.collecting(), arrange, scene.stored) == left
+    assert twice(scene.collecting(), arrange, scene.read_database) == left
 
 
 def test_a_verdict_that_is_not_published_is_taken_back_when_the_issue_is_closed(twice, scene):
@@ -110,14 +112,14 @@ def test_a_verdict_that_is_not_published_is_taken_back_when_the_issue_is_closed(
         scene.repo.close(scene.issue)
         return scene.want_evaluation("issue")
 
-    left = twice(scene.collecting(), arrange, lambda _: scene.stored()[0])
+    left = twice(scene.collecting(), arrange, lambda _: scene.read_database()[0])
     assert left == ["superseded"]
 
 
 def test_nothing_is_published_on_a_closed_issue(twice, scene, publishing):
     def arrange(database):
         scene.begin(*RESULTS)
-        verify = scene.collected()
+        verify = scene.store_evaluation()
         carry_out(database, verifying(), verify)
         scene.repo.close(scene.issue)
         return PublishVerdict(scene.installation, scene.id, scene.issue, verify.evaluation)
@@ -125,7 +127,7 @@ def test_nothing_is_published_on_a_closed_issue(twice, scene, publishing):
     def observe(database):
         with transaction(database) as connection:
             waits = groups.find_group(connection, scene.id, scene.issue).waiting
-        return scene.shown(), scene.stored()[0], waits
+        return scene.read_github(), scene.read_database()[0], waits
 
     left = twice(publishing, arrange, observe)
     assert left == (([], [[], []], []), ["superseded"], "the issue is closed")
@@ -153,7 +155,7 @@ def test_two_who_ask_share_one_evaluation(twice, scene):
         scene.collect(trigger="command", asked_in=900)
         return scene.want_evaluation("command", 901)
 
-    left = twice(scene.collecting(), arrange, scene.stored)
+    left = twice(scene.collecting(), arrange, scene.read_database)
     assert left == (["collected"], 0, ["verify_group"])
 
 
@@ -165,58 +167,60 @@ def publishing(scene):
 def test_verifying_stores_each_vote_once(twice, scene):
     def arrange(_database):
         scene.begin(*RESULTS)
-        return scene.collected()
+        return scene.store_evaluation()
 
-    left = twice(verifying(), arrange, scene.stored)
+    left = twice(verifying(), arrange, scene.read_database)
     assert left == (["verified"], 2, ["publish_verdict"])
 
 
 def test_publishing_writes_one_comment_and_a_check_each(twice, scene, publishing):
     def arrange(database):
         scene.begin(*RESULTS)
-        verify = scene.collected()
+        verify = scene.store_evaluation()
         carry_out(database, verifying(), verify)
         return PublishVerdict(scene.installation, scene.id, scene.issue, verify.evaluation)
 
-    left = twice(publishing, arrange, lambda _: (scene.shown(), scene.stored()[0]))
+    left = twice(publishing, arrange, lambda _: (scene.read_github(), scene.read_database()[0]))
     assert left == ((["verdict"], [["success"], ["neutral"]], []), ["published"])
 
 
 @pytest.mark.parametrize(
-    ("line", "said", "reactions", "jobs"),
+    ("line", "replies", "reactions", "jobs"),
     [
         ("/r4p verify", [], ["+1", "eyes"], ["evaluate_issue"]),
         ("/r4p group add #2", ["reply"], ["+1", "eyes"], ["evaluate_issue"]),
         ("/r4p status\n/r4p nonsense", ["reply"], ["confused", "eyes"], []),
     ],
 )
-def test_obeying_a_command_answers_once(twice, scene, line, said, reactions, jobs):
+def test_obeying_a_command_answers_once(twice, scene, line, replies, reactions, jobs):
     def arrange(_database):
         scene.begin("w * h")
-        return scene.commanded(line)
+        return scene.deliver_command(line)
 
     left = twice(
-        build_command_handler(scene), arrange, lambda _: (scene.shown(), scene.stored()[2])
+        build_command_handler(scene),
+        arrange,
+        lambda _: (scene.read_github(), scene.read_database()[2]),
     )
-    assert left == ((said, [[]], reactions), jobs)
+    assert left == ((replies, [[]], reactions), jobs)
 
 
 @pytest.mark.parametrize(
-    ("line", "said", "jobs"),
+    ("line", "reply", "jobs"),
     [
         ("/r4p verify", "Understood", ["evaluate_issue"]),
         ("/r4p help", "| Command |", []),
     ],
 )
-def test_obeying_a_review_answers_once_in_words(twice, scene, line, said, jobs):
+def test_obeying_a_review_answers_once_in_words(twice, scene, line, reply, jobs):
     def arrange(database):
         scene.begin("w * h")
-        scene.collected()
-        return scene.reviewed(line)
+        scene.store_evaluation()
+        return scene.deliver_review(line)
 
     def observe(_database):
         bodies = [c.body for c in scene.repo.comments(scene.pulls[0])]
-        return [said in body for body in bodies], scene.stored()[2]
+        return [reply in body for body in bodies], scene.read_database()[2]
 
     assert twice(build_command_handler(scene), arrange, observe) == ([True], jobs)
 
@@ -245,20 +249,20 @@ def test_locating_finds_the_issue_and_warns_of_broken_settings_once(twice, scene
         return LocateIssues(scene.installation, scene.id, PullNumber(scene.pulls[0]))
 
     handler = partial(locate_issues, scene.github, 0.0)
-    left = twice(handler, arrange, lambda _: (scene.shown()[1], scene.stored()[2]))
+    left = twice(handler, arrange, lambda _: (scene.read_github()[1], scene.read_database()[2]))
     assert left == ([["failure"]], ["evaluate_issue"])
 
 
 def test_looking_for_missed_pull_requests_plans_each_once(twice, scene):
     def arrange(_database):
         scene.begin("w * h")
-        scene.collected()
+        scene.store_evaluation()
         scene.repo.push(scene.pulls[0], files=area("h * w"))
         scene.repo.open_pr("Another", f"Fixes #{scene.issue}", files=area("w"))
         return Reconcile(scene.installation, scene.id)
 
     handler = MissedChanges(scene.github, 0.0, scene.app.slug)
-    left = twice(handler, arrange, lambda _: sorted(scene.stored()[2]))
+    left = twice(handler, arrange, lambda _: sorted(scene.read_database()[2]))
     assert left == ["evaluate_issue", "locate_issues", "locate_issues"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders.github_scene import opened
+from tests.builders.github_scene import open_scene
 from tests.builders.local_github import LocalGitHub, connect
 from tests.github.stand_in import StandIn
 
@@ -32,5 +32,5 @@ def app(standin):
 
 @pytest.fixture
 def scene(standin, app):
-    with opened(standin, app) as scene:
+    with open_scene(standin, app) as scene:
         yield scene

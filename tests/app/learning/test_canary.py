@@ -17,7 +17,7 @@ def test_a_canary_like_the_others_goes_on():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reason"),
     [
         ({"valid": 60}, "60 of its 80 votes are readable"),
         ({"correct": 76}, "it calls 76 of 80 patches correct, where others call 240 of 800"),
@@ -26,8 +26,8 @@ def test_a_canary_like_the_others_goes_on():
         ({"seconds": 1300}, "it takes 65 seconds for an issue, others take 20"),
     ],
 )
-def test_a_canary_unlike_the_others_is_taken_out(changes, said):
-    assert said in find_canary_problem(replace(FINE, **changes), USUAL, CanaryLimits())
+def test_a_canary_unlike_the_others_is_taken_out(changes, reason):
+    assert reason in find_canary_problem(replace(FINE, **changes), USUAL, CanaryLimits())
 
 
 @pytest.mark.parametrize(

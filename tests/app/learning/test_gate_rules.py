@@ -26,7 +26,7 @@ def test_rules_that_ask_as_much_or_more_are_not_laxer(changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "name"),
     [
         ({"margin": 1}, "margin 1 instead of 0.02"),
         ({"least_issues": 2}, "least_issues 2 instead of 30"),
@@ -40,8 +40,8 @@ def test_rules_that_ask_as_much_or_more_are_not_laxer(changes):
         ({"margin": None}, "margin None instead of 0.02"),
     ],
 )
-def test_a_rule_that_asks_less_or_is_no_number_is_named(changes, said):
-    assert find_weaker_rules(asdict(IN_FORCE) | changes, IN_FORCE) == (said,)
+def test_a_rule_that_asks_less_or_is_no_number_is_named(changes, name):
+    assert find_weaker_rules(asdict(IN_FORCE) | changes, IN_FORCE) == (name,)
 
 
 def test_default_rules_are_weaker_than_stricter_ones():
@@ -51,9 +51,9 @@ def test_default_rules_are_weaker_than_stricter_ones():
     )
 
 
-@pytest.mark.parametrize("said", [None, [], "margin", {}])
-def test_a_decision_without_rules_asked_nothing(said):
-    assert len(find_weaker_rules(said, IN_FORCE)) == len(asdict(IN_FORCE))
+@pytest.mark.parametrize("rules", [None, [], "margin", {}])
+def test_a_decision_without_rules_asked_nothing(rules):
+    assert len(find_weaker_rules(rules, IN_FORCE)) == len(asdict(IN_FORCE))
 
 
 def build_decision(outcome, earlier=(), **more):

@@ -65,7 +65,7 @@ def test_an_adapter_judges_only_by_the_prompt_that_it_was_trained_on():
 
 
 @pytest.mark.parametrize(
-    ("state", "to", "said"),
+    ("state", "to", "reason"),
     [
         (ModelState.CANDIDATE, Alias.SHADOW, None),
         (ModelState.SHADOW, Alias.CANARY, None),
@@ -78,9 +78,9 @@ def test_an_adapter_judges_only_by_the_prompt_that_it_was_trained_on():
         (ModelState.REJECTED, Alias.SHADOW, "was rejected"),
     ],
 )
-def test_which_model_can_be_given_which_alias(state, to, said):
+def test_which_model_can_be_given_which_alias(state, to, reason):
     found = explain_refusal("r4p-1", state, to)
-    assert found is None if said is None else said in found
+    assert found is None if reason is None else reason in found
 
 
 def test_a_champion_retires_and_others_may_come_again():

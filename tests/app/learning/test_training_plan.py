@@ -56,14 +56,14 @@ def test_without_a_label_nothing_is_trained_even_if_somebody_asks(nothing):
 
 
 @pytest.mark.parametrize(
-    ("one_sided", "said"),
+    ("one_sided", "reason"),
     [
         (LabelCounts(issues=1, correct=1), r"every labelled patch (1) is correct"),
         (LabelCounts(issues=40, incorrect=90), r"every labelled patch (90) is incorrect"),
     ],
 )
-def test_labels_of_one_kind_teach_nothing(one_sided, said):
-    assert said in explain_skip(one_sided, 40, 0)
+def test_labels_of_one_kind_teach_nothing(one_sided, reason):
+    assert reason in explain_skip(one_sided, 40, 0)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_a_server_that_can_not_be_reached_is_a_failure_with_the_settings_to_look
 def test_a_model_that_is_not_served_is_a_failure_and_no_token_is_asked_for(doctor):
     with serve_chat(models=[MODELS], chat=[ABLE]) as server:
         code, found = doctor(engine_url=server.url, model="other")
-        assert server.sent_to("/v1/chat/completions") == []
+        assert server.list_bodies("/v1/chat/completions") == []
     assert code == UNFIT
     assert "does not serve 'other'; it serves r4p" in found["model server"]
 

@@ -125,7 +125,7 @@ def samples(metrics):
 
 
 @pytest.mark.parametrize(
-    ("minutes", "state", "said"),
+    ("minutes", "state", "note"),
     [
         (4, TrainingState.RUNNING, ""),
         (
@@ -136,9 +136,9 @@ def samples(metrics):
         (61, TrainingState.FAILED, ""),
     ],
 )
-def test_a_training_that_was_left_is_told(minutes, state, said):
+def test_a_training_that_was_left_is_told(minutes, state, note):
     now = NOW + timedelta(minutes=minutes)
-    assert training_status._note_silence(build_training(state), now) == said
+    assert training_status._note_silence(build_training(state), now) == note
 
 
 def test_no_progress_is_no_words():

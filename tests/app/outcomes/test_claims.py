@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from app.outcomes import EventKind
-from tests.builders.outcome_events import BASE, OTHER, happened, merged, outcomes, proven
+from tests.builders.outcome_events import BASE, OTHER, build_event, build_merge, outcomes, proven
 
-REVERTED = happened(EventKind.REVERTED, 4, reverter="#15")
+REVERTED = build_event(EventKind.REVERTED, 4, reverter="#15")
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ REVERTED = happened(EventKind.REVERTED, 4, reverter="#15")
     ],
 )
 def test_a_revert_counts_by_its_patch_or_by_the_word_of_a_writer(claim, answers, counts):
-    revert = happened(EventKind.REVERTED, 1, **({"reverter": "#15"} | claim))
+    revert = build_event(EventKind.REVERTED, 1, **({"reverter": "#15"} | claim))
     checks = [replace(proven(revert, state), source=state) for state in answers]
-    kinds = [kind for kind, _ in outcomes(merged(), revert, *checks)]
+    kinds = [kind for kind, _ in outcomes(build_merge(), revert, *checks)]
     assert kinds == (["merged", "reverted"] if counts else ["merged"])
 
 
 def test_an_answer_about_another_commit_proves_nothing():
     about_another = replace(proven(REVERTED), head=BASE)
-    assert outcomes(merged(), REVERTED, about_another) == [("merged", None)]
+    assert outcomes(build_merge(), REVERTED, about_another) == [("merged", None)]

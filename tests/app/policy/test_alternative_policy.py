@@ -185,7 +185,7 @@ SEAT = SeatCandidate(is_new=False, is_replaced=False)
 
 
 @pytest.mark.parametrize(
-    ("ours", "free", "kept"),
+    ("alternatives", "free", "kept"),
     [
         ([SEAT, SEAT, SEAT], 3, (0, 1, 2)),
         ([SEAT, SEAT, SEAT], 2, (0, 1)),
@@ -205,8 +205,8 @@ SEAT = SeatCandidate(is_new=False, is_replaced=False)
         ),
     ],
 )
-def test_replaced_and_least_believed_alternatives_lose_their_seats(ours, free, kept):
-    assert keep_seats(ours, free) == kept
+def test_replaced_and_least_believed_alternatives_lose_their_seats(alternatives, free, kept):
+    assert keep_seats(alternatives, free) == kept
 
 
 ONE = AttemptSummary(1, Verdict.INCORRECT, is_second=False, has_second=False)

@@ -33,10 +33,10 @@ def write_finished_run(run, *, seed=0, outcome=GateOutcome.PASSED):
     return write_measurement(run, tiny_adapters.BASE, outcome=outcome)
 
 
-def write_result(run, adapter, at="2026-11-22T23:59:59+00:00"):
+def write_result(run, adapter, ended_at="2026-11-22T23:59:59+00:00"):
     """A run that ended, as its trainer tells."""
     result = {"schema": "r4p.run/1", "status": "finished", "adapter_sha256": adapter}
-    (run / "result.json").write_text(json.dumps(result | {"ended_at": at}))
+    (run / "result.json").write_text(json.dumps(result | {"ended_at": ended_at}))
     (run / "dataset.json").write_text(json.dumps({"digest": LEARNT_FROM}))
 
 

@@ -55,7 +55,7 @@ def test_copy_of_a_run_has_its_name(database, names, run):
 
 def test_rejected_run_stays_rejected(database, names, run):
     result = json.loads((run / "result.json").read_text())
-    write_result(run, result["adapter_sha256"], at="2026-11-25T00:00:00+00:00")
+    write_result(run, result["adapter_sha256"], ended_at="2026-11-25T00:00:00+00:00")
     with transaction(database) as connection:
         models.reject(connection, names[0], "rolled back")
         assert registration.register_run(connection, run, tiny_adapters.BASE) == names[0]

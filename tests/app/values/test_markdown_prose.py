@@ -6,7 +6,7 @@ from app.values.markdown_prose import list_paragraph_lines, strip_quotes_and_cod
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "prose"),
     [
         ("plain words", "plain words"),
         ("# A heading\n\n- an item\n- another", "A heading\nan item\nanother"),
@@ -26,8 +26,8 @@ from app.values.markdown_prose import list_paragraph_lines, strip_quotes_and_cod
         ("[text][label]", "[text][label]"),
     ],
 )
-def test_only_what_was_said_in_plain_text_is_heard(text, said):
-    assert strip_quotes_and_code(text) == said
+def test_only_what_was_said_in_plain_text_is_heard(text, prose):
+    assert strip_quotes_and_code(text) == prose
 
 
 @pytest.mark.parametrize(

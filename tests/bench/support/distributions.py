@@ -17,7 +17,7 @@ class NotFetched(Exception):
     """The package index has no sources of a release, or can't be asked; the message ends with what pip said."""
 
 
-def unpacked(name: str, release: str, peers: Path, scratch: Path) -> Path:
+def unpack_release(name: str, release: str, peers: Path, scratch: Path) -> Path:
     """The tree of a release, as its authors packed it. Raises CalledProcessError."""
     kept = peers / "sources"
     kept.mkdir(parents=True, exist_ok=True)

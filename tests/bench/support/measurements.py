@@ -78,9 +78,9 @@ class Pairs:
     ours: list[float] = field(default_factory=list)
     beside: list[float] = field(default_factory=list)
 
-    def add(self, ours: float, beside: float) -> None:
+    def add(self, bot: float, beside: float) -> None:
         """One more pair."""
-        self.ours.append(ours)
+        self.ours.append(bot)
         self.beside.append(beside)
 
 
@@ -90,7 +90,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, ceil(len(ordered) * share - 1e-9) - 1)]
 
 
-def rounded(value: float) -> str:
+def format_rounded(value: float) -> str:
     """Three significant digits, for people."""
     if value >= 100:
         return f"{value:,.0f}"

@@ -55,7 +55,7 @@ def ours(bench: Bench, database_url: str) -> Iterator[Server]:
     command = ["app.cli", "serve", "--port", str(port)]
     with child(command, settings, bench.scratch / "web.log") as started:
         post = _post(bench, port, PATH, "pull_request")
-        yield _served(started, post, "/healthz", ("deliveries", "jobs"))
+        yield _await_server(started, post, "/healthz", ("deliveries", "jobs"))
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def floor(bench: Bench, database_url: str) -> Iterator[Server]:
     command = ["tests.bench.programs.floor_webhook", str(port), database_url]
     with child(command, {}, bench.scratch / "floor.log") as started:
         post = _post(bench, port, floor_webhook.PATH, "pull_request")
-        yield _served(started, post, "/", ("floor_deliveries", "floor_jobs"))
+        yield _await_server(started, post, "/", ("floor_deliveries", "floor_jobs"))
 
 
 @contextmanager
@@ -88,10 +88,10 @@ def pr_agent(bench: Bench) -> Iterator[Server]:
     log = bench.scratch / "pr-agent.log"
     with child(command, settings, log, python=python) as started:
         post = _post(bench, port, "/api/v1/github_webhooks", "issues")
-        yield _served(started, post, "/", ())
+        yield _await_server(started, post, "/", ())
 
 
-def _served(started: Child, post: Post, sign_of_life: str, tables: tuple[str, ...]) -> Server:
+def _await_server(started: Child, post: Post, sign_of_life: str, tables: tuple[str, ...]) -> Server:
     """The server, once it answers anything at all."""
     url = f"http://127.0.0.1:{post.port}{sign_of_life}"
 

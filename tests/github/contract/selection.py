@@ -85,7 +85,7 @@ class Selection:
         if value is None:
             return []
         if not isinstance(kind, GraphQLList):
-            return self._named_problems(kind, sets, value, path)
+            return self._find_named_problems(kind, sets, value, path)
         if not isinstance(value, list):
             return [f"{path}: {value!r} is not a list"]
         problems: list[str] = []
@@ -93,7 +93,7 @@ class Selection:
             problems += self._problems(kind.of_type, sets, item, f"{path}/{index}")
         return problems
 
-    def _named_problems(
+    def _find_named_problems(
         self, kind: GraphQLOutputType, sets: Sequence[SelectionSetNode], value: object, path: str
     ) -> list[str]:
         if isinstance(kind, GraphQLObjectType):
@@ -134,7 +134,7 @@ class Selection:
         self, kind: GraphQLObjectType, sets: Sequence[SelectionSetNode]
     ) -> Iterator[FieldNode]:
         for selection in (item for chosen in sets for item in chosen.selections):
-            if not self._included(selection.directives or ()):
+            if not self._is_included(selection.directives or ()):
                 continue
             if isinstance(selection, FieldNode):
                 yield selection
@@ -157,7 +157,7 @@ class Selection:
             return self.schema.is_sub_type(condition, kind)
         return condition is kind
 
-    def _included(self, directives: Sequence[DirectiveNode]) -> bool:
+    def _is_included(self, directives: Sequence[DirectiveNode]) -> bool:
         """Return whether `@include` and `@skip` keep a field."""
         for directive in directives:
             name = directive.name.value

@@ -38,7 +38,9 @@ class Validators:
                 break
         return problems
 
-    def undeclared(self, schema: Schema, value: object) -> tuple[list[str | int], list[str]] | None:
+    def find_undeclared(
+        self, schema: Schema, value: object
+    ) -> tuple[list[str | int], list[str]] | None:
         """Return the innermost object with undeclared keys, and those keys, or None."""
         problems = [
             (error.instance_path, list(error.kind.unexpected))

@@ -11,14 +11,14 @@ from tests.github.receiver import list_bodies
 from tests.github.server_thread import StandInError
 
 
-def test_a_delivery_is_signed_over_its_raw_bytes(hooked, receiver, github):
-    hooked.repo.open_issue("Bug", "Grüße ☃")
+def test_a_delivery_is_signed_over_its_raw_bytes(webhook_scene, receiver, github):
+    webhook_scene.repo.open_issue("Bug", "Grüße ☃")
     github.drain()
     (got,) = receiver.received
     digest = hmac.new(SECRET.encode(), got.body, hashlib.sha256).hexdigest()
     assert got.headers["X-Hub-Signature-256"] == f"sha256={digest}"
     assert got.headers["X-GitHub-Event"] == "issues"
-    assert got.headers["X-GitHub-Hook-Installation-Target-ID"] == str(hooked.app.app_id)
+    assert got.headers["X-GitHub-Hook-Installation-Target-ID"] == str(webhook_scene.app.app_id)
 
 
 def test_registering_and_installing_are_announced(github, receiver):
@@ -28,30 +28,30 @@ def test_registering_and_installing_are_announced(github, receiver):
     assert list_bodies(receiver)[1]["repositories"][0]["full_name"] == scene.repo.full_name
 
 
-def test_the_life_of_an_installation_is_announced(hooked, receiver, github):
-    owner = hooked.repo.full_name.split("/")[0]
+def test_the_life_of_an_installation_is_announced(webhook_scene, receiver, github):
+    owner = webhook_scene.repo.full_name.split("/")[0]
     more = github.create_repository(f"{owner}/more", {"a": "a\n"})
-    github.add_repositories(hooked.installation, [more])
-    github.remove_repositories(hooked.installation, [more])
-    github.accept_permissions(hooked.installation, {"metadata": "read", "issues": "write"})
-    github.suspend(hooked.installation)
-    github.unsuspend(hooked.installation)
-    github.uninstall(hooked.installation)
+    github.add_repositories(webhook_scene.installation, [more])
+    github.remove_repositories(webhook_scene.installation, [more])
+    github.accept_permissions(webhook_scene.installation, {"metadata": "read", "issues": "write"})
+    github.suspend(webhook_scene.installation)
+    github.unsuspend(webhook_scene.installation)
+    github.uninstall(webhook_scene.installation)
     github.drain()
     actions = " ".join(body["action"] for body in list_bodies(receiver))
     assert actions == "added removed new_permissions_accepted suspend unsuspend deleted"
 
 
-def test_a_whole_story_arrives_in_order(hooked, receiver, github):
-    issue = hooked.repo.open_issue("Bug")
-    pull = hooked.fix("x = 1\n", body=f"Fixes #{issue}", draft=True).number
-    hooked.repo.ready(pull)
-    hooked.repo.push(pull, files={"tool/core.py": "x = 2\n"})
-    hooked.repo.edit_pr(pull, title="Better")
-    hooked.repo.review(pull)
-    hooked.repo.comment(pull, "nice")
-    hooked.repo.check_suite(hooked.repo.head(pull), "success")
-    hooked.repo.merge(pull)
+def test_a_whole_story_arrives_in_order(webhook_scene, receiver, github):
+    issue = webhook_scene.repo.open_issue("Bug")
+    pull = webhook_scene.fix("x = 1\n", body=f"Fixes #{issue}", draft=True).number
+    webhook_scene.repo.ready(pull)
+    webhook_scene.repo.push(pull, files={"tool/core.py": "x = 2\n"})
+    webhook_scene.repo.edit_pr(pull, title="Better")
+    webhook_scene.repo.review(pull)
+    webhook_scene.repo.comment(pull, "nice")
+    webhook_scene.repo.check_suite(webhook_scene.repo.head(pull), "success")
+    webhook_scene.repo.merge(pull)
     github.drain()
     received = [
         (r, b.get("action")) for r, b in zip(receiver.events(), list_bodies(receiver), strict=True)
@@ -72,19 +72,19 @@ def test_a_whole_story_arrives_in_order(hooked, receiver, github):
     ]
 
 
-def test_the_other_actions_arrive_too(hooked, receiver, github):
-    issue = hooked.repo.open_issue("Bug")
-    comment = hooked.repo.comment(issue, "one")
-    hooked.repo.edit_comment(comment, "two")
-    hooked.repo.delete_comment(comment)
-    hooked.repo.edit_issue(issue, body="more")
-    hooked.repo.lock(issue)
-    hooked.repo.close(issue)
-    hooked.repo.reopen(issue)
-    hooked.repo.delete_issue(issue)
-    pull = hooked.fix("x = 1\n", fork=False).number
-    hooked.repo.draft(pull)
-    hooked.repo.close(pull)
+def test_the_other_actions_arrive_too(webhook_scene, receiver, github):
+    issue = webhook_scene.repo.open_issue("Bug")
+    comment = webhook_scene.repo.comment(issue, "one")
+    webhook_scene.repo.edit_comment(comment, "two")
+    webhook_scene.repo.delete_comment(comment)
+    webhook_scene.repo.edit_issue(issue, body="more")
+    webhook_scene.repo.lock(issue)
+    webhook_scene.repo.close(issue)
+    webhook_scene.repo.reopen(issue)
+    webhook_scene.repo.delete_issue(issue)
+    pull = webhook_scene.fix("x = 1\n", fork=False).number
+    webhook_scene.repo.draft(pull)
+    webhook_scene.repo.close(pull)
     github.drain()
     received = [
         f"{e} {b.get('action')}"
@@ -110,12 +110,12 @@ def test_the_other_actions_arrive_too(hooked, receiver, github):
     assert list_bodies(receiver)[-1]["pull_request"]["merged"] is False
 
 
-def test_a_push_says_from_where_to_where(hooked, receiver, github):
-    before = hooked.repo.first_sha
-    after = hooked.repo.commit({"a.txt": "a\n"}, message="Add a")
-    pull = hooked.fix("x = 1\n")
-    head = hooked.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
-    hooked.repo.edit_pr(pull.number, base="main")
+def test_a_push_says_from_where_to_where(webhook_scene, receiver, github):
+    before = webhook_scene.repo.first_sha
+    after = webhook_scene.repo.commit({"a.txt": "a\n"}, message="Add a")
+    pull = webhook_scene.fix("x = 1\n")
+    head = webhook_scene.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
+    webhook_scene.repo.edit_pr(pull.number, base="main")
     github.drain()
     push = next(
         b for e, b in zip(receiver.events(), list_bodies(receiver), strict=True) if e == "push"
@@ -128,30 +128,35 @@ def test_a_push_says_from_where_to_where(hooked, receiver, github):
     assert edited["changes"]["base"]["ref"] == {"from": "main"}
 
 
-def test_the_bot_hears_its_own_comments_and_checks(hooked, receiver, github):
-    pull = hooked.fix("x = 1\n")
-    hooked.comment(pull.number)
-    hooked.create_check(pull.head_sha, conclusion="neutral")
+def test_the_bot_hears_its_own_comments_and_checks(webhook_scene, receiver, github):
+    pull = webhook_scene.fix("x = 1\n")
+    webhook_scene.comment(pull.number)
+    webhook_scene.create_check(pull.head_sha, conclusion="neutral")
     github.drain()
     _, comment, created, completed = list_bodies(receiver)
     assert comment["sender"] == comment["comment"]["user"]
-    assert (comment["sender"]["login"], comment["sender"]["type"]) == (hooked.app.bot_login, "Bot")
-    assert comment["comment"]["performed_via_github_app"]["id"] == hooked.app.app_id
+    assert (comment["sender"]["login"], comment["sender"]["type"]) == (
+        webhook_scene.app.bot_login,
+        "Bot",
+    )
+    assert comment["comment"]["performed_via_github_app"]["id"] == webhook_scene.app.app_id
     assert [created["action"], completed["action"]] == ["created", "completed"]
 
 
-def test_buttons_and_reruns_of_a_check_reach_the_app_that_made_it(hooked, receiver, github):
-    pull = hooked.fix("x = 1\n")
+def test_buttons_and_reruns_of_a_check_reach_the_app_that_made_it(webhook_scene, receiver, github):
+    pull = webhook_scene.fix("x = 1\n")
     button = {"label": "Agree", "description": "The verdict is right", "identifier": "agree"}
-    run = hooked.create_check(pull.head_sha, conclusion="neutral", actions=[button]).json()["id"]
-    assert hooked.repo.check_runs(pull.number)[0].buttons == {"agree": "Agree"}
+    run = webhook_scene.create_check(pull.head_sha, conclusion="neutral", actions=[button]).json()[
+        "id"
+    ]
+    assert webhook_scene.repo.check_runs(pull.number)[0].buttons == {"agree": "Agree"}
     github.drain()
     receiver.received.clear()
-    hooked.repo.press(run, "agree", user="ann")
-    hooked.repo.rerequest(run)
-    hooked.repo.rerequest(run, suite=True)
+    webhook_scene.repo.press(run, "agree", user="ann")
+    webhook_scene.repo.rerequest(run)
+    webhook_scene.repo.rerequest(run, suite=True)
     with pytest.raises(StandInError, match="no button"):
-        hooked.repo.press(run, "buy")
+        webhook_scene.repo.press(run, "buy")
     github.drain()
     pressed, again, suite = list_bodies(receiver)
     assert pressed["requested_action"] == {"identifier": "agree"}
@@ -160,10 +165,10 @@ def test_buttons_and_reruns_of_a_check_reach_the_app_that_made_it(hooked, receiv
     assert receiver.events() == ["check_run", "check_run", "check_suite"]
 
 
-def test_reactions_are_not_announced(hooked, receiver, github):
-    number = hooked.repo.open_issue("Bug")
-    comment = hooked.repo.comment(number, "x")
-    hooked.repo.react(comment, "+1")
+def test_reactions_are_not_announced(webhook_scene, receiver, github):
+    number = webhook_scene.repo.open_issue("Bug")
+    comment = webhook_scene.repo.comment(number, "x")
+    webhook_scene.repo.react(comment, "+1")
     github.drain()
     assert receiver.events() == ["issues", "issue_comment"]
 
@@ -181,8 +186,10 @@ def test_only_subscribed_events_of_installed_repositories_arrive(github, receive
     assert "pull_request" in DEFAULT_EVENTS
 
 
-def test_a_suspended_installation_hears_nothing_of_its_repositories(hooked, receiver, github):
-    github.suspend(hooked.installation)
-    hooked.repo.open_issue("Bug")
+def test_a_suspended_installation_hears_nothing_of_its_repositories(
+    webhook_scene, receiver, github
+):
+    github.suspend(webhook_scene.installation)
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
     assert receiver.events() == ["installation"]

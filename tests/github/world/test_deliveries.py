@@ -7,54 +7,54 @@ def list_deliveries(scene):
     return scene.http(scene.jwt()).get("/app/hook/deliveries").json()
 
 
-def test_a_failed_delivery_is_not_retried_but_can_be_redelivered(hooked, receiver, github):
+def test_a_failed_delivery_is_not_retried_but_can_be_redelivered(webhook_scene, receiver, github):
     receiver.status = 500
-    hooked.repo.open_issue("Bug")
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
     assert len(receiver.received) == 1
     receiver.status = 202
-    failed = list_deliveries(hooked)[0]
+    failed = list_deliveries(webhook_scene)[0]
     assert (failed["status_code"], failed["event"], failed["redelivery"]) == (500, "issues", False)
     path = f"/app/hook/deliveries/{failed['id']}/attempts"
-    assert hooked.http(hooked.jwt()).post(path).status_code == 202
+    assert webhook_scene.http(webhook_scene.jwt()).post(path).status_code == 202
     github.drain()
     first, second = receiver.received
     assert first.body == second.body
     assert first.headers["X-GitHub-Delivery"] == second.headers["X-GitHub-Delivery"]
-    log = [d for d in list_deliveries(hooked) if d["guid"] == failed["guid"]]
+    log = [d for d in list_deliveries(webhook_scene) if d["guid"] == failed["guid"]]
     assert [(d["status_code"], d["redelivery"]) for d in log] == [(202, True), (500, False)]
 
 
-def test_an_answer_that_comes_too_late_is_a_failure(hooked, receiver, github):
+def test_an_answer_that_comes_too_late_is_a_failure(webhook_scene, receiver, github):
     github.answer_within(0.05)
     receiver.pause.clear()
-    hooked.repo.open_issue("Bug")
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
     github.answer_within(10)
     assert github.deliveries()[-1].status == "timed out"
 
 
-def test_a_receiver_that_is_down_misses_the_delivery(hooked, github):
-    github.set_webhook_url(hooked.app.app_id, "http://127.0.0.1:9/")
-    hooked.repo.open_issue("Bug")
+def test_a_receiver_that_is_down_misses_the_delivery(webhook_scene, github):
+    github.set_webhook_url(webhook_scene.app.app_id, "http://127.0.0.1:9/")
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
     last = github.deliveries()[-1]
     assert (last.status, last.status_code) == ("failed to connect to host", 0)
 
 
-def test_deliveries_are_forgotten_after_three_days(hooked, github):
-    hooked.repo.open_issue("Bug")
+def test_deliveries_are_forgotten_after_three_days(webhook_scene, github):
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
-    assert list_deliveries(hooked)
+    assert list_deliveries(webhook_scene)
     github.advance(3 * 24 * 3600 + 1)
-    assert list_deliveries(hooked) == []
+    assert list_deliveries(webhook_scene) == []
 
 
-def test_the_delivery_log_is_walked_by_cursor(hooked, github):
+def test_the_delivery_log_is_walked_by_cursor(webhook_scene, github):
     for n in range(4):
-        hooked.repo.open_issue(f"Bug {n}")
+        webhook_scene.repo.open_issue(f"Bug {n}")
     github.drain()
-    client = hooked.http(hooked.jwt())
+    client = webhook_scene.http(webhook_scene.jwt())
     first = client.get("/app/hook/deliveries", params={"per_page": 3})
     second = client.get(first.links["next"]["url"])
     ids = [d["id"] for d in first.json() + second.json()]
@@ -62,19 +62,19 @@ def test_the_delivery_log_is_walked_by_cursor(hooked, github):
     assert ids == sorted(ids, reverse=True)
 
 
-def test_another_app_cannot_read_the_log(hooked, github, scene):
-    hooked.repo.open_issue("Bug")
+def test_another_app_cannot_read_the_log(webhook_scene, github, scene):
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
-    newest = list_deliveries(hooked)[0]["id"]
+    newest = list_deliveries(webhook_scene)[0]["id"]
     assert newest not in [delivery["id"] for delivery in list_deliveries(scene)]
     path = f"/app/hook/deliveries/{newest}/attempts"
     assert scene.http(scene.jwt()).post(path).status_code == 404
 
 
-def test_held_deliveries_can_be_reordered_duplicated_and_dropped(hooked, receiver, github):
+def test_held_deliveries_can_be_reordered_duplicated_and_dropped(webhook_scene, receiver, github):
     github.hold_webhooks()
     for title in ("zero", "one", "two"):
-        hooked.repo.open_issue(title)
+        webhook_scene.repo.open_issue(title)
     github.drain()
     assert receiver.received == []
     assert github.release(order=[2, 0, 2]) == 3
@@ -84,8 +84,8 @@ def test_held_deliveries_can_be_reordered_duplicated_and_dropped(hooked, receive
     assert guids[0] == guids[2] != guids[1]
 
 
-def test_a_delivery_can_be_repeated_by_guid(hooked, receiver, github):
-    hooked.repo.open_issue("Bug")
+def test_a_delivery_can_be_repeated_by_guid(webhook_scene, receiver, github):
+    webhook_scene.repo.open_issue("Bug")
     github.drain()
     github.redeliver(github.deliveries()[-1].guid)
     github.drain()

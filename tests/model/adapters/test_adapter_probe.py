@@ -44,10 +44,10 @@ def test_base_model_has_three_objections():
 
 
 def test_rounding_errors_are_accepted():
-    def rounded(rows, by):
-        return tuple(tuple(item + by for item in row) for row in rows)
+    def shift(rows, error):
+        return tuple(tuple(item + error for item in row) for row in rows)
 
-    served = ServedLogprobs(rounded(BASE, 0.04), rounded(BASE, 0.05), rounded(ADAPTED, -0.05))
+    served = ServedLogprobs(shift(BASE, 0.04), shift(BASE, 0.05), shift(ADAPTED, -0.05))
     comparison = compare(PROBE, served)
     # effects of 1 and 2 nats arrive as 0.91 and 1.91
     assert comparison.effect == pytest.approx((1 * 0.91 + 2 * 1.91) / 5)
@@ -61,7 +61,7 @@ def test_rounding_errors_are_accepted():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "objection"),
     [
         ({"max_change": 0.01, "max_noise": 0.01}, "the noise of two equal questions (0.0100)"),
         ({"effect": 0.7}, "0.70 ± 0.00 of its effect arrives; between"),
@@ -76,9 +76,9 @@ def test_rounding_errors_are_accepted():
         ({"effect": math.nan}, "the trainer saw no effect either"),
     ],
 )
-def test_each_deviation_has_its_objection(changes, said):
+def test_each_deviation_has_its_objection(changes, objection):
     (comparison,) = find_objections(replace(FINE, **changes))
-    assert said in comparison
+    assert objection in comparison
 
 
 @pytest.mark.parametrize(("effect", "blur"), [(0.65, 0.1), (1.5, 0.2), (0.8, 0.0), (1.25, 0.0)])

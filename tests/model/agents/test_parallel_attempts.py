@@ -50,7 +50,7 @@ class ContextPool:
 def test_attempts_run_together_each_with_its_own_context():
     agent, contexts, seen = SteppingAgent(together=3), ContextPool(), []
     ended = {}
-    callbacks = AttemptCallbacks(lambda at, _step: seen.append(at), ended.__setitem__)
+    callbacks = AttemptCallbacks(lambda attempt, _step: seen.append(attempt), ended.__setitem__)
     done = run_attempts(agent, ISSUE, contexts, seeds=(5, 6, 7), callbacks=callbacks)
     assert [one.trajectory.seed for one in done] == [5, 6, 7]
     assert tuple(ended[at] for at in range(3)) == done
@@ -62,8 +62,8 @@ def test_attempts_run_together_each_with_its_own_context():
 def test_exception_in_on_step_ends_all_attempts():
     agent, contexts = SteppingAgent(together=2, steps=1_000_000), ContextPool()
 
-    def once(at, _step):
-        if at == 1:
+    def once(attempt, _step):
+        if attempt == 1:
             raise Cancelled("newer work")
 
     with pytest.raises(Cancelled, match="newer work"):
@@ -72,8 +72,8 @@ def test_exception_in_on_step_ends_all_attempts():
 
 
 def test_missing_context_ends_all_attempts():
-    def broken():
+    def fail_to_open():
         raise OSError("no such tree")
 
     with pytest.raises(OSError, match="no such tree"):
-        run_attempts(SteppingAgent(together=1), ISSUE, broken, seeds=(1,))
+        run_attempts(SteppingAgent(together=1), ISSUE, fail_to_open, seeds=(1,))

@@ -89,7 +89,7 @@ def test_belief_without_votes_is_not_shrunk():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"schema": "r4p.calibrator/0"}, "schema is 'r4p.calibrator/0', not 'r4p.calibrator/1'"),
         ({"rules": 0}, "rules is 0, not 2"),
@@ -106,8 +106,8 @@ def test_belief_without_votes_is_not_shrunk():
         ({"thresholds": {"correct": 0.2, "incorrect": 0.6}}, "overlap"),
     ],
 )
-def test_invalid_calibrator_is_refused(changes, said):
-    with pytest.raises(ValueError, match=said):
+def test_invalid_calibrator_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
         from_json(json.loads(json.dumps(to_json(PLATT) | changes)))
 
 

@@ -61,7 +61,7 @@ def test_digest_ignores_the_date():
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "can't be read: No such file"),
         ("no", "is no calibrator .*; write one with: python -m training.calibrate RUN_FILE"),
@@ -76,7 +76,7 @@ def test_digest_ignores_the_date():
         ),
     ],
 )
-def test_unusable_file_is_refused_with_the_reason(tmp_path, content, said):
+def test_unusable_file_is_refused_with_the_reason(tmp_path, content, message):
     path = tmp_path / "c.json"
     calibrator_file.write(path, FILE)
     if content is None:
@@ -84,7 +84,7 @@ def test_unusable_file_is_refused_with_the_reason(tmp_path, content, said):
     else:
         whole = json.loads(path.read_text())
         path.write_text(content if isinstance(content, str) else json.dumps(whole | content))
-    with pytest.raises(IncompatibleOptions, match=said):
+    with pytest.raises(IncompatibleOptions, match=message):
         calibrator_file.read(path)
 
 
@@ -136,15 +136,15 @@ def test_consensus_verdicts_are_calibrated_for_their_fingerprint(run, judge, tmp
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"verifier": "pointwise"}, "was fitted for verifier pointwise, not r4p"),
         ({"engine": EngineInfo("scripted", "other", "f")}, "was fitted for model 'other'"),
     ],
 )
-def test_calibrator_of_another_judge_is_refused(run, tmp_path, changes, said):
+def test_calibrator_of_another_judge_is_refused(run, tmp_path, changes, message):
     calibrator_file.write(tmp_path / "c.json", replace(FILE, **changes))
     result = run(*build_patch_options("a.diff"), "--calibrator", "c.json")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1

@@ -50,10 +50,10 @@ def test_evidence_holds_votes_and_consensus():
     assert known == {"a": Evidence(1.0, 4, 1.0, 0.5, 0.7), "b": Evidence(0.6, 5, 1.0, 0.5, None)}
 
 
-@pytest.mark.parametrize("one", [MUTE, TOO_LONG, SILENT, SWAYED], ids=lambda one: one.id)
-def test_unreadable_or_rival_dependent_votes_are_no_evidence(one):
-    verdict = group(one)
-    known = evidence.build_evidence(verdict, {one.id: 0.99}, "r4p")
+@pytest.mark.parametrize("patch", [MUTE, TOO_LONG, SILENT, SWAYED], ids=lambda patch: patch.id)
+def test_unreadable_or_rival_dependent_votes_are_no_evidence(patch):
+    verdict = group(patch)
+    known = evidence.build_evidence(verdict, {patch.id: 0.99}, "r4p")
     assert known == {}
     assert evidence.apply_calibrator(verdict, known, SURE) == verdict
 

@@ -73,15 +73,15 @@ def test_engine_follows_from_the_options(given, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("gpt", "unknown engine 'gpt'; there are openai_compatible, local_vllm"),
         ("scripted", "--script FILE for answers from a file"),
         ("openai_compatible", "is a server; give its address, as in --engine-url"),
     ],
 )
-def test_engine_without_its_option_is_refused_with_the_fix(name, said):
-    with pytest.raises(BadEngine, match=said):
+def test_engine_without_its_option_is_refused_with_the_fix(name, message):
+    with pytest.raises(BadEngine, match=message):
         EngineOptions(engine=name).choose_engine()
 
 

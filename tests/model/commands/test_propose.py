@@ -265,7 +265,7 @@ def test_interrupt_does_not_wait_for_a_reply(run, tmp_path):
         with subprocess.Popen(
             command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
         ) as asking:
-            wait_for(lambda: server.sent_to("/v1/chat/completions"), 60)
+            wait_for(lambda: server.list_bodies("/v1/chat/completions"), 60)
             asking.send_signal(SIGINT)
             said = asking.communicate(timeout=20)[1]
         hangs.set()

@@ -36,7 +36,7 @@ def read_png_size(png):
 
 
 @pytest.fixture(scope="module")
-def built_report(tmp_path_factory):
+def report(tmp_path_factory):
     """A report of three verifiers on two sets, one repository called as only a stranger would."""
     folder = tmp_path_factory.mktemp("runs")
     odd = build_run(votes=3, repo="$\\frac{<b>$/x")
@@ -49,14 +49,14 @@ def built_report(tmp_path_factory):
     return folder, odd, invoke(folder)
 
 
-def test_output_names_the_page_and_counts_figures(built_report):
-    folder, _, result = built_report
+def test_output_names_the_page_and_counts_figures(report):
+    folder, _, result = report
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{folder}/report.html: 3 run files, 21 figures\n"
 
 
-def test_every_figure_is_a_png_file(built_report):
-    folder, *_ = built_report
+def test_every_figure_is_a_png_file(report):
+    folder, *_ = report
     figures = sorted(folder.glob("*.png"))
     assert len(figures) == 21
     for figure in figures:
@@ -69,8 +69,8 @@ def test_every_figure_is_a_png_file(built_report):
     assert not (folder / "order-second.png").exists()
 
 
-def test_page_has_the_numbers_of_the_document(built_report):
-    folder, judged, _ = built_report
+def test_page_has_the_numbers_of_the_document(report):
+    folder, judged, _ = report
     html = unescape((folder / "report.html").read_text())
     told = build_document(judged)
     row, *_ = re.findall(r'<th scope="row">r4p</th>((?:<td>[^<]*</td>){6})</tr>', html)
@@ -85,7 +85,7 @@ def test_page_has_the_numbers_of_the_document(built_report):
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         ({}, "it has no .jsonl file. Write run files there with: r4p evaluate --out"),
         ({"a.r4p.jsonl": b""}, "a.r4p.jsonl holds no judged group yet"),
@@ -96,12 +96,12 @@ def test_page_has_the_numbers_of_the_document(built_report):
         ({"groups.jsonl": b'{"instance_id": "a"}\n'}, "line 1 is no judged group (key: Field"),
     ],
 )
-def test_folder_without_runs_is_a_usage_error_of_one_line(tmp_path, files, said):
+def test_folder_without_runs_is_a_usage_error_of_one_line(tmp_path, files, message):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     result = invoke(tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith("r4p report: ")
     assert not (tmp_path / "report.html").exists()

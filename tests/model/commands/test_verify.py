@@ -132,7 +132,7 @@ COMBINED = (
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "it changes no line of text"),
         (build_diff("new")[:-9], "line 5"),
@@ -141,16 +141,18 @@ COMBINED = (
     ids=["empty", "cut off", "combined"],
 )
 @pytest.mark.parametrize(("verifier", "script"), [("r4p", "script.jsonl"), ("consensus", None)])
-def test_unreadable_patch_leaves_the_other_verdicts(run, tmp_path, content, said, verifier, script):
+def test_unreadable_patch_leaves_the_other_verdicts(
+    run, tmp_path, content, message, verifier, script
+):
     (tmp_path / "b.diff").write_text(build_diff("if not items: return sum(items)"))
     (tmp_path / "e.diff").write_text(content)
     given = [*build_patch_options("a.diff", "b.diff", "e.diff"), "--verifier", verifier]
     result = run(*given, "--json", script=script)
     assert result.exit_code in {0, 4}, result.output
-    assert f"r4p verify: patch e.diff can't be judged: {said}" in result.stderr
+    assert f"r4p verify: patch e.diff can't be judged: {message}" in result.stderr
     *judged, refused = json.loads(result.stdout)["patches"]
     assert (refused["verdict"], refused["id"]) == ("not_judged", "e.diff")
-    assert said in refused["reason"] or "is empty" in refused["reason"]
+    assert message in refused["reason"] or "is empty" in refused["reason"]
     assert all(one["verdict"] != "not_judged" for one in judged)
 
 

@@ -101,7 +101,7 @@ def test_trajectory_is_sent_escaped_to_its_verifier(run, tmp_path):
         arguments = ("--verifier", "yes-no-trajectory", "--trajectory", "a.txt")
         url = ("--engine-url", server.url)
         result = run(*build_patch_options("a.diff"), *arguments, *url, script=None)
-        (sent,) = server.sent_to("/v1/chat/completions")
+        (sent,) = server.list_bodies("/v1/chat/completions")
     assert result.exit_code == 3, result.output
     assert "I ran the tests." in sent["messages"][1]["content"]
     assert "trajectory of a.diff: 1 × box escaped" in result.stderr
@@ -151,18 +151,18 @@ def test_verdict_that_depends_on_a_rival_is_unsure_and_names_it(run, tmp_path):
     (tmp_path / "c.diff").write_text(build_diff("slip"))
     arguments = (*build_patch_options("a.diff", "b.diff", "c.diff", "loud.diff"), "--votes", "8")
 
-    def judged(*more):
+    def judge(*more):
         patches = json.loads(run(*arguments, *more, "--json").stdout)["patches"]
         return {one["id"]: one for one in patches}
 
-    assert judged()["a.diff"]["verdict"] == "incorrect"
+    assert judge()["a.diff"]["verdict"] == "incorrect"
     few = run(*arguments, "--votes", "7", "--leave-one-out")
     assert (
         few.stderr
         == "r4p verify: --leave-one-out needs 8 votes to find the rivals that change a verdict\n"
     )
     assert run(*arguments, "--leave-one-out").stderr == ""
-    verdict = judged("--leave-one-out")["a.diff"]
+    verdict = judge("--leave-one-out")["a.diff"]
     assert (verdict["verdict"], verdict["probability"]) == ("unsure", None)
     assert verdict["votes"] == {"correct": 2, "incorrect": 4, "none": 0}
     assert verdict["reason"] == (

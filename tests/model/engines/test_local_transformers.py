@@ -49,7 +49,7 @@ def test_a_group_is_judged_from_end_to_end(engine, steps):
         Issue("It breaks", "when the list is empty"),
         [build_patch("a", "return items or []"), build_patch("b", "raise ValueError")],
         votes=2,
-        on_vote=lambda *said: told.append(said),
+        on_vote=lambda *progress: told.append(progress),
     )
     assert told == [(2, 2)]
     assert verdict.engine.model == "smollm2-135m-instruct"

@@ -42,7 +42,7 @@ def test_completion_is_requested_and_parsed():
     with serve_chat(chat=[build_completion("so \\boxed{1}")]) as server:
         answers = ask(server)
     assert answers == [Completion("so \\boxed{1}", True, 100, 64, 7)]
-    assert server.sent_to("/v1/chat/completions") == [
+    assert server.list_bodies("/v1/chat/completions") == [
         {
             "model": "r4p",
             "messages": [
@@ -61,7 +61,7 @@ def test_completion_is_requested_and_parsed():
 def test_prefill_continues_the_opened_turn_as_in_vllm():
     with serve_chat(chat=[build_completion("1}")]) as server:
         ask(server, Request(MESSAGES, 9, 1.0, 7, prefill="so \\boxed{"))
-    (body,) = server.sent_to("/v1/chat/completions")
+    (body,) = server.list_bodies("/v1/chat/completions")
     assert body["messages"][-1] == {"role": "assistant", "content": "so \\boxed{"}
     assert body["continue_final_message"] is True
     assert body["add_generation_prompt"] is False
@@ -77,7 +77,7 @@ def test_requests_that_differ_only_in_seed_are_sent_as_one():
     with serve_chat(chat=replies) as server:
         answers = ask(server, *build_seeded(5, 6), changes, *build_seeded(7), concurrency=1)
     assert [answer.text for answer in answers] == ["a", "b", "d", "c"]
-    assert [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")] == [
+    assert [(body["n"], body["seed"]) for body in server.list_bodies("/v1/chat/completions")] == [
         (3, 5),
         (1, 7),
     ]
@@ -96,7 +96,7 @@ def test_tokens_of_a_shared_prompt_are_counted_once():
 def test_greedy_requests_are_sent_alone():
     with serve_chat(chat=[build_completion("x")]) as server:
         ask(server, *build_seeded(1, 2, temperature=0.0))
-    assert [body["n"] for body in server.sent_to("/v1/chat/completions")] == [1, 1]
+    assert [body["n"] for body in server.list_bodies("/v1/chat/completions")] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_server_without_n_is_asked_one_by_one_from_then_on(first):
     ):
         assert [answer.text for answer in engine.complete(build_seeded(1, 2, 3))] == ["x"] * 3
         engine.complete(build_seeded(1, 2, 3))
-        asked = [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")]
+        asked = [(body["n"], body["seed"]) for body in server.list_bodies("/v1/chat/completions")]
     assert asked[0] == (3, 1)
     assert sorted(asked[-3:]) == [(1, 1), (1, 2), (1, 3)]
 
@@ -121,7 +121,7 @@ def test_refused_prompt_fails_each_request_and_keeps_n():
         with open_engine(server.url) as engine:
             assert all(isinstance(one, EngineError) for one in engine.complete(build_seeded(1, 2)))
             engine.complete(build_seeded(1, 2))
-        assert [body["n"] for body in server.sent_to("/v1/chat/completions")] == [2, 1, 1] * 2
+        assert [body["n"] for body in server.list_bodies("/v1/chat/completions")] == [2, 1, 1] * 2
 
 
 def test_server_error_fails_all_samples_without_a_retry():
@@ -139,7 +139,7 @@ def test_log_probabilities_leave_out_the_end_token():
     }
     with serve_chat(chat=[build_choices("YES", logprobs=reported)]) as server:
         (answer,) = ask(server, replace(REQUEST, top_logprobs=2))
-    (body,) = server.sent_to("/v1/chat/completions")
+    (body,) = server.list_bodies("/v1/chat/completions")
     assert (body["logprobs"], body["top_logprobs"]) == (True, 2)
     assert answer.tokens == (Token("YES", -0.5, (("YES", -0.5),)),)
 
@@ -270,7 +270,7 @@ def test_no_request_gives_no_answer():
 def test_server_counts_tokens():
     with serve_chat(tokenize=[Reply({"count": 42})]) as server, open_engine(server.url) as engine:
         assert engine.count_tokens("text") == 42
-        assert server.sent_to("/tokenize") == [
+        assert server.list_bodies("/tokenize") == [
             {"model": "r4p", "prompt": "text", "add_special_tokens": False}
         ]
 

@@ -47,7 +47,7 @@ def test_tools_are_offered_and_calls_are_returned():
     with serve_chat(chat=[build_tool_reply(WIRE_CALL, token_ids=[5, 6, 7])]) as server:
         answers = ask(server, REQUEST)
     assert answers == [Completion("", True, 100, 64, 7, tool_calls=(ASKED,), token_ids=(5, 6, 7))]
-    (body,) = server.sent_to("/v1/chat/completions")
+    (body,) = server.list_bodies("/v1/chat/completions")
     offered = {"name": "look", "description": "Shows code.", "parameters": SCHEMA}
     assert body["tools"] == [{"type": "function", "function": offered}]
     assert body["return_token_ids"] is True
@@ -62,7 +62,7 @@ def test_a_conversation_shows_calls_and_their_answers():
     )
     with serve_chat(chat=[build_completion("ok")]) as server:
         ask(server, Request(turns, 50, 1.0, 7, tools=(LOOK,)))
-    (body,) = server.sent_to("/v1/chat/completions")
+    (body,) = server.list_bodies("/v1/chat/completions")
     assert body["messages"] == [
         {"role": "user", "content": "fix it"},
         {"role": "assistant", "content": "hm", "tool_calls": [WIRE_CALL]},
@@ -76,7 +76,7 @@ def test_invalid_arguments_are_sent_as_an_empty_object(written):
     turn = Message("assistant", "", tool_calls=(ToolCall("a", "look", written),))
     with serve_chat(chat=[build_completion("ok")]) as server:
         ask(server, Request((turn,), 50, 1.0, 7, tools=(LOOK,)))
-    (body,) = server.sent_to("/v1/chat/completions")
+    (body,) = server.list_bodies("/v1/chat/completions")
     assert body["messages"][0]["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
@@ -125,7 +125,7 @@ def test_server_without_token_ids_is_asked_without_them_from_then_on():
     ):
         answers = [engine.complete([REQUEST])[0] for _ in range(2)]
     assert [answer.tool_calls for answer in answers] == [(ASKED,), (ASKED,)]
-    asked = ["return_token_ids" in body for body in server.sent_to("/v1/chat/completions")]
+    asked = ["return_token_ids" in body for body in server.list_bodies("/v1/chat/completions")]
     assert asked == [True, False, False]
 
 

@@ -30,7 +30,7 @@ def engine(vllm):
         yield engine
 
 
-def said(engine, *requests):
+def complete(engine, *requests):
     answers = engine.complete(requests)
     assert all(isinstance(answer, Completion) for answer in answers), answers
     return answers
@@ -58,7 +58,7 @@ def test_the_cache_gives_what_votes_over_one_issue_have_in_common(vllm, engine):
         for n in range(4)
     ]
     before = vllm.metrics()
-    said(engine, *requests)
+    complete(engine, *requests)
     after = vllm.metrics()
     hits, queries = (
         after[name] - before[name]
@@ -69,7 +69,7 @@ def test_the_cache_gives_what_votes_over_one_issue_have_in_common(vllm, engine):
 
 def test_samples_of_one_prompt_are_one_request_with_several_replies(engine):
     story = (Message("user", "Tell me a story about a dog."),)
-    answers = said(engine, *(Request(story, 12, 1.0, seed) for seed in range(3)))
+    answers = complete(engine, *(Request(story, 12, 1.0, seed) for seed in range(3)))
     assert len({answer.text for answer in answers}) == 3
     assert [answer.prompt_tokens > 0 for answer in answers] == [True, False, False]
     assert sum(answer.completion_tokens for answer in answers) == 36
@@ -77,11 +77,11 @@ def test_samples_of_one_prompt_are_one_request_with_several_replies(engine):
 
 def test_a_long_prompt_with_a_seed_does_not_end_the_server(engine):
     long = [Request((Message("user", f"{n} " + "word " * 3000),), 2, 1.0, seed=n) for n in range(4)]
-    assert [answer.completion_tokens for answer in said(engine, *long)] == [2] * 4
+    assert [answer.completion_tokens for answer in complete(engine, *long)] == [2] * 4
 
 
 def test_log_probabilities_are_those_of_the_reply(engine):
-    (answer,) = said(engine, replace(GREEDY, top_logprobs=5, max_tokens=20))
+    (answer,) = complete(engine, replace(GREEDY, top_logprobs=5, max_tokens=20))
     assert answer.finished
     assert "".join(token.text for token in answer.tokens) == answer.text
     for token in answer.tokens:
@@ -92,7 +92,7 @@ def test_log_probabilities_are_those_of_the_reply(engine):
 
 def test_an_opened_reply_is_continued_and_its_continuation_scored(engine):
     opened = replace(GREEDY, prefill="The capital of France is", max_tokens=1, top_logprobs=3)
-    (answer,) = said(engine, opened)
+    (answer,) = complete(engine, opened)
     assert answer.text.strip() == "Paris"
     assert answer.tokens[0].log_probability > math.log(0.5)
 
@@ -112,7 +112,7 @@ def test_the_embedded_engine_reads_the_same_probabilities(engine):
     )
     with closing(embedded):
         request = replace(GREEDY, top_logprobs=3)
-        (here,), (there,) = said(embedded, request), said(engine, request)
+        (here,), (there,) = complete(embedded, request), complete(engine, request)
     assert here.text == there.text
     assert [one.text for one in here.tokens] == [one.text for one in there.tokens]
     for one, other in zip(here.tokens, there.tokens, strict=True):

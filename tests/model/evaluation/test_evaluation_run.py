@@ -55,7 +55,7 @@ def test_concurrent_groups_are_returned_in_order(groups, tmp_path):
     assert [one.instance_id for one in judged] == NAMES
     assert [one.instance_id for one in run_file.read_run_file(tmp_path / "run.jsonl")] != NAMES
     assert run_file.read_sorted(tmp_path / "run.jsonl") == sorted(
-        judged, key=lambda one: one.key.group
+        judged, key=lambda request: request.key.group
     )
     assert progress == list(range(1, 9))
     assert judge.most == 3

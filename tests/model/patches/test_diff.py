@@ -209,7 +209,7 @@ def test_fingerprint_ignores_the_order_of_files():
 
 
 @pytest.mark.parametrize(
-    "other",
+    "patch",
     [
         build_diff("new "),
         build_diff("new", path="b.py"),
@@ -219,8 +219,8 @@ def test_fingerprint_ignores_the_order_of_files():
     ],
     ids=["space", "path", "removed line", "mode", "final newline"],
 )
-def test_fingerprint_differs_for_different_edits(other):
-    assert diff.fingerprint(other) != diff.fingerprint(build_diff("new"))
+def test_fingerprint_differs_for_different_edits(patch):
+    assert diff.fingerprint(patch) != diff.fingerprint(build_diff("new"))
 
 
 def test_binary_edits_differ_by_their_blob_ids():

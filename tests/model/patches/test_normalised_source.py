@@ -8,18 +8,18 @@ CODE = b"def f(a):\n    return 'x  y'\n"
 
 
 @pytest.mark.parametrize(
-    "other",
+    "source",
     [
         b"def f(a):\n\n    return 'x  y'\n\n\n",
         b"def f(a):  # why\n    # because\n    return 'x  y'  \n",
     ],
 )
-def test_blanks_and_comments_of_python_mean_nothing(other):
-    assert normalise_source("a.py", other) == normalise_source("a.py", CODE)
+def test_blanks_and_comments_of_python_mean_nothing(source):
+    assert normalise_source("a.py", source) == normalise_source("a.py", CODE)
 
 
 @pytest.mark.parametrize(
-    "other",
+    "source",
     [
         pytest.param(CODE.replace(b"x  y", b"x y"), id="a string"),
         pytest.param(CODE.replace(b"    ", b"        "), id="indentation"),
@@ -32,12 +32,12 @@ def test_blanks_and_comments_of_python_mean_nothing(other):
         pytest.param(CODE + b"# \0\n", id="binary"),
     ],
 )
-def test_what_may_have_a_meaning_counts(other):
-    assert normalise_source("a.py", other) != normalise_source("a.py", CODE)
+def test_what_may_have_a_meaning_counts(source):
+    assert normalise_source("a.py", source) != normalise_source("a.py", CODE)
 
 
 @pytest.mark.parametrize(
-    ("text", "other", "is_equal"),
+    ("text", "source", "is_equal"),
     [
         (b"f();\n", b"\nf();  \n\n", True),
         (b"f();\n", b"  f();\n", False),
@@ -46,5 +46,5 @@ def test_what_may_have_a_meaning_counts(other):
     ],
     ids=["blank lines", "indentation", "a comment", "a joined line"],
 )
-def test_other_languages_lose_blank_lines_and_blanks_at_line_ends(text, other, is_equal):
-    assert (normalise_source("a.js", text) == normalise_source("a.js", other)) is is_equal
+def test_other_languages_lose_blank_lines_and_blanks_at_line_ends(text, source, is_equal):
+    assert (normalise_source("a.js", text) == normalise_source("a.js", source)) is is_equal

@@ -63,7 +63,7 @@ def test_early_stop_gives_the_verdicts_of_all_votes(kind, count, votes, before, 
             patches,
             votes=votes,
             earlier=earlier,
-            on_vote=lambda *said, to=progress: to.append(said),
+            on_vote=lambda *counts, to=progress: to.append(counts),
         )
         runs.append({patch.id: patch.verdict for patch in verdict.patches})
         assert len(verdict.votes) == verdict.asked

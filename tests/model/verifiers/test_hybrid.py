@@ -55,7 +55,7 @@ def test_second_verdict_of_the_better_half_wins():
     assert by_name["0"].verdict is Verdict.INCORRECT  # though the first gave it 90 %
     assert by_name["7"].reason.startswith("Not on the shortlist. The model gives YES 20%")
     assert [patch.id for patch in verdict.patches if patch.is_preliminary] == ["4", "5", "6", "7"]
-    ranked = sorted(by_name, key=lambda one: by_name[one].rank, reverse=True)
+    ranked = sorted(by_name, key=lambda name: by_name[name].rank, reverse=True)
     assert ranked[:4] == ["3", "0", "1", "2"]
     assert (verdict.asked, len(verdict.votes), len(engine.requests)) == (10, 10, 2)
     assert verdict.tokens.prompt > 80
@@ -72,7 +72,7 @@ def test_progress_adds_up():
     second, _ = build_voting("solution 3;")
     progress = []
     HybridVerifier(build_yes_no(**FALLING), second).verify(
-        ISSUE, EIGHT[:4], votes=2, on_vote=lambda *said: progress.append(said)
+        ISSUE, EIGHT[:4], votes=2, on_vote=lambda *counts: progress.append(counts)
     )
     assert progress == [(4, 4), (6, 6)]
 

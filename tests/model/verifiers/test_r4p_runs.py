@@ -17,7 +17,11 @@ def test_later_run_continues_the_plan_and_counts_all_votes():
     earlier = verifier(RecordingEngine(RIGHT_IS_A)).verify(ISSUE, patches, votes=3)
     progress = []
     verdict = verifier(rest).verify(
-        ISSUE, patches, votes=2, earlier=earlier.votes, on_vote=lambda *said: progress.append(said)
+        ISSUE,
+        patches,
+        votes=2,
+        earlier=earlier.votes,
+        on_vote=lambda *counts: progress.append(counts),
     )
     assert rest.requests == whole.requests[6:]
     assert verdict.votes[:6] == earlier.votes
@@ -41,7 +45,7 @@ def judge_with_early_stop(lines, patches, votes, **options):
 def test_skips_and_counts_superfluous_votes():
     progress = []
     engine, verdict = judge_with_early_stop(
-        [RIGHT_IS_A], [A, B], votes=5, on_vote=lambda *said: progress.append(said)
+        [RIGHT_IS_A], [A, B], votes=5, on_vote=lambda *counts: progress.append(counts)
     )
     assert [len(batch) for batch in engine.batches if batch] == [3]
     assert (verdict.asked, verdict.valid, verdict.spared) == (3, 3, 2)

@@ -58,14 +58,14 @@ def test_single_passing_patch_gets_no_second_round():
     engine, verdict = judge(SIX[:3], script_passing(1))
     assert list_second_round(engine) == []
     assert [patch.verdict for patch in verdict.patches].count(Verdict.CORRECT) == 1
-    assert max(verdict.patches, key=lambda one: one.rank).id == "1"
+    assert max(verdict.patches, key=lambda patch: patch.rank).id == "1"
 
 
 def test_second_round_judges_all_when_no_patch_passes():
     engine, verdict = judge(SIX[:3], script_naming(2), script_passing())
     assert len(list_second_round(engine)) == 2
     assert {patch.verdict for patch in verdict.patches} == {Verdict.INCORRECT}
-    assert max(verdict.patches, key=lambda one: one.rank).id == "2"
+    assert max(verdict.patches, key=lambda patch: patch.rank).id == "2"
 
 
 def test_vote_that_names_two_patches_is_no_vote():

@@ -142,8 +142,8 @@ def test_second_four_votes_begin_like_the_first_four():
 
 @given(st.integers(5, 14), st.integers())
 def test_two_votes_show_two_neighbourhoods_above_four(count, seed):
-    def likeness(one, other):
-        return Random(f"{seed} {sorted((one, other))}").random()
+    def likeness(left, right):
+        return Random(f"{seed} {sorted((left, right))}").random()
 
     met = Counter()
     for plan in islice(build_group_scheme().plans(build_candidates(count), seed, likeness), 2):
@@ -154,10 +154,10 @@ def test_two_votes_show_two_neighbourhoods_above_four(count, seed):
 def test_similar_candidates_sit_in_different_parts():
     families = {PatchId(f"#{n}"): n % 2 for n in range(8)}
 
-    def likeness(one, other):
-        return 0.95 if families[one] == families[other] else 0.5
+    def likeness(left, right):
+        return 0.95 if families[left] == families[right] else 0.5
 
-    def mixed(plans):
+    def count_mixed(plans):
         return sum(
             families[one] != families[other]
             for plan in plans
@@ -170,7 +170,7 @@ def test_similar_candidates_sit_in_different_parts():
     choosy = [
         tuple(islice(build_group_scheme().plans(group, seed, likeness), 1)) for seed in range(30)
     ]
-    assert sum(map(mixed, choosy)) < 0.9 * sum(map(mixed, indifferent))
+    assert sum(map(count_mixed, choosy)) < 0.9 * sum(map(count_mixed, indifferent))
 
 
 @given(st.integers(5, 9), st.integers())

@@ -60,22 +60,22 @@ def test_shortlist_holds_all_ties_and_unknown_scores(ranking, keep):
     assert not on or not off or max(off) < min(on)
 
 
-def verdict(name, said):
-    return PatchVerdict(PatchId(name), said, VoteCount(), "", Coverage(1, 1))
+def verdict(name, claim):
+    return PatchVerdict(PatchId(name), claim, VoteCount(), "", Coverage(1, 1))
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("claims", "left"),
     [("cuin", "0"), ("uin", "0"), ("iin", "01"), ("nn", ""), ("", ""), ("cci", "01")],
 )
-def test_survivors_of_the_first_round(said, left):
+def test_survivors_of_the_first_round(claims, left):
     letters = {
         "c": Verdict.CORRECT,
         "u": Verdict.UNSURE,
         "i": Verdict.INCORRECT,
         "n": Verdict.NOT_JUDGED,
     }
-    patches = [verdict(str(n), letters[letter]) for n, letter in enumerate(said)]
+    patches = [verdict(str(n), letters[letter]) for n, letter in enumerate(claims)]
     assert select_survivors(patches) == set(left)
 
 

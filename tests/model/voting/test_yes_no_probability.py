@@ -11,12 +11,12 @@ from model.voting.yes_no_probability import compute_yes_probability, locate_verd
 from tests.model.fake_engines import build_token
 
 
-def said(*texts):
+def build_tokens(*texts):
     return [Token(text, -0.1) for text in texts]
 
 
 @pytest.mark.parametrize(
-    ("texts", "at"),
+    ("texts", "place"),
     [
         (["YES"], 0),
         (["", "YES", ""], 1),
@@ -33,8 +33,8 @@ def said(*texts):
         ([], None),
     ],
 )
-def test_the_verdict_is_located(texts, at):
-    assert locate_verdict(said(*texts)) == at
+def test_the_verdict_is_located(texts, place):
+    assert locate_verdict(build_tokens(*texts)) == place
 
 
 def test_the_share_of_yes_over_all_spellings():
@@ -86,13 +86,13 @@ texts = st.sampled_from(["YES", " NO", "no", "Y", "The", "", "⟦"])
 
 
 @given(st.builds(Token, texts, logs, st.lists(st.tuples(texts, logs), max_size=6).map(tuple)))
-def test_any_logprobs_give_a_probability_or_none(one):
-    value = compute_yes_probability(one)
+def test_any_logprobs_give_a_probability_or_none(token):
+    value = compute_yes_probability(token)
     assert value is None or 0 <= value <= 1
 
 
 @given(st.lists(texts, max_size=8))
 def test_a_located_token_holds_a_letter_of_the_word(parts):
-    tokens = said(*parts)
+    tokens = build_tokens(*parts)
     at = locate_verdict(tokens)
     assert at is None or any(letter in tokens[at].text.upper() for letter in "YN")

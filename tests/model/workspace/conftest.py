@@ -32,7 +32,7 @@ class Trapped:
 
 
 @pytest.fixture
-def trapped(tmp_path) -> Trapped:
+def trap(tmp_path) -> Trapped:
     """Plain files, and links of every kind to a secret."""
     root, outside = tmp_path / "tree", tmp_path / "outside"
     outside.mkdir()
@@ -94,7 +94,7 @@ def way(request, monkeypatch):
 
 
 @pytest.fixture
-def workspace(trapped, way):
+def workspace(trap, way):
     """A view of the tree with traps."""
-    with Workspace.open(trapped.root) as opened:
+    with Workspace.open(trap.root) as opened:
         yield opened

@@ -25,7 +25,7 @@ EDIT = (
         FileChange("dos", b"a\r\nb\r\n", b"a\r\nc\n"),
         FileChange("long", b"".join(b"%d\n" % n for n in range(99)), b"".join(b"%d\n" % (n % 50) for n in range(99))),
     ],
-    ids=lambda one: one.path,
+    ids=lambda change: change.path,
 )  # fmt: skip
 def test_diff_of_our_git_passes(change):
     diff = git_diff.build_diff([change, FileChange("and/more", b"1\n", b"2\n")], 30)

@@ -14,7 +14,7 @@ from model.workspace.paths import (
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("", "it is empty"),
         ("/a", "it is absolute"),
@@ -29,11 +29,11 @@ from model.workspace.paths import (
         ("git~1/x", "git's own directory"),
     ],
 )
-def test_refusal_names_the_path_and_the_fault(path, said):
-    assert said in explain_refusal(path)
+def test_refusal_names_the_path_and_the_fault(path, message):
+    assert message in explain_refusal(path)
     with pytest.raises(PathRefused) as raised:
         check_path(path)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert quote_path(path) in str(raised.value)
 
 

@@ -67,8 +67,8 @@ VERBS = {
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=ascii)
-def test_no_verb_accepts_a_path_that_leads_out(workspace, trapped, path):
-    before = trapped.snapshot()
+def test_no_verb_accepts_a_path_that_leads_out(workspace, trap, path):
+    before = trap.snapshot()
     for verb in VERBS.values():
         with pytest.raises(PathRefused) as raised:
             verb(workspace, path)
@@ -76,7 +76,7 @@ def test_no_verb_accepts_a_path_that_leads_out(workspace, trapped, path):
         assert str(raised.value).isprintable()
     assert workspace.list_changed() == ()
     assert workspace.diff() == ""
-    assert trapped.snapshot() == before
+    assert trap.snapshot() == before
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_no_verb_accepts_a_path_that_leads_out(workspace, trapped, path):
         ".githooks/workflows/x.yml", ".gitx/config", "git/config", "ab:c", "digit~1", "*", "-rf",
     ],
 )  # fmt: skip
-def test_name_that_looks_like_an_escape_is_inside(workspace, trapped, path):
-    before = trapped.snapshot()
+def test_name_that_looks_like_an_escape_is_inside(workspace, trap, path):
+    before = trap.snapshot()
     with pytest.raises(NoSuchFile):
         workspace.read(path)
     workspace.write(path, b"new\n")
     assert workspace.list_changed() == (path,)
     assert workspace.read(path) == b"new\n"
-    assert trapped.snapshot() == before
+    assert trap.snapshot() == before
 
 
 @pytest.fixture
-def device(trapped):
+def device(trap):
     try:
-        os.mknod(trapped.root / "device", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+        os.mknod(trap.root / "device", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("only root makes devices")
 
@@ -111,10 +111,10 @@ def test_device_is_not_opened(workspace, device):
 
 
 @pytest.fixture
-def unreadable_file(workspace, trapped):
+def unreadable_file(workspace, trap):
     """A file that nobody but its owner could open; root could, so it is somebody else meanwhile."""
-    (trapped.root / "closed").write_text(SECRET)
-    (trapped.root / "closed").chmod(0)
+    (trap.root / "closed").write_text(SECRET)
+    (trap.root / "closed").chmod(0)
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65_534)
@@ -128,25 +128,25 @@ def test_unreadable_file_is_refused(workspace, unreadable_file):
         workspace.read("closed")
 
 
-def test_hard_link_is_not_written_through(workspace, trapped):
-    os.link(trapped.outside / "secret", trapped.root / "hard")
-    before = trapped.snapshot()
+def test_hard_link_is_not_written_through(workspace, trap):
+    os.link(trap.outside / "secret", trap.root / "hard")
+    before = trap.snapshot()
     workspace.write("hard", b"theirs\n")
     assert "+theirs" in workspace.diff()
-    assert trapped.snapshot() == before
+    assert trap.snapshot() == before
 
 
-def test_folder_replaced_by_a_link_is_not_followed(workspace, trapped):
+def test_folder_replaced_by_a_link_is_not_followed(workspace, trap):
     assert workspace.read("package/module.py")
-    (trapped.root / "package").rename(trapped.root / "was")
-    (trapped.root / "package").symlink_to(trapped.outside)
+    (trap.root / "package").rename(trap.root / "was")
+    (trap.root / "package").symlink_to(trap.outside)
     with pytest.raises(PathRefused):
         workspace.read("package/secret")
 
 
-def test_workspace_keeps_the_opened_tree(workspace, trapped):
-    trapped.root.rename(trapped.root.with_name("moved"))
-    trapped.root.symlink_to(trapped.outside)
+def test_workspace_keeps_the_opened_tree(workspace, trap):
+    trap.root.rename(trap.root.with_name("moved"))
+    trap.root.symlink_to(trap.outside)
     assert workspace.read("package/module.py") == b"one = 1\n"
     with pytest.raises(NoSuchFile):
         workspace.read("secret")
@@ -162,17 +162,17 @@ PARTS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(st.lists(PARTS, min_size=1, max_size=6).map("/".join))
-def test_no_mixture_of_path_parts_leads_out(workspace, trapped, path):
+def test_no_mixture_of_path_parts_leads_out(workspace, trap, path):
     with suppress(WorkspaceError):
         assert workspace.read(path) == b"one = 1\n"
-    with Workspace.open(trapped.root) as fresh, suppress(WorkspaceError):
+    with Workspace.open(trap.root) as fresh, suppress(WorkspaceError):
         fresh.write(path, b"x")
         (changed,) = fresh.list_changed()
-        assert (trapped.root / changed).resolve().is_relative_to(trapped.root)
+        assert (trap.root / changed).resolve().is_relative_to(trap.root)
         assert ".git" not in changed.lower().split("/")
 
 
-def test_no_file_handle_is_left_open(workspace, trapped):
+def test_no_file_handle_is_left_open(workspace, trap):
     handles = Path("/proc/self/fd")
     before = len(list(handles.iterdir()))
     for path in REFUSED:

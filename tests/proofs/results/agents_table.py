@@ -34,7 +34,7 @@ def _of(rows: Sequence[Row]) -> dict[str, Any]:
     def total(key: str) -> int:
         return sum(row[key] for row in rows)
 
-    def counted(key: str) -> dict[str, int]:
+    def count(key: str) -> dict[str, int]:
         return dict(sum((Counter(row[key]) for row in rows), Counter()))
 
     rounds = [row["rounds"] for row in rows]
@@ -48,8 +48,8 @@ def _of(rows: Sequence[Row]) -> dict[str, Any]:
         "malformed": total("malformed"),
         "cut": total("cut"),
         "stops": dict(Counter(row["stop"] for row in rows).most_common()),
-        "calls": counted("calls"),
-        "dropped": counted("dropped"),
+        "calls": count("calls"),
+        "dropped": count("dropped"),
         "patches": total("patch"),
         "applied": total("applies"),
         "replayed": total("replays"),
@@ -61,30 +61,30 @@ def _of(rows: Sequence[Row]) -> dict[str, Any]:
 _TOKENS = ("prompt", "cached", "completion")
 
 
-def markdown(of: Mapping[str, Any]) -> str:
+def markdown(results: Mapping[str, Any]) -> str:
     """One line an agent."""
     lines = [_row(_COLUMNS), _row(_COLUMNS.values())]
-    return "\n".join([*lines, *(_line(agent, one) for agent, one in of.items())])
+    return "\n".join([*lines, *(_line(agent, one) for agent, one in results.items())])
 
 
-def _line(agent: str, one: Mapping[str, Any]) -> str:
-    rounds, replies = one["rounds"], one["replies"]
-    malformed = f"{one['malformed']} of {replies}"
+def _line(agent: str, summary: Mapping[str, Any]) -> str:
+    rounds, replies = summary["rounds"], summary["replies"]
+    malformed = f"{summary['malformed']} of {replies}"
     if replies:
-        malformed += f" ({one['malformed'] / replies:.0%})"
+        malformed += f" ({summary['malformed'] / replies:.0%})"
     cells = (
         agent,
-        f"{one['issues']} of {one['projects']} projects",
+        f"{summary['issues']} of {summary['projects']} projects",
         f"{rounds['median']:g} ({rounds['low']}…{rounds['high']})",
         malformed,
-        f"{one['cut']}",
-        ", ".join(f"{stop} {count}" for stop, count in one["stops"].items()),
-        f"{one['patches']}",
-        f"{one['applied']}",
-        f"{one['replayed']}",
-        f"{one['prompt_tokens']:,} ({one['cached_tokens']:,})",
-        f"{one['completion_tokens']:,}",
-        f"{one['seconds']:,}",
+        f"{summary['cut']}",
+        ", ".join(f"{stop} {count}" for stop, count in summary["stops"].items()),
+        f"{summary['patches']}",
+        f"{summary['applied']}",
+        f"{summary['replayed']}",
+        f"{summary['prompt_tokens']:,} ({summary['cached_tokens']:,})",
+        f"{summary['completion_tokens']:,}",
+        f"{summary['seconds']:,}",
     )
     return _row(cells)
 

@@ -30,21 +30,21 @@ def _part(rows: Sequence[Row]) -> dict[str, Any]:
         "measured": len(wanted),
         "entities": sum(row["entities"] for row in wanted),
         "unreachable": sum(len(row["unreachable"]) for row in wanted),
-        **{kind: _found(wanted, kind) for kind in KINDS},
+        **{kind: _summarise_lookups(wanted, kind) for kind in KINDS},
     }
 
 
-def _found(rows: Sequence[Row], kind: str) -> dict[str, Any]:
+def _summarise_lookups(rows: Sequence[Row], kind: str) -> dict[str, Any]:
     def share(holds: Callable[[Row, Row], bool]) -> dict[str, float | None]:
         return asdict(mean([holds(row[kind], row) for row in rows]))
 
     return {
-        "named_any": share(lambda found, _: found["named"] > 0),
-        "named_all": share(lambda found, row: found["named"] == row["entities"]),
-        "first_page_any": share(lambda found, _: found["first_page"] > 0),
-        "shown_any": share(lambda found, _: found["shown"] > 0),
-        "shown_all": share(lambda found, row: found["shown"] == row["entities"]),
-        "file_any": share(lambda found, _: found["files"] > 0),
+        "named_any": share(lambda counts, _: counts["named"] > 0),
+        "named_all": share(lambda counts, row: counts["named"] == row["entities"]),
+        "first_page_any": share(lambda counts, _: counts["first_page"] > 0),
+        "shown_any": share(lambda counts, _: counts["shown"] > 0),
+        "shown_all": share(lambda counts, row: counts["shown"] == row["entities"]),
+        "file_any": share(lambda counts, _: counts["files"] > 0),
         "hits": asdict(
             mean([row[kind]["hits"] / row[kind]["lookups"] for row in rows if row[kind]["lookups"]])
         ),
@@ -61,56 +61,56 @@ def _median(values: Iterable[float]) -> float | None:
     return round(median(found), 1) if found else None
 
 
-def markdown(of: Mapping[str, Any]) -> str:
+def markdown(results: Mapping[str, Any]) -> str:
     """Two tables: the issues, and what names written as code found in them; at its end, what every word found."""
-    return f"{_issues(of)}\n\n{_shares(of)}"
+    return f"{_issues(results)}\n\n{_shares(results)}"
 
 
-def _issues(of: Mapping[str, Any]) -> str:
+def _issues(results: Mapping[str, Any]) -> str:
     keys = "issues", "fitting", "in_place", "measured", "entities", "unreachable"
     return "\n".join(
         [
             "| project | issues | a release fits | in place | measured | definitions | out of reach |",
             "| --- | --: | --: | --: | --: | --: | --: |",
-            *(_line(name, *(str(part[key]) for key in keys)) for name, part in of.items()),
+            *(_line(name, *(str(part[key]) for key in keys)) for name, part in results.items()),
         ]
     )
 
 
-def _shares(of: Mapping[str, Any]) -> str:
-    lines = [_found_line(name, part["code"]) for name, part in of.items()]
+def _shares(results: Mapping[str, Any]) -> str:
+    lines = [_format_lookups(name, part["code"]) for name, part in results.items()]
     return "\n".join(
         [
             "| project | one named | all named | one on a first page | one shown | all shown | file | look-ups | definitions | hits |",
             "| --- | --- | --- | --- | --- | --- | --- | --: | --: | --- |",
             *lines,
-            _found_line(f"{_ALL}, every word", of[_ALL]["words"]),
+            _format_lookups(f"{_ALL}, every word", results[_ALL]["words"]),
         ]
     )
 
 
-def _found_line(name: str, found: Mapping[str, Any]) -> str:
+def _format_lookups(name: str, summary: Mapping[str, Any]) -> str:
     keys = "named_any", "named_all", "first_page_any", "shown_any", "shown_all", "file_any"
-    shares = [_share(found[key]) for key in keys]
-    counts = [_count(found[key]) for key in ("lookups", "definitions")]
-    return _line(name, *shares, *counts, _share(found["hits"]))
+    shares = [_share(summary[key]) for key in keys]
+    counts = [_count(summary[key]) for key in ("lookups", "definitions")]
+    return _line(name, *shares, *counts, _share(summary["hits"]))
 
 
-def _count(one: float | None) -> str:
-    return "–" if one is None else f"{one:g}"
+def _count(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
 
 
-def _share(one: Mapping[str, float | None]) -> str:
-    if one["value"] is None:
+def _share(interval: Mapping[str, float | None]) -> str:
+    if interval["value"] is None:
         return "–"
-    if one["low"] is None:
-        return _two(one["value"])
-    return f"{_two(one['value'])} ({_two(one['low'])}…{_two(one['high'])})"
+    if interval["low"] is None:
+        return _two(interval["value"])
+    return f"{_two(interval['value'])} ({_two(interval['low'])}…{_two(interval['high'])})"
 
 
-def _two(one: float) -> str:
+def _two(value: float) -> str:
     """Two decimals, without the nought before them."""
-    return f"{one:g}" if one in {0, 1} else f"{one:.2f}".removeprefix("0")
+    return f"{value:g}" if value in {0, 1} else f"{value:.2f}".removeprefix("0")
 
 
 def _line(*cells: str) -> str:

@@ -6,15 +6,15 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def judged_issue(story):
+def verdict_issue(story):
     """An issue with two judged rivals."""
     issue, pulls = story.open_judged_issue()
     story.verdict(issue)
     return story, issue, pulls
 
 
-def test_one_is_merged_and_the_other_closed(judged_issue):
-    story, issue, (right, wrong) = judged_issue
+def test_one_is_merged_and_the_other_closed(verdict_issue):
+    story, issue, (right, wrong) = verdict_issue
     story.repo.merge(right, method="squash")
     story.repo.close(wrong)
     story.settle()
@@ -25,8 +25,8 @@ def test_one_is_merged_and_the_other_closed(judged_issue):
     assert {row.permission for row in story.outcome_rows(issue)} == {"maintain"}
 
 
-def test_commits_after_the_verdict_and_then_a_merge(judged_issue):
-    story, issue, (_, wrong) = judged_issue
+def test_commits_after_the_verdict_and_then_a_merge(verdict_issue):
+    story, issue, (_, wrong) = verdict_issue
     story.push(wrong, "h * w")
     story.settle()
     assert story.verdict(issue).rows[wrong] == "Correct"
@@ -38,8 +38,8 @@ def test_commits_after_the_verdict_and_then_a_merge(judged_issue):
     ]
 
 
-def test_closed_by_a_maintainer_and_reopened(judged_issue):
-    story, issue, (_, wrong) = judged_issue
+def test_closed_by_a_maintainer_and_reopened(verdict_issue):
+    story, issue, (_, wrong) = verdict_issue
     story.repo.close(wrong)
     story.settle()
     story.repo.reopen(wrong)
@@ -50,8 +50,8 @@ def test_closed_by_a_maintainer_and_reopened(judged_issue):
     ]
 
 
-def test_a_review_and_ci_are_recorded_with_who_and_what(judged_issue):
-    story, issue, (right, wrong) = judged_issue
+def test_a_review_and_ci_are_recorded_with_who_and_what(verdict_issue):
+    story, issue, (right, wrong) = verdict_issue
     story.repo.review(wrong, "CHANGES_REQUESTED", body="It still subtracts.")
     story.repo.check_suite(story.repo.head(right), "success")
     story.settle()
@@ -61,8 +61,8 @@ def test_a_review_and_ci_are_recorded_with_who_and_what(judged_issue):
     ]
 
 
-def test_every_row_says_who_with_which_right_why_it_is_known_and_of_which_head(judged_issue):
-    story, issue, (right, wrong) = judged_issue
+def test_every_row_says_who_with_which_right_why_it_is_known_and_of_which_head(verdict_issue):
+    story, issue, (right, wrong) = verdict_issue
     judged = {pull: story.repo.head(pull) for pull in (right, wrong)}
     comment = story.verdict(issue).id
     story.command(issue, "/r4p agree")
@@ -93,8 +93,8 @@ def test_every_row_says_who_with_which_right_why_it_is_known_and_of_which_head(j
     assert all(row.source and row.evaluation for row in rows.values())
 
 
-def test_a_merge_that_is_reverted_loses_its_lines(judged_issue):
-    story, issue, (right, _) = judged_issue
+def test_a_merge_that_is_reverted_loses_its_lines(verdict_issue):
+    story, issue, (right, _) = verdict_issue
     story.repo.merge(right)
     story.settle()
     revert = story.repo.revert(right)
@@ -107,8 +107,8 @@ def test_a_merge_that_is_reverted_loses_its_lines(judged_issue):
     assert shares == {"after_7_days": 0.0}
 
 
-def test_lines_that_stay_are_counted_after_7_30_and_90_days(judged_issue):
-    story, issue, (right, _) = judged_issue
+def test_lines_that_stay_are_counted_after_7_30_and_90_days(verdict_issue):
+    story, issue, (right, _) = verdict_issue
     story.repo.merge(right)
     story.settle()
     for days in (8, 23, 61):
@@ -117,8 +117,8 @@ def test_lines_that_stay_are_counted_after_7_30_and_90_days(judged_issue):
     assert shares == {"after_7_days": 1.0, "after_30_days": 1.0, "after_90_days": 1.0}
 
 
-def test_thumbs_of_maintainers_are_polled_and_taken_back(judged_issue):
-    story, issue, (right, wrong) = judged_issue
+def test_thumbs_of_maintainers_are_polled_and_taken_back(verdict_issue):
+    story, issue, (right, wrong) = verdict_issue
     comment = story.verdict(issue).id
     story.repo.react(comment, "+1", "maintainer")
     story.repo.react(comment, "-1", "reader")
@@ -128,8 +128,8 @@ def test_thumbs_of_maintainers_are_polled_and_taken_back(judged_issue):
     assert sorted(story.outcomes(issue)) == [(right, "reaction", "+1"), (wrong, "reaction", "+1")]
 
 
-def test_a_later_look_at_an_old_verdict_changes_no_outcome(judged_issue):
-    story, issue, (right, wrong) = judged_issue
+def test_a_later_look_at_an_old_verdict_changes_no_outcome(verdict_issue):
+    story, issue, (right, wrong) = verdict_issue
     story.repo.merge(right)
     story.repo.close(wrong)
     story.settle()

@@ -90,7 +90,7 @@ def test_unchanged_consensus_keeps_its_belief():
     assert calibrator.predict_probability(Evidence(consensus=0.73)) == pytest.approx(0.73)
 
 
-@pytest.mark.parametrize("recipe", RECIPES[1:], ids=lambda one: one.name)
+@pytest.mark.parametrize("recipe", RECIPES[1:], ids=lambda recipe: recipe.name)
 def test_row_of_weight_two_counts_like_two_rows(recipe):
     rows = draw_judged_rows(60, says=0.8)
     twice = [*rows, *rows[:40]]

@@ -192,13 +192,13 @@ def test_thresholds_ignore_held_out_issues(groups, monkeypatch):
     assert thresholds["everything"].thresholds != turned["everything"].thresholds
 
 
-def _upside_down(one):
-    patches = tuple(replace(each, resolved=not each.resolved) for each in one.group.patches)
-    return replace(one, group=replace(one.group, patches=patches))
+def _upside_down(record):
+    patches = tuple(replace(each, resolved=not each.resolved) for each in record.group.patches)
+    return replace(record, group=replace(record.group, patches=patches))
 
 
 @pytest.fixture
-def mixed(data, tmp_path):
+def noisy_data(data, tmp_path):
     """The same groups; in a third of the issues every label is the other one, so that no system is always right."""
     for name in training.FILES.values():
         rows = [
@@ -212,11 +212,11 @@ def mixed(data, tmp_path):
     return tmp_path
 
 
-def test_report_covers_every_setting_and_system(mixed, monkeypatch):
+def test_report_covers_every_setting_and_system(noisy_data, monkeypatch):
     monkeypatch.setattr(training, "ROUNDS", 2)
     command = typer.Typer()
     command.command()(report.main)
-    shown = CliRunner().invoke(command, ["--data", str(mixed), "--systems"])
+    shown = CliRunner().invoke(command, ["--data", str(noisy_data), "--systems"])
     assert shown.exit_code == 0, shown.output
     tables = [_cells(table) for table in shown.stdout.strip().split("\n\n")]
     measured, sizes, attacks, times, systems = ({row[0] for row in one} for one in tables)

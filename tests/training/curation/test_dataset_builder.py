@@ -52,8 +52,8 @@ def test_order_of_pools_does_not_matter():
     dataset = build_dataset(build_pools(), RECIPE)
     again = build_dataset(build_pools()[::-1], RECIPE)
     for name in SPLITS:
-        assert sorted(dataset.splits[name], key=lambda one: one.key) == sorted(
-            again.splits[name], key=lambda one: one.key
+        assert sorted(dataset.splits[name], key=lambda item: item.key) == sorted(
+            again.splits[name], key=lambda item: item.key
         )
     other = build_dataset(build_pools(), replace(RECIPE, seed=2))
     assert other.splits["train"] != dataset.splits["train"]
@@ -69,7 +69,7 @@ def test_measured_issues_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ([], "there is no judged issue to learn from"),
         (build_pools(3, ((None, None),)), r"of 3 issues; dropped mostly: .*nothing is known of its patches \(3\)"),
@@ -78,8 +78,8 @@ def test_measured_issues_are_left_out():
         (build_pools(2, ((1.0, 1.0),)), r"balance: train: none with as many incorrect ones \(2\)"),
     ],
 )  # fmt: skip
-def test_empty_dataset_is_refused_with_the_reason(given, said):
-    with pytest.raises(NothingToLearn, match=said):
+def test_empty_dataset_is_refused_with_the_reason(given, message):
+    with pytest.raises(NothingToLearn, match=message):
         build_dataset(given, DatasetRecipe(split=SplitPlan(validation=0, test=0)))
 
 

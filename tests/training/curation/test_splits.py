@@ -78,10 +78,10 @@ def test_undated_benchmark_is_cut_by_issue_number():
     assert splits["a-tale"] == "train"
 
 
-@pytest.mark.parametrize("by", list(SplitBy))
-def test_shares_are_near_the_requested_and_depend_on_the_seed(by):
+@pytest.mark.parametrize("mode", list(SplitBy))
+def test_shares_are_near_the_requested_and_depend_on_the_seed(mode):
     pools = [build_pool(f"o/r-{at}", repo="o/r") for at in range(997)]
-    plan = {"mode": by, "validation": 0.2, "test": 0.1}
+    plan = {"mode": mode, "validation": 0.2, "test": 0.1}
     splits, _ = split(pools, seed=1, **plan)
     sizes = Counter(splits.values())
     assert 60 < sizes["test"] < 140
@@ -174,10 +174,10 @@ def draw_histories(draw):
     st.none() | st.integers(0, 90),
     st.sampled_from(list(SplitBy)),
 )
-def test_no_edit_or_label_leaks_between_splits(pools, seed, test, day, by):
+def test_no_edit_or_label_leaks_between_splits(pools, seed, test, day, mode):
     cut = None if day is None else START + timedelta(days=day)
     held_out = frozenset({"c"})
-    plan = SplitPlan(seed, by, 0.2, test, held_out, cut, timedelta(days=7))
+    plan = SplitPlan(seed, mode, 0.2, test, held_out, cut, timedelta(days=7))
     parts = split_pools(pools, plan)
     side = {one.issue: name for name, of in parts.pools.items() for one in of}
     assert len(side) + len(parts.reasons) == len(pools)
@@ -189,7 +189,7 @@ def test_no_edit_or_label_leaks_between_splits(pools, seed, test, day, by):
     assert all(len(split) == 1 for split in sides_of.values())
     for name, of in parts.pools.items():
         assert all((one.repo in held_out) == (name == "repositories") for one in of)
-    if cut is None or by is SplitBy.ISSUE:
+    if cut is None or mode is SplitBy.ISSUE:
         return
     for one in (*parts.pools["train"], *parts.pools["validation"]):
         assert one.as_of is None or one.as_of < cut

@@ -7,8 +7,8 @@ from training.datasets.manifest import CurationStep
 
 def test_every_drop_has_a_counted_reason():
     steps = (
-        ("odd", filter_issues(lambda one: None if one.issue != "o/r#3" else "third")),
-        ("wrong", filter_patches(lambda one: "wrong" if one.target == 0 else None)),
+        ("odd", filter_issues(lambda item: None if item.issue != "o/r#3" else "third")),
+        ("wrong", filter_patches(lambda item: "wrong" if item.target == 0 else None)),
         ("last", lambda pools: ([replace(pools[0], statement="x")], ["b", "a", "b"])),
     )
     pools = [

@@ -89,7 +89,7 @@ def test_epoch_has_every_group_once_in_its_own_order():
     first, second = sample_epoch(GROUPS, 0, 0), sample_epoch(GROUPS, 0, 1)
     assert sorted(one.key for one in first) == sorted(one.key for one in GROUPS)
     assert [one.key for one in first] != [one.key for one in second]
-    assert first != sorted(first, key=lambda one: int(one.key))
+    assert first != sorted(first, key=lambda item: int(item.key))
     assert sample_epoch(GROUPS, 0, 0) == first
 
 

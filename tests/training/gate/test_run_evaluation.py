@@ -215,10 +215,10 @@ def test_command_prints_the_gates_outcome(run, data):
 def write_newer_dataset(tmp_path_factory):
     """A dataset with issues that the run didn't learn from, and one with an issue that it did."""
 
-    def write(at):
+    def write(start):
         folder = tmp_path_factory.mktemp("newer") / "dataset"
         groups = tiny_model.build_groups(40)
-        splits = {"train": groups[30:], "test": groups[at : at + 4]}
+        splits = {"train": groups[30:], "test": groups[start : start + 4]}
         dataset.write_dataset(
             folder, splits, Manifest(2, None, {"labels": run_evaluation.RULE_VERSION})
         )
@@ -232,16 +232,16 @@ def test_newer_dataset_is_checked_for_leaks(run, data, write_newer_dataset):
         run_evaluation.evaluate_run(build_request(run, write_newer_dataset(24)))
     assert not (run / GATE).exists()
 
-    def passed(at):
+    def list_checks(start):
         few = build_request(
-            run, write_newer_dataset(at), learnt_from=data, limit=1, rules=Rules(least_issues=30)
+            run, write_newer_dataset(start), learnt_from=data, limit=1, rules=Rules(least_issues=30)
         )
         run_evaluation.evaluate_run(few)
         _, gate = read_documents(run)
         return {one["check"]: one["passed"] for one in gate["findings"]}
 
-    assert passed(24) | {"dataset": True, "leak": True} == passed(24)
-    assert passed(4)["leak"] is False
+    assert list_checks(24) | {"dataset": True, "leak": True} == list_checks(24)
+    assert list_checks(4)["leak"] is False
 
 
 def test_server_that_refuses_an_adapter_is_a_bad_engine(run, data):

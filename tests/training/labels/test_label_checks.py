@@ -54,7 +54,7 @@ def test_question_does_not_tell_the_label():
 
 
 def test_answers_are_counted_by_todays_rules():
-    lines = list(answer_questions(KNOWN[:65], lambda one: one.pull % 10 != 0))
+    lines = list(answer_questions(KNOWN[:65], lambda record: record.pull % 10 != 0))
     truth = label_checks.parse_answers(
         [*lines, "", *label_checks.format_questions(KNOWN[65:68])], KNOWN
     )
@@ -89,7 +89,7 @@ def test_invalid_answer_is_refused_with_its_line(line, why):
 
 def test_report_shows_rule_accuracy_and_flip_rates():
     lines = answer_questions(
-        KNOWN[:65], lambda one: one.rule_name == "merged" and one.pull % 2 == 0
+        KNOWN[:65], lambda record: record.rule_name == "merged" and record.pull % 2 == 0
     )
     audit = labels.audit_labels(KNOWN, label_checks.parse_answers(lines, KNOWN))
     assert audit.estimate_flip_rates(COUNTS) == FlipRates(pytest.approx(20 / 45), 0.0)
@@ -106,7 +106,7 @@ def test_report_says_that_too_few_were_checked():
     assert list(label_checks.format_audit(LabelAudit(), COUNTS)) == [
         'No label was checked: write true or false after "correct".'
     ]
-    lines = answer_questions(KNOWN[:3], lambda one: True)
+    lines = answer_questions(KNOWN[:3], lambda record: True)
     report = list(
         label_checks.format_audit(
             labels.audit_labels(KNOWN, label_checks.parse_answers(lines, KNOWN)), COUNTS
@@ -116,7 +116,7 @@ def test_report_says_that_too_few_were_checked():
 
 
 def test_label_that_became_unknown_is_counted_as_unknown():
-    lines = list(answer_questions(KNOWN[:1], lambda one: True))
+    lines = list(answer_questions(KNOWN[:1], lambda record: True))
     now_open = labels.label_patches([build_record(pull=100)], LATER)
     truth = label_checks.parse_answers(lines, now_open)
     report = list(label_checks.format_audit(labels.audit_labels(now_open, truth), COUNTS))

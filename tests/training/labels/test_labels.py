@@ -38,7 +38,7 @@ def build_close(reason, **about):
     return build_outcome(OutcomeKind.CLOSED, reason=reason, **about)
 
 
-def passed_rival(actor="ci[bot]"):
+def build_passed_rival(actor="ci[bot]"):
     return build_record(replace(FAILED, reason="success", actor=actor), pull=13)
 
 
@@ -72,7 +72,7 @@ CASES = {
     "called_wrong": ([DISAGREE, CLOSED], {}),
     "words_differ": ([AGREE, replace(DISAGREE, actor="another")], {}),
     "landed": ([build_close("landed_indirectly")], {}),
-    "failed_ci": ([FAILED, build_close("superseded")], {"rivals": [passed_rival()]}),
+    "failed_ci": ([FAILED, build_close("superseded")], {"rivals": [build_passed_rival()]}),
     "rejected": ([ASKED, CLOSED], {}),
     "superseded": ([ASKED, build_close("superseded")], {}),
     "withdrawn": ([build_close("issue_not_planned")], {}),
@@ -132,9 +132,9 @@ def test_unknown_label_has_no_probability_weight_or_time(rule):
         ([replace(ASKED, permission="read"), CLOSED], {}, "closed"),
         ([replace(ASKED, head="at q"), CLOSED], {}, "closed"),
         ([ASKED, APPROVED, CLOSED], {}, "closed"),
-        ([FAILED, CLOSED], {"rivals": [passed_rival("lint[bot]")]}, "closed"),
-        ([replace(FAILED, head="at q"), CLOSED], {"rivals": [passed_rival()]}, "closed"),
-        ([FAILED], {"rivals": [passed_rival()]}, "open"),
+        ([FAILED, CLOSED], {"rivals": [build_passed_rival("lint[bot]")]}, "closed"),
+        ([replace(FAILED, head="at q"), CLOSED], {"rivals": [build_passed_rival()]}, "closed"),
+        ([FAILED], {"rivals": [build_passed_rival()]}, "open"),
         ([build_outcome(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")], {}, "changed"),
         ([build_outcome(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")],
          {"now": START + 3 * DAY}, "lately"),

@@ -43,14 +43,14 @@ def list_lines(figure):
 
 
 @pytest.fixture(scope="module")
-def built_report(tmp_path_factory):
+def report(tmp_path_factory):
     folder = write_run_folder(tmp_path_factory.mktemp("runs") / "<b>$run$")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     return folder, before, invoke(folder)
 
 
-def test_finished_run_is_a_page_with_figures(built_report):
-    folder, before, result = built_report
+def test_finished_run_is_a_page_with_figures(report):
+    folder, before, result = report
     assert {name: (folder / name).read_bytes() for name in before} == before
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{folder}/report.html: 40 steps, 12 figures\n"
@@ -62,8 +62,8 @@ def test_finished_run_is_a_page_with_figures(built_report):
     assert all(image["alt"] for image in markup.images)
 
 
-def test_page_has_the_numbers_of_the_files_escaped(built_report):
-    folder, *_ = built_report
+def test_page_has_the_numbers_of_the_files_escaped(report):
+    folder, *_ = report
     html = (folder / "report.html").read_text()
     assert "<b>$run$" not in html
     text = " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
@@ -234,7 +234,7 @@ def test_missing_metric_is_a_dash(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("gate.json", "{", "gate.json can't be read"),
         ("gate.json", "[]", "gate.json holds no object"),
@@ -245,11 +245,11 @@ def test_missing_metric_is_a_dash(tmp_path):
         ("result.json", "{}", "is no run result"),
     ],
 )
-def test_invalid_file_is_a_usage_error_of_one_line(tmp_path, name, content, said):
+def test_invalid_file_is_a_usage_error_of_one_line(tmp_path, name, content, message):
     (write_run_folder(tmp_path) / name).write_text(content)
     result = invoke(tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith("r4p train report: ")
 

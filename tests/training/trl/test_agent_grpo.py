@@ -260,5 +260,5 @@ def test_run_asks_the_verifier_at_its_url(base, task, tmp_path):
     assert (result.status, result.why, result.steps) == ("finished", "", 1)
     step = json.loads((tmp_path / "run" / "metrics.jsonl").read_text())
     assert 0 < step["reward"] <= 1
-    assert "<patch-4>" in server.sent_to("/v1/chat/completions")[0]["messages"][1]["content"]
+    assert "<patch-4>" in server.list_bodies("/v1/chat/completions")[0]["messages"][1]["content"]
     assert step["format_valid"] > 0

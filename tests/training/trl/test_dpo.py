@@ -81,16 +81,16 @@ def test_flip_rate_selects_the_robust_loss(base, attempts, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "held_out", "said"),
+    ("changes", "held_out", "message"),
     [
         ({}, {"octo/pie#1", "octo/pie#2", "octo/pie#3"}, "none of 6 attempts .* held out"),
         ({"max_tokens": 10}, set(), "longer than the plan's longest"),
     ],
 )
 def test_training_without_a_pair_is_refused_with_the_reason(
-    base, attempts, tmp_path, changes, held_out, said
+    base, attempts, tmp_path, changes, held_out, message
 ):
-    with pytest.raises(BadPlan, match=said):
+    with pytest.raises(BadPlan, match=message):
         dpo.build_trainer(build_plan(base, **changes), attempts, held_out, tmp_path)
 
 

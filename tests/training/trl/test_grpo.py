@@ -107,7 +107,7 @@ def test_loss_that_is_not_finite_fails_the_run_without_a_checkpoint(tmp_path, mo
 
 
 @pytest.mark.parametrize(
-    ("groups", "said"),
+    ("groups", "message"),
     [
         ([], "none of 0 groups has a labelled patch"),
         (
@@ -124,11 +124,11 @@ def test_loss_that_is_not_finite_fails_the_run_without_a_checkpoint(tmp_path, mo
         ),
     ],
 )
-def test_groups_without_a_usable_one_begin_no_run(tmp_path, groups, said):
+def test_groups_without_a_usable_one_begin_no_run(tmp_path, groups, message):
     plan = training_runs.write_plan(tmp_path / "plan.toml", tiny_model.get_base())
     with pytest.raises(BadPlan) as refused:
         run_plan(tmp_path, plan, groups)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert not (tmp_path / "run").exists()
 
 

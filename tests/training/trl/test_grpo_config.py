@@ -75,7 +75,7 @@ def _rollout(**changes):
     return replace(SMOKE, rollout=replace(SMOKE.rollout, **changes))
 
 
-def _supervised():
+def _build_supervised():
     return replace(plan_file.load_plan("boxed-sft"), name="cpu-smoke")
 
 
@@ -125,7 +125,9 @@ def _policy(**changes):
             "scale.rollout_tensor_parallel = 16: give a divisor of all 1 processes",
         ),
         (
-            replace(_supervised(), optimiser=replace(SMOKE.optimiser, batch=3, micro_batch=2)),
+            replace(
+                _build_supervised(), optimiser=replace(SMOKE.optimiser, batch=3, micro_batch=2)
+            ),
             1,
             "optimiser.batch = 3 is no multiple of optimiser.micro_batch = 2",
         ),

@@ -24,7 +24,7 @@ def write_stretched_model(base, directory, factor):
 
 
 @pytest.mark.parametrize(
-    ("trainer", "fitting", "said"),
+    ("trainer", "fitting", "message"),
     [
         (
             "grpo",
@@ -35,11 +35,11 @@ def write_stretched_model(base, directory, factor):
         ("dpo", {"pairs": {"max_tokens": 4096}}, "pairs.max_tokens = 4097 is more"),
     ],
 )
-def test_sequences_longer_than_the_context_are_refused(base, trainer, fitting, said):
+def test_sequences_longer_than_the_context_are_refused(base, trainer, fitting, message):
     model_loading.load_causal_model(training_runs.build_plan(trainer, base, **fitting))
     section = list(fitting)[-1]
     longer = fitting | {section: {"max_tokens": fitting[section]["max_tokens"] + 1}}
-    with pytest.raises(BadPlan, match=said):
+    with pytest.raises(BadPlan, match=message):
         model_loading.load_causal_model(training_runs.build_plan(trainer, base, **longer))
 
 

@@ -90,7 +90,7 @@ def test_adapter_trains_lora_weights_only(base, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"supervised": {"max_tokens": 5}}, "none of 2 groups makes an example"),
         (
@@ -100,8 +100,8 @@ def test_adapter_trains_lora_weights_only(base, tmp_path):
         ({"model": {"base": "/nowhere"}}, "model.base = '/nowhere' has no tokenizer"),
     ],
 )
-def test_plan_that_cannot_be_followed_is_refused_with_the_fix(base, tmp_path, changes, said):
-    with pytest.raises(BadPlan, match=said):
+def test_plan_that_cannot_be_followed_is_refused_with_the_fix(base, tmp_path, changes, message):
+    with pytest.raises(BadPlan, match=message):
         sft.build_trainer(
             build_plan(base, "boxed", **changes), tiny_model.build_groups(2), tmp_path
         )

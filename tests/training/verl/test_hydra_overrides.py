@@ -105,7 +105,7 @@ def test_adapter_is_sent_to_a_server_with_the_base():
 
 
 @pytest.mark.parametrize(
-    ("plan", "said"),
+    ("plan", "message"),
     [
         (replace(PAPER, trainer=TrainingMethod.DPO), "trainer = dpo: verl is given"),
         (change_plan(rollout={"task": RolloutTask.REPAIR}), "rollout.task = repair"),
@@ -128,10 +128,10 @@ def test_adapter_is_sent_to_a_server_with_the_base():
         (change_plan(scale={"rollout_tensor_parallel": 3}), "scale.rollout_tensor_parallel = 3"),
     ],
 )  # fmt: skip
-def test_unsupported_setting_is_refused(plan, said):
+def test_unsupported_setting_is_refused(plan, message):
     with pytest.raises(BadPlan, match="plan r4p-paper can't be exported to verl: ") as caught:
         check_supported(plan)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_all_faults_are_listed_at_once():

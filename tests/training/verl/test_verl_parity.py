@@ -72,7 +72,7 @@ def export(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def said(export, tmp_path_factory):
+def answers(export, tmp_path_factory):
     """What verl's side answers."""
     home = tmp_path_factory.mktemp("home")
     done = subprocess.run(
@@ -82,7 +82,7 @@ def said(export, tmp_path_factory):
         env={
             "PATH": os.defpath,
             "HOME": str(home),
-            "PYTHONPATH": str(_taken_along(home)),
+            "PYTHONPATH": str(_copy_runtime(home)),
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
         },
@@ -96,7 +96,7 @@ def said(export, tmp_path_factory):
     return json.loads(done.stdout)
 
 
-def _taken_along(home):
+def _copy_runtime(home):
     """What the export's `runtime_env.json` names."""
     for name in ("model", "training"):
         shutil.copytree(
@@ -105,8 +105,8 @@ def _taken_along(home):
     return home / "code"
 
 
-def test_verl_holds_the_plans_settings(said, export):
-    assert said["settings"] == {
+def test_verl_holds_the_plans_settings(answers, export):
+    assert answers["settings"] == {
         "prompts": 4,
         "replies": 4,
         "batch": 2,
@@ -123,35 +123,35 @@ def test_verl_holds_the_plans_settings(said, export):
     }
 
 
-def test_verl_asks_what_our_own_trainer_asks(said, export):
+def test_verl_asks_what_our_own_trainer_asks(answers, export):
     table = pq.read_table(export[0] / "train.parquet").to_pylist()
-    assert said["rows"]["count"] == 20
-    assert said["rows"]["keys"] == [row["extra_info"]["key"] for row in table]
+    assert answers["rows"]["count"] == 20
+    assert answers["rows"]["keys"] == [row["extra_info"]["key"] for row in table]
     tokenizer = AutoTokenizer.from_pretrained(export[1])
     asked = [Message(one["role"], one["content"]) for one in table[0]["prompt"]]
-    assert said["rows"]["prompt"] == tokenization.render_prompt(tokenizer, asked)
-    assert said["rows"]["sources"] == ["r4p/benchmark"] * 2
+    assert answers["rows"]["prompt"] == tokenization.render_prompt(tokenizer, asked)
+    assert answers["rows"]["sources"] == ["r4p/benchmark"] * 2
 
 
-def test_both_reward_managers_pay_what_ours_does(said, export):
+def test_both_reward_managers_pay_what_ours_does(answers, export):
     row = pq.read_table(export[0] / "train.parquet").to_pylist()[0]
     truth = json.loads(row["reward_model"]["ground_truth"])
     ours = [rewards.reward_reply(text, truth["occupied"], truth["targets"]) for text in REPLIES]
     assert len(set(ours)) > 2
-    assert said["scores"] == {"naive": ours, "dapo": ours}
+    assert answers["scores"] == {"naive": ours, "dapo": ours}
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"),
+    ("name", "estimate"),
     [
         ("grpo", policy_gradient.normalise_by_group),
         ("without-deviation", policy_gradient.subtract_mean),
         ("leave-one-out", policy_gradient.subtract_leave_one_out),
     ],
 )
-def test_advantages_are_verls(said, name, ours):
-    expected = [one for group in CASES["groups"] for one in ours(group)]
-    assert said["advantages"][name] == pytest.approx(expected, abs=1e-6)
+def test_advantages_are_verls(answers, name, estimate):
+    expected = [one for group in CASES["groups"] for one in estimate(group)]
+    assert answers["advantages"][name] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -162,25 +162,25 @@ def test_advantages_are_verls(said, name, ours):
         ("seq-mean-token-sum-norm", LossAggregation.CONSTANT_LENGTH),
     ],
 )
-def test_losses_are_verls(said, name, how):
+def test_losses_are_verls(answers, name, how):
     case = CASES["losses"]
     losses = [
         [compute_token_loss(ratio, advantage, PLAN.policy) for ratio in row]
         for row, advantage in zip(case["log_ratios"], case["advantages"], strict=True)
     ]
     expected = average_loss(losses, case["kept"], how, case["longest"])
-    assert said["losses"][name] == pytest.approx(expected, abs=1e-6)
+    assert answers["losses"][name] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("level", ["token", "sequence"])
-def test_importance_is_cut_off_or_set_to_nothing_as_the_plan_says(said, level):
+def test_importance_is_cut_off_or_set_to_nothing_as_the_plan_says(answers, level):
     case = CASES["losses"]
     for at, (row, kept) in enumerate(zip(case["log_ratios"], case["kept"], strict=True)):
         total = sum(one for one, keep in zip(row, kept, strict=True) if keep)
         for seat, one in enumerate(row):
             if kept[seat]:
                 ratio = math.exp(one if level == "token" else total)
-                truncated = said["weights"][f"{level}-truncate"][at][seat]
-                masked = said["weights"][f"{level}-mask"][at][seat]
+                truncated = answers["weights"][f"{level}-truncate"][at][seat]
+                masked = answers["weights"][f"{level}-mask"][at][seat]
                 assert truncated == pytest.approx(min(ratio, 2.0), abs=1e-6)
                 assert masked == pytest.approx(ratio if ratio <= 2 else 0.0, abs=1e-6)

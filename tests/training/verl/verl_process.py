@@ -26,7 +26,7 @@ from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 CONFIG = str(Path(verl.__path__[0]) / "trainer" / "config")
 
 
-def composed(folder, *more):
+def load_config(folder, *more):
     """The configuration as `main_ppo` gets it."""
     lines = (folder / "overrides.txt").read_text().splitlines()
     with initialize_config_dir(config_dir=CONFIG, version_base=None):
@@ -36,7 +36,7 @@ def composed(folder, *more):
 def settings(folder, config):
     """What verl's dataclasses hold, once its own checks passed."""
     # with an adapter it asks vLLM, which is not here, for the ranks that it takes
-    plain = composed(folder, "actor_rollout_ref.model.lora_rank=0")
+    plain = load_config(folder, "actor_rollout_ref.model.lora_rank=0")
     validate_config(plain, use_reference_policy=False, use_critic=False)
     actor = omega_conf_to_dataclass(config.actor_rollout_ref.actor)
     rollout = omega_conf_to_dataclass(config.actor_rollout_ref.rollout)
@@ -131,7 +131,7 @@ def losses(folder, case):
     kept = torch.tensor(case["kept"])
     for name in ("token-mean", "seq-mean-token-mean", "seq-mean-token-sum-norm"):
         is_norm = name == "seq-mean-token-sum-norm"
-        config = composed(
+        config = load_config(
             folder,
             f"actor_rollout_ref.actor.loss_agg_mode={name}",
             f"actor_rollout_ref.actor.loss_scale_factor={case['longest'] if is_norm else 'null'}",
@@ -179,7 +179,7 @@ def main():
     cases = json.load(sys.stdin)
     with redirect_stdout(sys.stderr):
         asyncio.set_event_loop(asyncio.new_event_loop())
-        config = composed(folder)
+        config = load_config(folder)
         held = settings(folder, config)
         data, seen = rows(config, tokenizer)
         answer = {

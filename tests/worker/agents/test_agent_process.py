@@ -65,7 +65,7 @@ def test_an_agent_process_gives_the_same_attempt_as_this_process(
         engine=there,
         seeds=(3,),
         guidance=guidance,
-        on_step=lambda at, step: told.append((at, step)),
+        on_step=lambda attempt, step: told.append((attempt, step)),
     )
     assert done.stop is StopReason.SUBMITTED
     assert "+    return n / 2" in done.patch
@@ -94,7 +94,9 @@ def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):
 
 def test_several_attempts_come_in_the_order_of_their_seeds(ask):
     told = set()
-    done = ask(replace(MEND, repeat=True), seeds=(5, 2, 9), on_step=lambda at, _: told.add(at))
+    done = ask(
+        replace(MEND, repeat=True), seeds=(5, 2, 9), on_step=lambda attempt, _: told.add(attempt)
+    )
     assert [one.trajectory.seed for one in done] == [5, 2, 9]
     assert all(one.rounds > 1 for one in done)
     assert told == {0, 1, 2}

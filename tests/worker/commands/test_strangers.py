@@ -21,7 +21,7 @@ pytestmark = pytest.mark.services
 @pytest.fixture
 def scene(scene):
     scene.begin("w * h")
-    scene.collected()
+    scene.store_evaluation()
     return scene
 
 
@@ -30,7 +30,7 @@ def obey(scene):
     """`obey(line, author)`: somebody comments, and the bot obeys."""
     handler = RunCommandHandler(scene.github, IssueCommands(scene.github), None)
 
-    def run(line, author="stranger", act=scene.commanded):
+    def run(line, author="stranger", act=scene.deliver_command):
         job = act(line, author)
         carry_out(scene.database, handler, job)
         return job
@@ -63,7 +63,7 @@ def test_a_stranger_gets_three_answers_an_hour_each_of_one_write(scene, obey):
     for line in ("/r4p help", "/r4p status", "/r4p verfy", "/r4p help", "/r4p explain"):
         obey(line)
     assert count_replies(scene) == 3
-    assert scene.shown()[2] == []
+    assert scene.read_github()[2] == []
     calls = scene.standin.calls(before).operations
     assert sum(count for name, count in calls.items() if "permission" in name) == 4
     assert count_silences(scene) == {SilenceReason.CAPPED.value: 2}
@@ -76,7 +76,7 @@ def test_reviews_count_like_comments_and_each_person_alone(scene, obey):
     (pull,) = scene.pulls
     for _ in range(2):
         obey("/r4p help")
-        obey("/r4p help", act=scene.reviewed)
+        obey("/r4p help", act=scene.deliver_review)
     assert (count_replies(scene), count_replies(scene, pull)) == (2, 1)
     obey("/r4p help", "somebody-else")
     assert count_replies(scene) == 3
@@ -88,7 +88,7 @@ def test_people_with_triage_permission_get_every_answer(scene, obey, role):
     for _ in range(5):
         obey("/r4p help", "helper")
     assert count_replies(scene) == 5
-    assert scene.shown()[2] == ["+1"] * 5 + ["eyes"] * 5
+    assert scene.read_github()[2] == ["+1"] * 5 + ["eyes"] * 5
 
 
 def test_a_refusal_is_told_once_per_person_and_issue(scene, obey):
@@ -97,7 +97,7 @@ def test_a_refusal_is_told_once_per_person_and_issue(scene, obey):
     let_pass(scene, "2 hours")
     obey("/r4p verify")
     assert count_replies(scene) == 1
-    assert scene.shown()[2] == []
+    assert scene.read_github()[2] == []
     assert [job.kind for job in waiting(scene.database)] == []
     assert count_silences(scene) == {SilenceReason.ALREADY_REFUSED.value: 2}
     let_pass(scene, "31 days")
@@ -107,7 +107,7 @@ def test_a_refusal_is_told_once_per_person_and_issue(scene, obey):
 
 
 def test_a_conversation_locked_before_the_answer_ends_quietly(scene, obey):
-    job = scene.commanded("/r4p verify\n/r4p status")
+    job = scene.deliver_command("/r4p verify\n/r4p status")
     scene.repo.lock(scene.issue)
     carry_out(scene.database, obey.handler, job)
     assert count_replies(scene) == 0

@@ -52,7 +52,7 @@ def symlink(upstream, canary):
     return {"link": ("120000", str(canary.parent / "secret"))}
 
 
-def symlinked_folder(upstream, canary):
+def link_folder(upstream, canary):
     return {"A/modules/x": ("100755", f"touch {canary}"), "a": ("120000", ".git")}
 
 
@@ -120,7 +120,7 @@ def control_characters(upstream, canary):
     return {"line\nbreak": "x\n", "tab\there": "x\n", "\x1b[31mred": "x\n", 'quo"te': "x\n"}
 
 
-def forged_header(upstream, canary):
+def forge_header(upstream, canary):
     return {"a\n--- a/code.py\n+++ b/code.py\n@@ -0,0 +1 @@\n+forged": "x\n"}
 
 
@@ -152,7 +152,7 @@ HOSTILE = [
     submodule_carriage_return,
     gitmodules_link,
     symlink,
-    symlinked_folder,
+    link_folder,
     drivers,
     hidden_by_attributes,
     hooks_in_the_tree,
@@ -162,7 +162,7 @@ HOSTILE = [
     bare_inside,
     options_as_names,
     control_characters,
-    forged_header,
+    forge_header,
     deep,
     lfs,
     twice_the_same_name,
@@ -234,7 +234,7 @@ def test_attributes_cannot_hide_a_change(fetch):
 
 
 def test_a_name_cannot_forge_another_files_change(fetch):
-    diff = fetch(forged_header).diff.decode()
+    diff = fetch(forge_header).diff.decode()
     assert diff.count("\n--- a/code.py\n") == 1  # its own deletion, as the tree lacks the file
     assert "\n+forged" not in diff
 

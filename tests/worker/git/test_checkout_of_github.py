@@ -7,7 +7,7 @@ import pytest
 from app.github.api.graphql_reader import read_issue
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import Purpose, Scope
-from tests.builders.github_scene import opened
+from tests.builders.github_scene import open_scene
 from tests.builders.merged_pulls import build_merged
 from tests.github.stand_in import StandIn
 from worker.git.checkout import Checkouts
@@ -29,7 +29,7 @@ def app(standin):
 
 @pytest.fixture
 def scene(standin, app):
-    with opened(standin, app, private=True) as scene:
+    with open_scene(standin, app, private=True) as scene:
         yield scene
 
 
@@ -73,9 +73,9 @@ def test_a_private_repository_is_closed_without_a_good_token(scene, checkouts):
             raise_if_refused(checkouts.fetch_pulls(scene.repository, bad, pulls))
 
 
-def raise_if_refused(found):
-    if not isinstance(found[0], FetchedPull):
-        raise GitError(found[0].detail)
+def raise_if_refused(results):
+    if not isinstance(results[0], FetchedPull):
+        raise GitError(results[0].detail)
 
 
 @pytest.mark.parametrize("method", ["merge", "squash", "rebase"])

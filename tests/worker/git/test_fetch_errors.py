@@ -57,14 +57,14 @@ OF_WHAT_LIES_THERE = [
 ]
 
 
-@pytest.mark.parametrize("said", OUTAGES)
-def test_a_way_that_is_broken_or_closed_says_nothing_of_any_commit(said):
-    assert is_outage("fetch", 128, said)
+@pytest.mark.parametrize("stderr", OUTAGES)
+def test_a_way_that_is_broken_or_closed_says_nothing_of_any_commit(stderr):
+    assert is_outage("fetch", 128, stderr)
 
 
-@pytest.mark.parametrize("said", OF_WHAT_LIES_THERE)
-def test_an_error_about_objects_is_no_outage_whatever_their_names(said):
-    assert not is_outage("fetch", 128, said)
+@pytest.mark.parametrize("stderr", OF_WHAT_LIES_THERE)
+def test_an_error_about_objects_is_no_outage_whatever_their_names(stderr):
+    assert not is_outage("fetch", 128, stderr)
 
 
 @pytest.mark.parametrize("code", [1, 127, 129, -9, -25])

@@ -34,7 +34,7 @@ def test_a_lone_pull_requests_base_is_handed_to_agents_once(twice, scene):
         tree = scene.trees.find(evaluation.id)
         names = sorted(path.name for path in tree.iterdir())
         base = (tree / "area.py").read_text()
-        return scene.stored(), job.kind, evaluation.alternatives_wanted, names, base
+        return scene.read_database(), job.kind, evaluation.alternatives_wanted, names, base
 
     left = twice(scene.collecting(), arrange, observe)
     stored = (["collected"], 0, ["propose_patches"])
@@ -45,7 +45,7 @@ def test_a_lone_pull_requests_base_is_handed_to_agents_once(twice, scene):
 def test_without_an_agent_it_waits_for_a_rival(scene, database):
     scene.begin("w * h", config=FILL)
     carry_out(database, scene.collecting(has_agent=False), scene.want_evaluation())
-    assert scene.stored() == ([], 0, [])
+    assert scene.read_database() == ([], 0, [])
 
 
 def test_without_a_tree_rivals_are_judged_and_the_command_is_answered(scene, database):
@@ -54,7 +54,7 @@ def test_without_a_tree_rivals_are_judged_and_the_command_is_answered(scene, dat
     carry_out(database, handler, scene.want_evaluation())
     job, evaluation = newest(scene, database)
     assert (job.kind, evaluation.alternatives_lack) == ("verify_group", RefusalReason.NO_BASE)
-    asked = scene.commanded("/r4p propose").asked_in
+    asked = scene.deliver_command("/r4p propose").asked_in
     carry_out(database, handler, scene.want_evaluation("command", asked, propose=True))
     said = [one.body for one in scene.repo.comments(scene.issue)]
     assert any("No alternative: the bot could not read the code" in one for one in said)
@@ -74,11 +74,15 @@ def save_alternatives(scene, results):
             first = first or kept
 
 
-@pytest.mark.parametrize(("rivals", "ours"), [(["w * h"], [1, 2, 3]), (["w * h", "w - h"], [2, 3])])
-def test_a_replaced_alternative_gives_its_seat_to_a_pull_request(scene, database, rivals, ours):
+@pytest.mark.parametrize(
+    ("rivals", "alternatives"), [(["w * h"], [1, 2, 3]), (["w * h", "w - h"], [2, 3])]
+)
+def test_a_replaced_alternative_gives_its_seat_to_a_pull_request(
+    scene, database, rivals, alternatives
+):
     scene.begin(*rivals, config=FILL)
     save_alternatives(scene, ["w / h", "w // h", "w % h"])
     carry_out(database, scene.collecting(), scene.want_evaluation())
     job, evaluation = newest(scene, database)
     assert job.kind == "verify_group"
-    assert [one.number for one in evaluation.alternatives] == ours
+    assert [one.number for one in evaluation.alternatives] == alternatives

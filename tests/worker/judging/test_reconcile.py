@@ -19,7 +19,7 @@ pytestmark = pytest.mark.services
 @pytest.fixture
 def scene(scene):
     scene.begin("w * h")
-    scene.collected()
+    scene.store_evaluation()
     return scene
 
 

@@ -163,7 +163,7 @@ def test_a_model_that_the_gate_refused_is_kept_as_rejected(context, database, ch
 
 @pytest.mark.parametrize("alias", ["shadow", "canary", "champion"])
 @pytest.mark.parametrize(
-    ("outcome", "settings", "said"),
+    ("outcome", "settings", "reason"),
     [
         ("passed", {"engine_url": NOWHERE}, "nothing has changed"),
         ("passed", {"engine_urls": (NOWHERE, NOWHERE)}, "nothing has changed"),
@@ -173,12 +173,12 @@ def test_a_model_that_the_gate_refused_is_kept_as_rejected(context, database, ch
     ids=["server down", "both replicas down", "no server", "too few issues"],
 )
 def test_a_failed_promotion_leaves_the_champion_in_place(
-    context, database, champion, training, alias, outcome, settings, said
+    context, database, champion, training, alias, outcome, settings, reason
 ):
     state, why, name = registrar(alias, **settings)(context, training(outcome))
     assert state is TrainingState.FINISHED
     assert why.startswith("not promoted, the present model still judges: ")
-    assert said in why
+    assert reason in why
     assert judges(database) == CHAMPION
     with transaction(database) as connection:
         assert models.find_by_name(connection, name).state is ModelState.CANDIDATE

@@ -139,17 +139,17 @@ def test_an_empty_corpus_is_skipped_by_the_real_builder(database, handler):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "reason"),
     [
         ({"train_plan": "reward-model"}, "reward-model trains no adapter for judging"),
         ({"train_plan": "guided-dpo"}, 'set R4P_TRAIN_RUN_ARGS="--material FILE"'),
         ({"train_plan": "cpu-smok"}, "plan cpu-smok can't be read"),
         ({"train_run_args": "--bse /models/base"}, "No such option: --bse"),
     ],
-    ids=lambda one: "",
+    ids=lambda _: "",
 )
 def test_a_plan_that_could_never_judge_is_refused_before_the_corpus_is_read(
-    database, handler, settings, said
+    database, handler, settings, reason
 ):
     carry_out(database, handler(manifest=None, **settings), ASKED)
     found = last(database)
@@ -159,13 +159,13 @@ def test_a_plan_that_could_never_judge_is_refused_before_the_corpus_is_read(
         1,
     )
     assert found.why.startswith("dataset: exit code 2: ")
-    assert said in found.why
+    assert reason in found.why
     assert not found.dataset.exists()
     assert not found.run.exists()
 
 
 @pytest.mark.parametrize(
-    ("positives", "unknown", "said"),
+    ("positives", "unknown", "reason"),
     [
         ({"0": 60}, 240, "no patch has a label"),
         ({"1": 1, "0": 59}, 239, "every labelled patch (1) is correct"),
@@ -174,13 +174,13 @@ def test_a_plan_that_could_never_judge_is_refused_before_the_corpus_is_read(
     ids=["all unknown", "one label", "one label, incorrect"],
 )
 def test_labels_that_teach_nothing_are_skipped_even_when_asked(
-    database, handler, positives, unknown, said
+    database, handler, positives, unknown, reason
 ):
     train = {"issues": 60, "groups": 60, "unknown": unknown, "positives": positives}
     carry_out(database, handler(manifest={"splits": {"train": train}}), ASKED)
     found = last(database)
     assert found.state is TrainingState.SKIPPED
-    assert said in found.why
+    assert reason in found.why
 
 
 def test_the_clock_asks_once_a_day_and_waits_for_enough_that_is_new(database, handler):

@@ -41,7 +41,7 @@ def test_fewer_issues_than_last_time_may_all_be_new(database, handler, second, f
 
 
 @pytest.mark.parametrize(
-    "gone", [shutil.rmtree, lambda one: (one / "train.parquet").write_text("")]
+    "gone", [shutil.rmtree, lambda folder: (folder / "train.parquet").write_text("")]
 )
 @pytest.mark.parametrize(("issues", "new"), [(100, 40), (40, 0)])
 def test_without_the_last_dataset_issue_numbers_are_compared(

@@ -74,7 +74,7 @@ def handler(*urls):
 
 
 def list_unloaded(server):
-    return {body["lora_name"] for body in server.sent_to(UNLOAD)}
+    return {body["lora_name"] for body in server.list_bodies(UNLOAD)}
 
 
 def test_unused_adapters_are_unloaded_and_the_rest_stays(twice, server):

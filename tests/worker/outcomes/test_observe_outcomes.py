@@ -175,15 +175,15 @@ def test_half_of_a_merged_patch_survives(world, survival):
     assert (row.reason, row.value) == ("after_7_days", pytest.approx(2 / 3))
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["by webhook", "by git alone"])
-def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, told):
+@pytest.mark.parametrize("has_webhook", [True, False], ids=["by webhook", "by git alone"])
+def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, has_webhook):
     first = world.first.number
     world.repo.merge(first, user="maintainer")
     world.record()
     revert = world.repo.revert(first)
     world.repo.merge(revert.number, user="maintainer")
     job = CheckClaims(world.installation, world.id, PullNumber(first))
-    if told:
+    if has_webhook:
         world.record()
         assert job in waiting(world.database)
     world.do(survival, world.measure_survival(first, 30))
@@ -245,7 +245,7 @@ def build_event(number):
 
 
 @pytest.mark.parametrize(
-    ("found", "before", "expected"),
+    ("reactions", "before", "expected"),
     [
         ([build_reaction(1)], [], [("reaction:1", False)]),
         ([build_reaction(1)], [build_event(1)], []),
@@ -254,7 +254,7 @@ def build_event(number):
         ([build_reaction(2)], [build_event(1)], [("reaction:2", False), ("reaction:1:gone", True)]),
     ],
 )
-def test_only_thumbs_that_came_or_went_are_events(found, before, expected):
-    events = list(compare_reactions(IssueNumber(3), found, before, SEEN_AT - timedelta(days=1)))
+def test_only_thumbs_that_came_or_went_are_events(reactions, before, expected):
+    events = list(compare_reactions(IssueNumber(3), reactions, before, SEEN_AT - timedelta(days=1)))
     assert [(event.source, event.details.gone) for event in events] == expected
     assert all(event.occurred_at > SEEN_AT for event in events if event.details.gone)

@@ -48,7 +48,7 @@ def group(database):
 
 
 @pytest.fixture
-def removed_github():
+def github_without_repository():
     """A GitHub that says the repository was taken out."""
     with LocalGitHub().running() as server, connect(server.url) as github:
         server.token_refusal = Reply(422)
@@ -211,19 +211,25 @@ def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its
     assert waiting(database) == [EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "command")]
 
 
-def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, removed_github):
+def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, github_without_repository):
     carry_out(database, RECORD, merge(database))
     for _ in range(2):
-        carry_out(database, partial(purge_data, removed_github), PurgeData(INSTALLATION, None))
+        carry_out(
+            database, partial(purge_data, github_without_repository), PurgeData(INSTALLATION, None)
+        )
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
             assert left == {"jobs", "job_causes", "forgotten"}
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
-def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group, removed_github):
+def test_a_delivery_recorded_after_the_purge_brings_nothing_back(
+    database, group, github_without_repository
+):
     job = merge(database)
-    carry_out(database, partial(purge_data, removed_github), PurgeData(INSTALLATION, None))
+    carry_out(
+        database, partial(purge_data, github_without_repository), PurgeData(INSTALLATION, None)
+    )
     carry_out(database, RECORD, job)
     assert contents(database)["repositories"] == []
 
@@ -254,7 +260,7 @@ def test_recording_survives_a_crash_at_any_commit(twice):
     assert len(follow_ups) == 5
 
 
-def test_purging_survives_a_crash_at_any_commit(twice, removed_github):
+def test_purging_survives_a_crash_at_any_commit(twice, github_without_repository):
     def arrange(database):
         with transaction(database) as connection:
             settle(connection)
@@ -263,7 +269,7 @@ def test_purging_survives_a_crash_at_any_commit(twice, removed_github):
     def observe(database):
         return {name for name, rows in contents(database).items() if rows}
 
-    assert twice(partial(purge_data, removed_github), arrange, observe) == {
+    assert twice(partial(purge_data, github_without_repository), arrange, observe) == {
         "installations",
         "forgotten",
     }

@@ -47,7 +47,7 @@ def wish(scene, writer, database):
         scene.begin("w - h", config=config)
         if rights:
             scene.standin.install(writer, [scene.repo], rights)
-        scene.collected()
+        scene.store_evaluation()
         base = CommitSha(scene.repo.pull(scene.pulls[0]).base_sha)
         with transaction(database) as connection:
             groups.save_config(connection, scene.id, text=config, error=None)

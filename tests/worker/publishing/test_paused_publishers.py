@@ -50,7 +50,7 @@ def test_a_paused_attempt_leaves_the_newer_verdict_once(publishers, step, is_fir
     newer.finish()
     late.finish()
     assert newer.error is None
-    assert publishers.shown() == [f"verdict {len(publishers.attempts)}"]
+    assert publishers.list_visible() == [f"verdict {len(publishers.attempts)}"]
     if step in STEPS[:3]:
         assert isinstance(late.error, Fenced)
 
@@ -69,7 +69,7 @@ def test_a_paused_attempt_whose_answer_is_lost_leaves_the_newer_verdict_once(
     lose_next_answer(own_standin, publishers, kind)
     late.finish()
     assert isinstance(late.error, Ambiguous)
-    assert publishers.shown() == [f"verdict {len(publishers.attempts)}"]
+    assert publishers.list_visible() == [f"verdict {len(publishers.attempts)}"]
 
 
 def test_a_paused_attempt_repairs_nothing_while_the_operator_pauses(publishers):
@@ -83,7 +83,7 @@ def test_a_paused_attempt_repairs_nothing_while_the_operator_pauses(publishers):
     with transaction(publishers.database) as connection:
         installation_controls.resume(connection, publishers.installation)
     assert isinstance(late.error, InstallationPaused)
-    assert sorted(publishers.shown()) == ["verdict 1", "verdict 2"]
+    assert sorted(publishers.list_visible()) == ["verdict 1", "verdict 2"]
     assert publishers.state() == "ambiguous"
 
 
@@ -99,7 +99,7 @@ def test_a_job_that_runs_when_the_operator_pauses_writes_nothing(publishers, ste
     with transaction(publishers.database) as connection:
         installation_controls.resume(connection, paused)
     assert isinstance(attempt.error, InstallationPaused)
-    assert publishers.shown() == []
+    assert publishers.list_visible() == []
 
 
 @pytest.mark.parametrize("step", ["write", "confirm"])
@@ -109,7 +109,7 @@ def test_a_double_check_run_shows_the_newer_verdict(publishers, step):
     late.go_until(step)
     publishers.publish(is_check=True).finish()
     late.finish()
-    assert publishers.shown(is_check=True) == ["verdict 2"]
+    assert publishers.list_visible(is_check=True) == ["verdict 2"]
 
 
 def lose_next_answer(standin, publishers, kind="502_after_effect"):
@@ -135,7 +135,7 @@ def run_trial(standin, publishers, rng):
     while go_on_somewhere(standin, publishers, rng, count):
         pass
     assert publishers.attempts[-1].error is None
-    return publishers.shown(is_check=is_check), [f"verdict {count}"]
+    return publishers.list_visible(is_check=is_check), [f"verdict {count}"]
 
 
 def go_on_somewhere(standin, publishers, rng, count):

@@ -25,7 +25,7 @@ from app.db.tables.schema import (
     votes,
 )
 from app.settings import QueueSettings, RetentionSettings
-from tests.app.db.store.outcomes.test_outcomes import merged
+from tests.app.db.store.outcomes.test_outcomes import build_merge
 from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import FIRST, REPOSITORY, SECOND, count, judge, settle
 from worker.queue import upkeep as upkeep_module
@@ -150,7 +150,7 @@ def test_old_evaluations_go_by_the_issue_with_patches_and_outcomes(aged, doorbel
     monkeypatch.setattr(upkeep_module, "ISSUES", 1)
     with transaction(aged) as connection:
         group = settle(connection)
-        event_store.append(connection, REPOSITORY, [merged(FIRST)])
+        event_store.append(connection, REPOSITORY, [build_merge(FIRST)])
         outcome_store.rederive(connection, REPOSITORY, [FIRST])
         connection.execute(update(evaluations).values(created_at=MONTHS[0]))
         judge(connection, group, (FIRST, SECOND), heads={FIRST: "d" * 40})

@@ -25,7 +25,7 @@ JOB = Reconcile(7, 70)
 @pytest.fixture
 def scene(scene):
     scene.begin("w * h")
-    scene.collected()
+    scene.store_evaluation()
     return scene
 
 
@@ -133,7 +133,7 @@ def test_a_lost_command_is_carried_out_once(scene, write):
 
 
 def test_a_review_whose_webhook_arrived_is_not_carried_out_again(scene):
-    job = scene.reviewed("/r4p status")
+    job = scene.deliver_review("/r4p status")
     with transaction(scene.database) as connection:
         jobs.enqueue(connection, [Planned(job)])
         connection.execute(text("update jobs set state = 'done'"))
@@ -147,7 +147,7 @@ def load_event(scene, guid):
 
 
 def test_a_rebuilt_review_reads_like_its_webhook(scene):
-    job = scene.reviewed("/r4p agree")
+    job = scene.deliver_review("/r4p agree")
     look(scene)
     assert load_event(scene, job.asked_in) == load_event(scene, job.delivery)
 

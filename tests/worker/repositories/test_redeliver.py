@@ -35,7 +35,7 @@ def build_attempt(guid, status, minutes_ago, *, again=False, switches=None):
 
 
 @pytest.mark.parametrize(
-    ("attempts", "known", "guids"),
+    ("attempts", "stored", "guids"),
     [
         pytest.param([build_attempt("a", 502, 9)], (), ["a"], id="failed"),
         pytest.param([build_attempt("a", 0, 9)], (), ["a"], id="no answer"),
@@ -102,8 +102,8 @@ def build_attempt(guid, status, minutes_ago, *, again=False, switches=None):
         ),
     ],
 )
-def test_a_delivery_is_missing_until_an_attempt_arrives(attempts, known, guids):
-    assert [mine[0].guid for mine in find_missed(attempts, known)] == guids
+def test_a_delivery_is_missing_until_an_attempt_arrives(attempts, stored, guids):
+    assert [mine[0].guid for mine in find_missed(attempts, stored)] == guids
 
 
 def test_refused_webhooks_are_told_with_their_number_and_the_fix():

@@ -21,7 +21,7 @@ from app.github.facts import (
 )
 from app.github.wire.graphql_reviews import ReviewSlice
 from app.values.identifiers import IssueNumber, IssueRef, PullNumber
-from tests.builders.github_scene import links, opened
+from tests.builders.github_scene import links, open_scene
 
 
 def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
@@ -76,7 +76,7 @@ def test_a_name_that_leads_to_another_repository_is_not_found(scene, other_refer
 
 
 def test_a_private_repository_without_configuration_is_read_too(standin, app):
-    with opened(standin, app, private=True) as scene:
+    with open_scene(standin, app, private=True) as scene:
         scene.repo.commit({".github/r4p.yml": None})
         facts = read_repository(scene.github, scene.repository)
         assert facts.config is None

@@ -58,7 +58,7 @@ def repository(**issue):
 def test_characters_that_a_database_refuses_are_removed(server, github):
     nasty = b'"a\\u0000b\\ud800c\\ud83d\\ude00"'
     server.replies = [repository()]
-    server.replies[0].body = server.replies[0].encoded().replace(b'"T"', nasty)
+    server.replies[0].body = server.replies[0].encode().replace(b'"T"', nasty)
     facts = read_issue(github, REF)
     assert facts.title == "ab\ufffdc\U0001f600"
 

@@ -10,7 +10,7 @@ from app.github.api.delivery_log import list_attempts, redeliver
 from app.github.errors import Forbidden, NotFound
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, RepositoryId
 from app.values.permission import Permission
-from tests.builders.github_scene import opened
+from tests.builders.github_scene import open_scene
 from tests.builders.local_github import REPOSITORY, Reply, connect
 
 
@@ -71,7 +71,7 @@ def test_whether_a_repository_is_covered_is_asked_anew_each_time(server, github)
 
 def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
     app = standin.register_app(slug="sleepy", webhook_url="http://127.0.0.1:9/")
-    with opened(standin, app) as scene:
+    with open_scene(standin, app) as scene:
         installation = scene.repository.installation
         standin.suspend(installation)
         standin.unsuspend(installation)
@@ -82,7 +82,7 @@ def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
 
 
 @pytest.mark.parametrize(
-    ("said", "right"),
+    ("body", "right"),
     [
         ({"permission": "write", "role_name": "security-team"}, Permission.WRITE),
         ({"permission": "write", "role_name": "maintain"}, Permission.MAINTAIN),
@@ -90,10 +90,10 @@ def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
         ({"permission": "none"}, Permission.NONE),
     ],
 )
-def test_an_organisations_own_role_counts_as_what_stands_beside_it(server, github, said, right):
-    server.replies = [Reply(200, said)]
+def test_an_organisations_own_role_counts_as_what_stands_beside_it(server, github, body, right):
+    server.replies = [Reply(200, body)]
     assert rest_reader.read_permission(github, REPOSITORY, "a/b?c") is right
-    assert server.sent == ["GET /repos/octo/repo/collaborators/a%2Fb%3Fc/permission"]
+    assert server.calls == ["GET /repos/octo/repo/collaborators/a%2Fb%3Fc/permission"]
 
 
 def test_comments_are_read_with_whether_they_are_ours(scene):
@@ -141,7 +141,7 @@ def test_changed_threads_are_listed_and_asking_again_is_free(scene):
 
 def test_attempts_that_did_not_arrive_are_found_and_made_again(standin):
     app = standin.register_app(slug="missed", webhook_url="http://127.0.0.1:9/")
-    with opened(standin, app) as scene:
+    with open_scene(standin, app) as scene:
         standin.drain()
         long_ago = datetime.now(UTC) - timedelta(days=2)
         first = next(list_attempts(scene.github, long_ago))
@@ -168,4 +168,4 @@ def test_pages_of_attempts_are_followed_by_their_cursor(server, github):
     server.replies = [Reply(200, [attempt], {"Link": link}), Reply(200, [attempt | {"id": 2}])]
     found = list_attempts(github, datetime(2020, 1, 1, tzinfo=UTC))
     assert [d.id for d in found] == [1, 2]
-    assert server.sent[1] == "GET /app/hook/deliveries?cursor=v1_2&per_page=100"
+    assert server.calls[1] == "GET /app/hook/deliveries?cursor=v1_2&per_page=100"

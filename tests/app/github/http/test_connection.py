@@ -102,7 +102,7 @@ def test_exactly_one_write_leaves_whatever_happens(server, reply, error, wait):
         permit = github.permit_write(REPOSITORY)
         with pytest.raises(error) as raised:
             github.write(REPOSITORY, COMMENT, permit)
-    assert server.sent == ["POST /repos/octo/repo/issues/1/comments"]
+    assert server.calls == ["POST /repos/octo/repo/issues/1/comments"]
     assert type(raised.value) is error
     if wait is not None:
         assert raised.value.retry_at == NOW + timedelta(seconds=wait)
@@ -165,7 +165,7 @@ def test_graphql_goes_beside_rest_and_is_never_repeated(server, github):
     server.replies = [Reply(502)]
     with pytest.raises(GitHubDown):
         github.graphql(READ, Question("query { x }", {}, RepositoryAnswer))
-    assert server.sent == ["POST /api/graphql"]
+    assert server.calls == ["POST /api/graphql"]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_every_call_says_who_we_are_and_which_version_we_speak(server, github):
     headers = server.asked[0].headers
     assert headers["User-Agent"] == "r4p-bot"
     assert headers["X-GitHub-Api-Version"] == API_VERSION
-    assert server.sent == ["GET /repos/octo/repo?per_page=100"]
+    assert server.calls == ["GET /repos/octo/repo?per_page=100"]
 
 
 def test_an_unchanged_answer_costs_nothing_and_is_still_there(server, github):
@@ -255,7 +255,7 @@ def test_a_list_is_read_to_its_end(server, github):
     more = {"Link": f'<{server.url}/api/v3/x?page=2>; rel="next"'}
     server.replies = [Reply(200, [1], more), Reply(200, [2])]
     assert [answer.body for answer in github.iterate_pages(READ, "/x")] == ["[1]", "[2]"]
-    assert server.sent == ["GET /x?per_page=100", "GET /x?page=2&per_page=100"]
+    assert server.calls == ["GET /x?per_page=100", "GET /x?page=2&per_page=100"]
 
 
 def test_a_write_needs_its_own_installations_permit(github):

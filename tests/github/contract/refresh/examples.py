@@ -39,7 +39,7 @@ def build_rest_examples(
 
 def _drop_undeclared(closed: Validators, schema: Schema, value: Any) -> None:
     """Delete, in place and innermost first, the keys that the closed schema refuses."""
-    for place, names in iter(lambda: closed.undeclared(schema, value), None):
+    for place, names in iter(lambda: closed.find_undeclared(schema, value), None):
         parent = value
         for step in place:
             parent = parent[step]

@@ -89,12 +89,12 @@ def test_reply_without_a_call_is_answered_with_the_tools(attempt):
 
 
 def test_fenced_json_calls_are_carried_out(attempt):
-    def fenced(line):
+    def fence(line):
         ((name, arguments),) = line.calls
         call = json.dumps({"name": name, "arguments": json.loads(arguments)})
         return ScriptLine(reply=f"So:\n```json\n{call}\n```")
 
-    done, _ = attempt(*map(fenced, (LOOK, MEND, SUBMIT)))
+    done, _ = attempt(*map(fence, (LOOK, MEND, SUBMIT)))
     assert done.stop is StopReason.SUBMITTED
     assert "+    return n / 2" in done.patch
 

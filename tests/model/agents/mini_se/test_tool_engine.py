@@ -29,7 +29,7 @@ def test_server_with_tools_is_sent_the_tools():
     with serve_chat(models=[MODELS], chat=[build_tool_reply(WIRE_CALL, content=FENCED)]) as server:
         with closing(ToolEngine(connect(server.url, None))) as engine:
             (answer,) = engine.complete([REQUEST])
-        assert "tools" in server.sent_to("/v1/chat/completions")[0]
+        assert "tools" in server.list_bodies("/v1/chat/completions")[0]
     assert answer.tool_calls == (ToolCall("call-1", "look", '{"entity": "f"}'),)
 
 
@@ -38,7 +38,7 @@ def test_server_without_tools_is_asked_in_text_from_then_on():
     with serve_chat(models=[MODELS], chat=replies) as server:
         with closing(ToolEngine(connect(server.url, None))) as engine:
             answers = [engine.complete([REQUEST])[0] for _ in range(2)]
-        bodies = server.sent_to("/v1/chat/completions")
+        bodies = server.list_bodies("/v1/chat/completions")
     assert [one.tool_calls for one in answers] == [
         (ToolCall("call-0", "look", '{"entity": "f"}'),)
     ] * 2

@@ -9,7 +9,7 @@ CODE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
 
 
 @pytest.mark.parametrize(
-    ("after", "said"),
+    ("after", "message"),
     [
         (CODE.replace(b"    return 2", b"  return 2"), "line 4: unindent does not match any outer"),
         (CODE.replace(b"        return 1", b"    return 1"), "line 3: expected an indented block after 'if'"),
@@ -18,9 +18,9 @@ CODE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
         (b"def f(x):\nreturn 2\n", "line 2: expected an indented block after function"),
     ],
 )  # fmt: skip
-def test_broken_indentation_is_reported_with_its_line(after, said):
-    assert check_indentation("a.py", CODE, after).startswith(f"a.py, {said}")
-    assert check_indentation("a.py", b"", after).startswith(f"a.py, {said}")
+def test_broken_indentation_is_reported_with_its_line(after, message):
+    assert check_indentation("a.py", CODE, after).startswith(f"a.py, {message}")
+    assert check_indentation("a.py", b"", after).startswith(f"a.py, {message}")
 
 
 @pytest.mark.parametrize(

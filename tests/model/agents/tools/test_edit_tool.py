@@ -107,7 +107,7 @@ def test_equal_old_and_new_text_is_refused(context):
 
 
 @pytest.mark.parametrize(
-    ("old", "said"),
+    ("old", "message"),
     [
         (
             "def first(items):\n  if not items:\n    return None\n",
@@ -121,10 +121,10 @@ def test_equal_old_and_new_text_is_refused(context):
         ("    return items[0]\u3000", "line 7 ends with no space, yours with 1 U+3000 space."),
     ],
 )  # fmt: skip
-def test_passage_that_differs_in_spaces_is_shown_with_the_difference(context, old, said):
+def test_passage_that_differs_in_spaces_is_shown_with_the_difference(context, old, message):
     answer = edit(context, "lists/ends.py", old, "x")
     assert answer.text.startswith("old_str is in lists/ends.py but for its spaces: ")
-    assert said in answer.text
+    assert message in answer.text
     assert not answer.ok
 
 
@@ -145,7 +145,7 @@ def test_missing_passage_without_a_closest_place_is_reported(context):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         (
             "ends.py",
@@ -155,9 +155,9 @@ def test_missing_passage_without_a_closest_place_is_reported(context):
         ("qqqq", "no file 'qqqq' in the tree; paths start at its root"),
     ],
 )
-def test_wrong_path_is_answered_with_the_closest_path(context, path, said):
+def test_wrong_path_is_answered_with_the_closest_path(context, path, message):
     answer = edit(context, path, "x", "y")
-    assert answer.text.endswith(said)
+    assert answer.text.endswith(message)
     assert not answer.ok
 
 

@@ -34,7 +34,7 @@ TREE = {"pie/maths.py": PIE, "cake.py": CAKE, "README.md": "# Pie\n\nHalf a pie.
 
 
 @pytest.fixture(scope="module")
-def shared_context(tmp_path_factory):
+def common_context(tmp_path_factory):
     with open_tool_context(tmp_path_factory.mktemp("shared") / "tree", TREE) as context:
         yield context
 
@@ -99,7 +99,7 @@ def test_search_shows_the_tree_before_the_edits(context):
 
 
 @pytest.mark.parametrize(
-    ("construct", "entity", "said"),
+    ("construct", "entity", "message"),
     [
         ("function", "halve", "No function is named halve. Names like it: "),
         ("function", "cut", 'No function is named cut. 2 methods of this name can be found by construct="class_method".'),
@@ -107,11 +107,11 @@ def test_search_shows_the_tree_before_the_edits(context):
         ("class", "qqqqqqqqqq", "No class is named qqqqqqqqqq. Look for a name that the issue or other code mentions."),
     ],
 )  # fmt: skip
-def test_missing_name_is_answered_with_similar_names(context, construct, entity, said):
+def test_missing_name_is_answered_with_similar_names(context, construct, entity, message):
     answer = call_tool(context, "search_tool", construct=construct, entity=entity)
     assert not answer.ok
     assert not answer.malformed
-    assert answer.text.startswith(said)
+    assert answer.text.startswith(message)
 
 
 @pytest.mark.parametrize("entity", ["half, halve", "half(n)", "rates['half']", "halve half"])
@@ -210,10 +210,10 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "arguments", "said"), MALFORMED, ids=range(len(MALFORMED)))
-def test_malformed_call_is_answered_with_the_correct_form(shared_context, name, arguments, said):
-    answer = run_tool(ToolCall("1", name, arguments), shared_context)
-    assert said in answer.text
+@pytest.mark.parametrize(("name", "arguments", "message"), MALFORMED, ids=range(len(MALFORMED)))
+def test_malformed_call_is_answered_with_the_correct_form(common_context, name, arguments, message):
+    answer = run_tool(ToolCall("1", name, arguments), common_context)
+    assert message in answer.text
     assert (answer.ok, answer.malformed) == (False, True)
     assert len(answer.text) < 400
 
@@ -247,8 +247,8 @@ ANY_CALL = st.builds(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(call=ANY_CALL)
-def test_any_call_gets_an_answer_without_an_exception(shared_context, call):
-    answer = run_tool(call, shared_context)
+def test_any_call_gets_an_answer_without_an_exception(common_context, call):
+    answer = run_tool(call, common_context)
     assert isinstance(answer, Submission) or (answer.text and answer.text.encode())
 
 

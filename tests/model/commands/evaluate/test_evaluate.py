@@ -247,7 +247,7 @@ def test_no_label_reaches_the_engine(run, tmp_path):
         secret["patches"][0] |= {"source": "secret-system/run", "also_from": ["secret-other/1"]}
         (tmp_path / "groups.jsonl").write_text(format_lines(secret))
         run("--engine-url", server.url, "--votes", "1", "--json", script=None)
-        (body,) = server.sent_to("/v1/chat/completions")
+        (body,) = server.list_bodies("/v1/chat/completions")
     said = json.dumps(body)
     assert "right 1 0" in said
     assert not [word for word in ("secret", "octo__app", "candidate-1") if word in said]

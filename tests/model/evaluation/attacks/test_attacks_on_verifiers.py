@@ -62,7 +62,7 @@ def test_no_structure_changes_a_leave_one_out_verdict(corpus):
 
 
 @pytest.fixture
-def unescaped(monkeypatch):
+def raw_prompts(monkeypatch):
     monkeypatch.setattr(untrusted, "_TRICKS", untrusted.re.compile(r"(?!)"))
     monkeypatch.setattr(untrusted, "_COMMENT", untrusted.re.compile(r"(?!)"))
     monkeypatch.setattr(admission, "extract_bare_diff", lambda text: diff.BareDiff(text, 0))
@@ -82,7 +82,7 @@ def count_turned_verdicts(trials):
     return pairs.count(CLAIMS), len(pairs)
 
 
-@pytest.mark.usefixtures("unescaped")
+@pytest.mark.usefixtures("raw_prompts")
 def test_leave_one_out_claims_nothing_that_an_attacker_turned(
     corpus,
 ):
@@ -102,7 +102,7 @@ def test_leave_one_out_claims_nothing_that_an_attacker_turned(
     assert left_out == (0, plain[1])
 
 
-@pytest.mark.usefixtures("unescaped")
+@pytest.mark.usefixtures("raw_prompts")
 def test_attacks_work_on_the_gullible_engine_without_escapes(corpus):
     written = STRUCTURES - {AttackKind.STARVATION}
     found = count_flips("r4p", [case for case in corpus if case.template.kind in written][:100])
@@ -110,7 +110,7 @@ def test_attacks_work_on_the_gullible_engine_without_escapes(corpus):
     assert found["all"]["rate_in_favour"]["value"] > 0.5
 
 
-@pytest.mark.usefixtures("unescaped")
+@pytest.mark.usefixtures("raw_prompts")
 def test_flips_by_structure_are_not_counted_as_words(corpus):
     written = [case for case in corpus if case.words_only]
     found = count_flips("pointwise", written[:40])["structural"]

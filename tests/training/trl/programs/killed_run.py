@@ -29,8 +29,8 @@ def _arm(point: str) -> None:
         case "prepared":
             train._train = _die
         case "torn checkpoint":
-            checkpoints.mark_complete = lambda made, *_: (
-                (made / "optimizer.pt").write_bytes(b""),
+            checkpoints.mark_complete = lambda folder, *_: (
+                (folder / "optimizer.pt").write_bytes(b""),
                 _die(),
             )
         case "trained":

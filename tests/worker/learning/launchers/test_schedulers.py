@@ -50,7 +50,7 @@ def test_a_cluster_that_refuses_is_told_with_its_words(launcher, task, state):
 
 
 @pytest.mark.parametrize(
-    ("said", "never"),
+    ("stderr", "never"),
     [
         ("sbatch: unrecognized option '--partion=gpu'", True),
         ("Batch job submission failed: Invalid account or partition combination specified", True),
@@ -62,12 +62,12 @@ def test_a_cluster_that_refuses_is_told_with_its_words(launcher, task, state):
         ('jobs.batch "r4p" is forbidden: exceeded quota: gpus', False),
     ],
 )
-def test_whether_a_cluster_may_take_it_later_is_read_from_its_words(said, never):
+def test_whether_a_cluster_may_take_it_later_is_read_from_its_words(stderr, never):
     error = scheduler_call.build_launch_error(
-        "submit", scheduler_call.SchedulerResponse(1, "", said)
+        "submit", scheduler_call.SchedulerResponse(1, "", stderr)
     )
     assert isinstance(error, LaunchRefused) is never
-    assert str(error) == f"`submit` ended with 1: {said}"
+    assert str(error) == f"`submit` ended with 1: {stderr}"
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
@@ -88,7 +88,7 @@ def test_neither_a_scheduler_nor_its_task_is_told_a_secret(
 
 
 @pytest.mark.parametrize(
-    ("code", "known"),
+    ("code", "expected"),
     [
         (None, TaskState(Phase.ENDED, "SLURM says FAILED")),
         (0, TaskState(Phase.ENDED)),
@@ -96,8 +96,8 @@ def test_neither_a_scheduler_nor_its_task_is_told_a_secret(
         (137, TaskState(Phase.ENDED, "killed by SIGKILL (out of memory?)")),
     ],
 )
-def test_an_exit_code_says_more_than_a_scheduler(code, known):
-    assert apply_exit_code(TaskState(Phase.ENDED, "SLURM says FAILED"), code) == known
+def test_an_exit_code_says_more_than_a_scheduler(code, expected):
+    assert apply_exit_code(TaskState(Phase.ENDED, "SLURM says FAILED"), code) == expected
     running = TaskState(Phase.RUNNING)
     assert apply_exit_code(running, code) == running
 
@@ -203,15 +203,15 @@ def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state)
 
 
 def test_the_settings_name_the_launcher(tmp_path):
-    def made(name, **more):
+    def create_launcher(name, **more):
         return wiring.create_launcher(
             TrainSettings(train_launcher=name, train_dir=tmp_path, **more)
         )
 
-    assert made(Name.SUBPROCESS) == Local()
-    assert made(Name.SLURM, train_gpus=4, train_options="-p x") == Slurm(4, "-p x")
-    assert made(Name.RAY, train_address="http://head:8265") == Ray("http://head:8265", 1)
-    kube = made(Name.KUBERNETES, train_image="r4p:1", train_claim="trainings")
+    assert create_launcher(Name.SUBPROCESS) == Local()
+    assert create_launcher(Name.SLURM, train_gpus=4, train_options="-p x") == Slurm(4, "-p x")
+    assert create_launcher(Name.RAY, train_address="http://head:8265") == Ray("http://head:8265", 1)
+    kube = create_launcher(Name.KUBERNETES, train_image="r4p:1", train_claim="trainings")
     assert kube == Kubernetes("r4p:1", "trainings", tmp_path, "default", 1)
     with pytest.raises(ValidationError, match="needs R4P_TRAIN_IMAGE and R4P_TRAIN_CLAIM"):
-        made(Name.KUBERNETES)
+        create_launcher(Name.KUBERNETES)

@@ -31,8 +31,8 @@ def record(stop=StopReason.SUBMITTED, patch="diff --git a/a b/a\n", **more):
     return build_attempt(stop=stop, patch=patch, tokens=Tokens(100, 40, 10), **more)
 
 
-def list_alternatives(connection, place, **other):
-    where = {"bases": [place.base], "issue_sha256": place.issue_sha256} | other
+def list_alternatives(connection, place, **overrides):
+    where = {"bases": [place.base], "issue_sha256": place.issue_sha256} | overrides
     listed = evaluation_alternatives.list_of_group(connection, place.group, **where)
     return [alternative.id for alternative in listed]
 

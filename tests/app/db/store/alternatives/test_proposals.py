@@ -33,9 +33,11 @@ def test_every_attempt_of_the_day_counts_whatever_it_was_made_for(connection, gr
 
 
 @pytest.mark.parametrize(
-    ("pulls", "ours"), [([], [1, 2, 3, 4]), ([stored_verdict.LATE], [2, 3, 4])]
+    ("pulls", "alternatives"), [([], [1, 2, 3, 4]), ([stored_verdict.LATE], [2, 3, 4])]
 )
-def test_a_replaced_alternative_leaves_where_seats_are_short(connection, group, pulls, ours):
+def test_a_replaced_alternative_leaves_where_seats_are_short(
+    connection, group, pulls, alternatives
+):
     first = keep(connection, group, stored_verdict.BASE, "On empty", patch="diff 1")
     for number in (2, 3):
         keep(connection, group, stored_verdict.BASE, "On empty", patch=f"diff {number}")
@@ -52,4 +54,4 @@ def test_a_replaced_alternative_leaves_where_seats_are_short(connection, group, 
     ]
     proposals.finish(connection, evaluations.load(connection, identity), more, None)
     judged = evaluations.load(connection, identity)
-    assert [one.number for one in judged.alternatives] == ours
+    assert [one.number for one in judged.alternatives] == alternatives

@@ -19,7 +19,7 @@ from app.db.tables.schema import (
 from app.jobs.job import ProposePatches
 from app.values.identifiers import EvaluationId, RepositoryId
 from tests.app.db.store.models.test_calibrators import build_calibrator
-from tests.app.db.store.outcomes.test_outcomes import merged
+from tests.app.db.store.outcomes.test_outcomes import build_merge
 from tests.builders.queue_rows import insert_delivery
 from tests.builders.stored_verdict import FIRST, INSTALLATION, ISSUE, REPOSITORY, count, settle
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.services
 def connection(database):
     with transaction(database) as connection:
         settle(connection)
-        outcome_events.append(connection, REPOSITORY, [merged(FIRST)])
+        outcome_events.append(connection, REPOSITORY, [build_merge(FIRST)])
         outcomes.rederive(connection, REPOSITORY, [FIRST])
         about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY}
         insert_delivery(connection, b"{}", guid="g", event="push", **about)

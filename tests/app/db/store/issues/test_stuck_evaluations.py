@@ -43,7 +43,7 @@ def test_an_evaluation_whose_job_gave_up_is_abandoned_for_its_reason(database, v
     assert find_abandoned(database) == [(verify.evaluation, "no engine")]
 
 
-@pytest.mark.parametrize("end", [jobs.finish, lambda *ours: jobs.step_aside(*ours, "stopped")])
+@pytest.mark.parametrize("end", [jobs.finish, lambda *claim: jobs.step_aside(*claim, "stopped")])
 def test_an_evaluation_whose_job_ended_without_a_verdict_is_abandoned(database, verify, end):
     end(database, jobs.claim_next(database, verify.queue, LEASE))
     assert find_abandoned(database) == [(verify.evaluation, "its job ended without a verdict")]

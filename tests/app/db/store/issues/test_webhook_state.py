@@ -35,11 +35,11 @@ def test_a_merge_is_for_good_however_late_it_is_told(connection):
     assert apply_pull(connection, "reopened", NEWER).state == "merged"
 
 
-@pytest.mark.parametrize(("at", "state"), [(NEWER, "closed"), (NOW, "closed"), (OLDER, "open")])
-def test_a_closing_counts_unless_we_know_better_since(connection, at, state):
+@pytest.mark.parametrize(("time", "state"), [(NEWER, "closed"), (NOW, "closed"), (OLDER, "open")])
+def test_a_closing_counts_unless_we_know_better_since(connection, time, state):
     settle(connection)
     apply_pull(connection, "reopened", NOW)
-    assert apply_pull(connection, "closed", at).state == state
+    assert apply_pull(connection, "closed", time).state == state
 
 
 def test_reopening_counts_when_it_is_newer(connection):

@@ -10,7 +10,14 @@ from app.db.store.outcomes import outcome_events
 from app.db.tables.schema import outcome_events as event_table
 from app.outcomes import EventKind
 from app.values.identifiers import IssueNumber
-from tests.builders.outcome_rows import OTHER, evaluation_of, happened, placed, record, told
+from tests.builders.outcome_rows import (
+    OTHER,
+    build_event,
+    evaluation_of,
+    list_outcomes,
+    list_places,
+    record,
+)
 from tests.builders.stored_verdict import FIRST, ISSUE, LATE, REPOSITORY, SECOND, head_of, judge
 
 pytestmark = pytest.mark.services
@@ -19,22 +26,24 @@ pytestmark = pytest.mark.services
 def test_an_opinion_on_the_issue_is_about_the_pull_requests_judged_in_that_verdict(
     connection, group
 ):
-    record(connection, happened(EventKind.AGREED, issue=ISSUE, actor_id=1, state="tried it"))
-    assert told(connection, group) == [
+    record(connection, build_event(EventKind.AGREED, issue=ISSUE, actor_id=1, state="tried it"))
+    assert list_outcomes(connection, group) == [
         (FIRST, "agree", "tried it"),
         (SECOND, "agree", "tried it"),
     ]
     verdict = evaluation_of(connection, FIRST)
-    assert placed(connection, group) == [(pull, head_of(pull), verdict) for pull in (FIRST, SECOND)]
+    assert list_places(connection, group) == [
+        (pull, head_of(pull), verdict) for pull in (FIRST, SECOND)
+    ]
     ((raw, head),) = connection.execute(select(event_table.c.evaluation_id, event_table.c.head_sha))
     assert (raw, head) == (verdict, None)
 
 
 def test_an_opinion_before_there_was_a_verdict_is_about_nothing(connection, group):
     for pull in (None, FIRST):
-        early = happened(EventKind.AGREED, pull, hours=-9, issue=ISSUE, actor_id=1)
+        early = build_event(EventKind.AGREED, pull, hours=-9, issue=ISSUE, actor_id=1)
         record(connection, early)
-    assert told(connection, group) == []
+    assert list_outcomes(connection, group) == []
 
 
 def test_an_opinion_keeps_to_the_heads_that_were_judged_when_it_was_given(connection, group):
@@ -43,8 +52,8 @@ def test_an_opinion_keeps_to_the_heads_that_were_judged_when_it_was_given(connec
     second = evaluation_of(connection, LATE)
     for hours, person in ((1, 1), (25, 2)):
         said = {"issue": ISSUE, "actor_id": person, "hours": hours}
-        record(connection, happened(EventKind.DISAGREED, **said))
-    assert placed(connection, group) == [
+        record(connection, build_event(EventKind.DISAGREED, **said))
+    assert list_places(connection, group) == [
         (FIRST, head_of(FIRST), first),
         (SECOND, head_of(SECOND), first),
         (FIRST, OTHER, second),
@@ -58,29 +67,29 @@ def test_an_opinion_on_one_pull_request_is_about_the_verdict_on_that_issue(conne
     elsewhere = groups.upsert_group(connection, REPOSITORY, IssueNumber(4), text, "open")
     groups.save_links(connection, elsewhere, [(FIRST, "closes")])
     judge(connection, elsewhere, (FIRST,), heads={FIRST: OTHER}, days=0.01)
-    record(connection, happened(EventKind.AGREED, FIRST, issue=ISSUE, actor_id=1))
-    assert placed(connection, group) == [(FIRST, head_of(FIRST), here)]
+    record(connection, build_event(EventKind.AGREED, FIRST, issue=ISSUE, actor_id=1))
+    assert list_places(connection, group) == [(FIRST, head_of(FIRST), here)]
 
 
 def test_a_reaction_taken_back_is_no_longer_shown(connection, group):
     thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
-    record(connection, happened(EventKind.REACTION, hours=1, **thumb))
+    record(connection, build_event(EventKind.REACTION, hours=1, **thumb))
     assert len(outcome_events.list_shown_reactions(connection, REPOSITORY, ISSUE)) == 1
-    assert told(connection, group)[0] == (FIRST, "reaction", "+1")
-    record(connection, happened(EventKind.REACTION, hours=2, gone=True, **thumb))
+    assert list_outcomes(connection, group)[0] == (FIRST, "reaction", "+1")
+    record(connection, build_event(EventKind.REACTION, hours=2, gone=True, **thumb))
     assert outcome_events.list_shown_reactions(connection, REPOSITORY, ISSUE) == ()
-    assert told(connection, group) == []
+    assert list_outcomes(connection, group) == []
 
 
 def test_a_thumb_taken_back_after_a_later_verdict_is_gone_from_the_one_it_was_given_to(
     connection, group
 ):
     thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
-    record(connection, happened(EventKind.REACTION, hours=1, **thumb))
+    record(connection, build_event(EventKind.REACTION, hours=1, **thumb))
     judge(connection, group, (LATE,), days=1)
     (shown,) = outcome_events.list_shown_reactions(connection, REPOSITORY, ISSUE)
     taken = replace(
-        happened(EventKind.REACTION, hours=30, gone=True, **thumb), evaluation=shown.evaluation
+        build_event(EventKind.REACTION, hours=30, gone=True, **thumb), evaluation=shown.evaluation
     )
     record(connection, taken)
-    assert told(connection, group) == []
+    assert list_outcomes(connection, group) == []

@@ -162,8 +162,8 @@ TOKEN = "ghs_" + "a1B2" * 9
     [
         jobs.bury,
         jobs.step_aside,
-        lambda *told: jobs.retry(*told, after_seconds=0),
-        lambda *told: jobs.postpone(*told, after_seconds=0),
+        lambda *claim: jobs.retry(*claim, after_seconds=0),
+        lambda *claim: jobs.postpone(*claim, after_seconds=0),
     ],
 )
 def test_a_stored_error_holds_no_token(database, text, end):
