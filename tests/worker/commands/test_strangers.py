@@ -126,7 +126,7 @@ def test_a_postponed_answer_comes_although_a_later_comment_got_none(scene, obey)
     for _ in range(2):
         obey("/r4p help")
     scene.use_up_replies()
-    postponed = scene.commanded("/r4p help", "stranger")
+    postponed = scene.deliver_command("/r4p help", "stranger")
     with pytest.raises(WritePaceExceeded):
         carry_out(scene.database, obey.handler, postponed)
     obey("/r4p help")
