@@ -60,19 +60,20 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     "command_answers": {GITHUB: _ALL},
     "installation_controls": {
         WEB: "select(installation_id, paused_at)",
-        GITHUB: "select, delete",
+        GITHUB: "select, insert, update(account_id)",
         VERIFY: _READ,
         AGENTS: _READ,
         WRITER: _READ,
         TRAIN: _READ,
     },
+    "purged_usage": {GITHUB: "select, insert, delete", AGENTS: _READ},
     "effects": {GITHUB: _ALL, WRITER: "select, insert, update"},
     "etags": {GITHUB: _ALL, WRITER: "select, insert, update"},
     "write_limits": {GITHUB: _ALL, WRITER: "select, insert, update"},
     # Installations, issues and pull requests.
     "installations": {
         GITHUB: _ALL,
-        AGENTS: "select(id, suspended_at)",
+        AGENTS: "select(id, account_id, suspended_at)",
         WRITER: "select(id, suspended_at)",
         TRAIN: "select(id, suspended_at)",
     },

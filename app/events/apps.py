@@ -75,6 +75,7 @@ def read_installation(source: Source) -> InstallationEvent:
         delivery=source.delivery,
         installation=source.installation,
         account=_read_account(source.payload),
+        account_id=_read_account_id(source.payload),
         sender=source.sender,
         action=InstallationAction(source.action),
         repositories=tuple(map(read_repository, source.payload.list_objects("repositories"))),
@@ -87,10 +88,15 @@ def read_installation_repositories(source: Source) -> InstallationRepositoriesEv
         delivery=source.delivery,
         installation=source.installation,
         account=_read_account(source.payload),
+        account_id=_read_account_id(source.payload),
         sender=source.sender,
         added=tuple(map(read_repository, source.payload.list_objects("repositories_added"))),
         removed=tuple(map(read_repository, source.payload.list_objects("repositories_removed"))),
     )
+
+
+def _read_account_id(payload: Payload) -> int:
+    return payload.get_object("installation").get_object("account").get_number("id")
 
 
 def _read_account(payload: Payload) -> str:

@@ -249,6 +249,8 @@ class InstallationEvent:
     delivery: DeliveryGuid
     installation: InstallationId
     account: str
+    account_id: int
+    """GitHub's id of the account, which survives a new name."""
     sender: Actor
     action: InstallationAction
     repositories: tuple[InstalledRepository, ...]
@@ -261,6 +263,8 @@ class InstallationRepositoriesEvent:
     delivery: DeliveryGuid
     installation: InstallationId
     account: str
+    account_id: int
+    """GitHub's id of the account, which survives a new name."""
     sender: Actor
     added: tuple[InstalledRepository, ...]
     removed: tuple[InstalledRepository, ...]

@@ -33,6 +33,9 @@ def _create_installations() -> None:
         "installations",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("account", sa.Text(), nullable=False),
+        sa.Column(
+            "account_id", sa.BigInteger(), comment="GitHub's id of the account; null: not told yet"
+        ),
         moment("suspended_at"),
         now("created_at"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_installations")),

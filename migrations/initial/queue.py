@@ -12,6 +12,7 @@ TABLES = (
     "ignored_deliveries",
     "jobs",
     "installation_controls",
+    "purged_usage",
     "effects",
     "confirmed_writes",
     "job_causes",
@@ -30,6 +31,7 @@ def create() -> None:
     _create_jobs()
     _create_indexes_of_jobs()
     _create_installation_controls()
+    _create_purged_usage()
     _create_effects()
     _create_confirmed_writes()
     _create_job_causes()
@@ -157,6 +159,11 @@ def _create_installation_controls() -> None:
             nullable=False,
             comment="0: all installations",
         ),
+        sa.Column(
+            "account_id",
+            sa.BigInteger(),
+            comment="the account of a removed installation, whose next one inherits this row",
+        ),
         moment("paused_at"),
         sa.Column(
             "limits",
@@ -167,6 +174,25 @@ def _create_installation_controls() -> None:
         ),
         sa.PrimaryKeyConstraint("installation_id", name=op.f("pk_installation_controls")),
         comment="what the operator decided about installations: pauses and limits of their own",
+    )
+    op.create_index(
+        op.f("ix_installation_controls_account_id"), "installation_controls", ["account_id"]
+    )
+
+
+def _create_purged_usage() -> None:
+    op.create_table(
+        "purged_usage",
+        identity(),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "account_id", sa.BigInteger(), comment="the account that owned it; null: not known"
+        ),
+        sa.Column("day", sa.Date(), nullable=False, comment="in UTC"),
+        sa.Column("evaluations", sa.BigInteger(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_purged_usage")),
+        comment="what purged repositories used today, so that a repository added again has no new budget",
     )
 
 

@@ -103,7 +103,7 @@ def push(**fields):
 
 
 def installation(**fields):
-    return envelope(installation={"id": 7, "account": {"login": "octo"}}, **fields)
+    return envelope(installation={"id": 7, "account": {"id": 1, "login": "octo"}}, **fields)
 
 
 def read(name, payload, **kwargs):

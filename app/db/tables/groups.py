@@ -9,6 +9,7 @@ installations = Table(
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("account", Text, nullable=False),
+    Column("account_id", BigInteger, comment="GitHub's id of the account; null: not told yet"),
     moment("suspended_at"),
     now("created_at"),
 )

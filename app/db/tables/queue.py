@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Date,
     DateTime,
     Index,
     Integer,
@@ -113,6 +114,12 @@ installation_controls = Table(
         autoincrement=False,
         comment="0: all installations",
     ),
+    Column(
+        "account_id",
+        BigInteger,
+        index=True,
+        comment="the account of a removed installation, whose next one inherits this row",
+    ),
     moment("paused_at"),
     Column(
         "limits",
@@ -122,6 +129,18 @@ installation_controls = Table(
         comment="limits that replace the operator's settings, by name",
     ),
     comment="what the operator decided about installations: pauses and limits of their own",
+)
+
+purged_usage = Table(
+    "purged_usage",
+    metadata,
+    identity(),
+    Column("repository_id", BigInteger, nullable=False),
+    Column("account_id", BigInteger, comment="the account that owned it; null: not known"),
+    Column("day", Date, nullable=False, comment="in UTC"),
+    Column("evaluations", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    comment="what purged repositories used today, so that a repository added again has no new budget",
 )
 
 effects = Table(

@@ -24,6 +24,7 @@ from app.db.tables.queue import (
     installation_controls,
     job_causes,
     jobs,
+    purged_usage,
     write_limits,
 )
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
@@ -61,6 +62,7 @@ __all__ = [
     "outcomes",
     "patches",
     "pull_requests",
+    "purged_usage",
     "repositories",
     "shadow_verdicts",
     "trainings",

@@ -1,6 +1,6 @@
 """A realistic row for every table, made from the tables themselves so that none is forgotten."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from sqlalchemy import Boolean, CheckConstraint, Connection, DateTime, Float, LargeBinary, Table
 from sqlalchemy import types as kinds
@@ -57,6 +57,7 @@ _SAMPLES: tuple[tuple[type[object], object], ...] = (
     (JSONB, {"text": "naïve ☃", "number": 7}),
     (kinds.ARRAY, ["1", ""]),
     (DateTime, datetime(2026, 11, 21, tzinfo=UTC)),
+    (kinds.Date, date(2026, 11, 21)),
     (LargeBinary, b"\x00\xff{}"),
     (Boolean, True),
     (Float, 0.75),

@@ -16,6 +16,7 @@ def test_an_installation_lists_its_repositories(action):
         delivery="guid",
         installation=7,
         account="octo",
+        account_id=1,
         sender=MONA,
         action=action,
         repositories=(InstalledRepository(70, "octo/cat"),),
@@ -36,6 +37,7 @@ def test_repositories_taken_out_of_an_installation_are_listed():
         delivery="guid",
         installation=7,
         account="octo",
+        account_id=1,
         sender=MONA,
         added=(),
         removed=(InstalledRepository(70, "octo/cat"),),
@@ -44,6 +46,6 @@ def test_repositories_taken_out_of_an_installation_are_listed():
 
 def test_an_enterprise_account_is_named_by_its_slug():
     payload = envelope(
-        action="created", installation={"id": 7, "account": {"slug": "octo-enterprise"}}
+        action="created", installation={"id": 7, "account": {"id": 1, "slug": "octo-enterprise"}}
     )
     assert read("installation", payload).account == "octo-enterprise"

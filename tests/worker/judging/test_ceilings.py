@@ -139,8 +139,8 @@ def test_a_moved_verdict_costs_no_tokens_again(scene):
 def test_an_installation_may_have_more_than_the_operators_ceiling(scene):
     write(
         scene,
-        f"""insert into installation_controls values
-        ({scene.installation}, null, '{{"max_rivals": 3}}')""",
+        f"""insert into installation_controls (installation_id, limits) values
+        ({scene.installation}, '{{"max_rivals": 3}}')""",
     )
     look(scene, max_rivals=1)
     assert read(scene, evaluations.c.left_out) == [[]]

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select, true
 from sqlalchemy.dialects.postgresql import insert
 
+from app.db.store.queue import installation_controls, upkeep
 from app.db.store.queue import jobs as jobs_store
-from app.db.store.queue import upkeep
 from app.db.tables.schema import (
     attempts,
     candidates,
@@ -18,7 +18,6 @@ from app.db.tables.schema import (
     delivery_bodies,
     etags,
     forgotten,
-    installation_controls,
     installations,
     jobs,
     patches,
@@ -52,6 +51,8 @@ def purge(
     connection.execute(delete(jobs).where(*idle))
     delete_deliveries(connection, _belongs_to(deliveries, installation, number))
     gone = _list_repositories(connection, installation, number)
+    for repository in gone:
+        installation_controls.keep_usage(connection, repository)
     if number is None:
         _delete_installation(connection, installation)
     else:
@@ -146,7 +147,8 @@ def _list_repositories(
 
 
 def _delete_installation(connection: Connection, installation: InstallationId) -> None:
-    for table in (etags, write_limits, installation_controls):
+    installation_controls.keep_for_account(connection, installation)
+    for table in (etags, write_limits):
         connection.execute(delete(table).where(table.c.installation_id == installation))
     connection.execute(delete(installations).where(installations.c.id == installation))
 

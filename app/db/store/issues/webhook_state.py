@@ -8,10 +8,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, case, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues import purge
+from app.db.store.queue import installation_controls
 from app.db.tables.schema import (
     deliveries,
     delivery_bodies,
@@ -89,7 +90,7 @@ def apply_event(connection: Connection, event: Event, received_at: datetime) -> 
         case InstallationRepositoriesEvent():
             added = [repository.id for repository in event.added]
             purge.restore(connection, event.installation, added)
-            _save_installation(connection, event.installation, event.account)
+            _save_installation(connection, event.installation, event.account, event.account_id)
             _save_repositories(connection, event.installation, event.added)
         case RepositoryEvent():
             reference = event.repository
@@ -138,7 +139,8 @@ def _update_installation(
     """Update an installation; a removed one stays, because a purge follows."""
     if event.action == InstallationAction.DELETED:
         return
-    _save_installation(connection, event.installation, event.account)
+    _save_installation(connection, event.installation, event.account, event.account_id)
+    installation_controls.inherit(connection, event.installation, event.account_id)
     kept = [
         r
         for r in event.repositories
@@ -154,13 +156,18 @@ def _update_installation(
         )
 
 
-def _save_installation(connection: Connection, identity: InstallationId, account: str) -> None:
-    statement = insert(installations).values(id=identity, account=account)
-    changed = statement.excluded.account != installations.c.account
+def _save_installation(
+    connection: Connection, identity: InstallationId, account: str, account_id: int | None = None
+) -> None:
+    values: dict[str, str | int] = {"account": account}
+    if account_id is not None:
+        values["account_id"] = account_id
+    statement = insert(installations).values(id=identity, **values)
+    changed = or_(
+        *(installations.c[name].is_distinct_from(value) for name, value in values.items())
+    )
     connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["id"], set_={"account": account}, where=changed
-        )
+        statement.on_conflict_do_update(index_elements=["id"], set_=values, where=changed)
     )
 
 

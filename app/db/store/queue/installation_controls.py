@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import installation_controls, installations
@@ -116,10 +116,37 @@ def set_limits(
     )
 
 
+def keep_for_account(connection: Connection, installation: InstallationId) -> None:
+    """Keep the pause and the limits of a removed installation for the next one of its account."""
+    account = select(installations.c.account_id).where(installations.c.id == installation)
+    connection.execute(
+        installation_controls.update()
+        .where(installation_controls.c.installation_id == installation)
+        .values(account_id=account.scalar_subquery())
+    )
+
+
+def inherit(connection: Connection, installation: InstallationId, account_id: int) -> None:
+    """Give a new installation the pause and the limits of the last one that its account removed."""
+    control = installation_controls.c
+    earlier = (
+        select(literal(installation), control.paused_at, control.limits)
+        .where(control.account_id == account_id, control.installation_id != installation)
+        .order_by(control.installation_id.desc())
+        .limit(1)
+    )
+    columns = ["installation_id", "paused_at", "limits"]
+    connection.execute(
+        insert(installation_controls).from_select(columns, earlier).on_conflict_do_nothing()
+    )
+
+
 # The tokens of an evaluation are those of its verdict document; cached ones cost almost nothing. A moved verdict keeps
 # the document of the evaluation that drew the votes, and costs nothing again.
-_USAGE = """
-with own as (select installation_id from repositories where id = %(repository)s),
+_USED = """
+own as (
+    select installations.id, account_id from repositories
+    join installations on installations.id = installation_id where repositories.id = %(repository)s),
 used as (
     select groups.repository_id, 1 as evaluations, (moved_from is null)::int * coalesce(
         (verdict #>> '{tokens,prompt}')::bigint - (verdict #>> '{tokens,cached}')::bigint
@@ -129,20 +156,43 @@ used as (
     union all
     select repository_id, 0, tokens from agent_runs
     where created_at >= date_trunc('day', now(), 'UTC'))
+"""
+_USAGE = f"""
+with {_USED},
+counted as (
+    select used.* from used join repositories on repositories.id = used.repository_id
+    where installation_id = (select id from own)
+    union all
+    select repository_id, evaluations, tokens from purged_usage
+    where day = (now() at time zone 'UTC')::date
+        and (repository_id = %(repository)s or account_id = (select account_id from own)))
 select
     coalesce(sum(evaluations) filter (where repository_id = %(repository)s), 0) as repository_evaluations,
     coalesce(sum(evaluations), 0) as installation_evaluations,
     coalesce(sum(tokens) filter (where repository_id = %(repository)s), 0) as repository_tokens,
     coalesce(sum(tokens), 0) as installation_tokens
-from used join repositories on repositories.id = used.repository_id
-where repositories.installation_id = (select installation_id from own)
+from counted
+"""
+_KEEP_USAGE = f"""
+with {_USED},
+old as (delete from purged_usage where day < (now() at time zone 'UTC')::date)
+insert into purged_usage (repository_id, account_id, day, evaluations, tokens)
+select %(repository)s, (select account_id from own), (now() at time zone 'UTC')::date,
+    sum(evaluations), sum(tokens)
+from used where repository_id = %(repository)s having count(*) > 0
 """
 
 
 def read_daily_usage(connection: Connection, repository: RepositoryId) -> DailyUsage:
     """Count today's evaluations, and the tokens of their votes and of agents, of a repository and its installation.
 
-    Running agents count with all the tokens that they have reserved.
+    Running agents count with all the tokens that they have reserved, and repositories that were purged today with what
+    they had used.
     """
     row = connection.exec_driver_sql(_USAGE, {"repository": repository}).one()
     return DailyUsage(*(int(value) for value in row))
+
+
+def keep_usage(connection: Connection, repository: RepositoryId) -> None:
+    """Keep what a repository used today, before its data is purged, so that a new start gives it no new budget."""
+    connection.exec_driver_sql(_KEEP_USAGE, {"repository": repository})

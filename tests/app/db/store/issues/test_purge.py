@@ -1,10 +1,13 @@
+from datetime import UTC, datetime
+
 import pytest
 from sqlalchemy import event, insert, select
 
 from app.db.session import transaction
-from app.db.store.issues import purge
+from app.db.store.issues import purge, webhook_state
 from app.db.store.models import calibrators
 from app.db.store.outcomes import outcome_events, outcomes
+from app.db.store.queue import installation_controls
 from app.db.store.queue.jobs import ClaimedJob, Fenced, fence
 from app.db.tables.schema import (
     deliveries,
@@ -14,8 +17,10 @@ from app.db.tables.schema import (
     jobs,
     metadata,
     patches,
+    purged_usage,
     write_limits,
 )
+from app.events.event import GHOST, InstallationAction, InstallationEvent, InstalledRepository
 from app.jobs.job import ProposePatches
 from app.values.identifiers import EvaluationId, RepositoryId
 from tests.app.db.store.models.test_calibrators import build_calibrator
@@ -48,8 +53,8 @@ def connection(database):
 
 
 def list_filled_tables(connection):
-    """Tables with rows, less the numbers of what was forgotten."""
-    tables = set(metadata.sorted_tables) - {forgotten}
+    """Tables with rows, less the numbers of what was forgotten and of what it used."""
+    tables = set(metadata.sorted_tables) - {forgotten, purged_usage}
     return {table.name for table in tables if count(connection, table)}
 
 
@@ -58,6 +63,46 @@ def test_nothing_of_an_installation_is_left_but_the_job_that_purges_it(connectio
         purge.purge(connection, INSTALLATION, None)
         assert list_filled_tables(connection) == {"jobs"}
         assert connection.execute(select(jobs.c.kind)).scalars().all() == ["purge_data"]
+
+
+def install(connection, installation, account_id):
+    """Apply the event of an App that somebody installs on the repository."""
+    listed = (InstalledRepository(REPOSITORY, "octo/cat"),)
+    created = InstallationEvent(
+        *("guid", installation, "octo", account_id, GHOST, InstallationAction.CREATED, listed)
+    )
+    assert webhook_state.apply_event(connection, created, datetime.now(UTC))
+
+
+def test_an_account_that_installs_the_app_again_keeps_its_pause_limits_and_usage(connection):
+    install(connection, INSTALLATION, 5)
+    installation_controls.pause(connection, INSTALLATION)
+    installation_controls.set_limits(connection, INSTALLATION, {"max_votes": 2})
+    before = installation_controls.read_daily_usage(connection, REPOSITORY)
+    purge.purge(connection, INSTALLATION, None)
+    install(connection, INSTALLATION + 1, 5)
+    assert installation_controls.find_pause(connection, INSTALLATION + 1) is not None
+    assert installation_controls.read_limits(connection, INSTALLATION + 1) == {"max_votes": 2}
+    assert installation_controls.read_daily_usage(connection, REPOSITORY) == before
+    assert before.installation_evaluations > 0
+
+
+def test_another_account_inherits_nothing(connection):
+    install(connection, INSTALLATION, 5)
+    installation_controls.pause(connection, INSTALLATION)
+    purge.purge(connection, INSTALLATION, None)
+    install(connection, INSTALLATION + 1, 6)
+    assert installation_controls.find_pause(connection, INSTALLATION + 1) is None
+
+
+def test_a_repository_that_is_added_again_has_used_the_same(connection):
+    install(connection, INSTALLATION, 5)
+    before = installation_controls.read_daily_usage(connection, REPOSITORY)
+    for _ in range(2):
+        purge.purge(connection, INSTALLATION, REPOSITORY)
+        purge.restore(connection, INSTALLATION, [REPOSITORY])
+        install(connection, INSTALLATION, 5)
+        assert installation_controls.read_daily_usage(connection, REPOSITORY) == before
 
 
 def test_a_repository_goes_and_its_installation_stays(connection):

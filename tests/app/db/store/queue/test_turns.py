@@ -92,7 +92,7 @@ def test_an_installation_may_have_a_limit_of_its_own(database):
     put(database, *pulls(GREEDY, 10), *pulls(SMALL, 10))
     execute(
         database,
-        f"""insert into installation_controls values ({GREEDY}, null, '{{"max_running": 1}}')""",
+        f"""insert into installation_controls (installation_id, limits) values ({GREEDY}, '{{"max_running": 1}}')""",
     )
     served = claim_in_turn(database, 20, max_running=3)
     assert {name: served.count(name) for name in served} == {GREEDY: 1, SMALL: 3}
