@@ -2,14 +2,23 @@
 
 from alembic import op
 
-from migrations.initial import alternatives, groups, learning, outcomes, partitions, queue, verdicts
+from migrations.initial import (
+    alternatives,
+    ceilings,
+    groups,
+    learning,
+    outcomes,
+    partitions,
+    queue,
+    verdicts,
+)
 
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
 
-SUBJECTS = (groups, queue, verdicts, outcomes, alternatives, learning)
+SUBJECTS = (groups, queue, ceilings, verdicts, outcomes, alternatives, learning)
 """In the order of creation: later tables refer to earlier ones."""
 
 
