@@ -2,6 +2,8 @@ import tomllib
 
 import pytest
 
+from tests.builders import tiny_model
+from training.datasets.schedule import schedule_rounds
 from training.plans import plan_file
 from training.plans.plan import (
     AdvantageEstimator,
@@ -38,16 +40,44 @@ def test_shipped_plan_survives_a_round_trip(name):
     assert plan_file.parse_plan(tomllib.loads(plan_file.to_toml(plan)), "written") == plan
 
 
-def test_paper_plan_has_the_papers_values():
+R4P_FIGURES = {
+    "model.base": ("section 5.1", "Qwen/Qwen2.5-Coder-32B-Instruct"),
+    "rollout.prompts": ("B.1, batch size", 128),
+    "rollout.replies": ("B.1, samples", 16),
+    "rollout.temperature": ("B.1", 1.0),
+    "rollout.engine": ("B.1, vLLM", "colocated"),
+    "policy.advantage": ("B.1, GRPO", "grpo"),
+    "policy.clip_high": ("B.1, clip ratio high", 0.28),
+    "policy.kl": ("B.1, no KL loss", 0.0),
+    "optimiser.learning_rate": ("B.1", 1e-6),
+    "optimiser.schedule": ("B.1, fixed", "constant"),
+    "prompt.max_tokens": ("batch2_7B.sh", 24_576),
+    "rollout.max_tokens": ("batch2_7B.sh", 4_096),
+    "policy.loss": ("both scripts", "token-mean"),
+    "policy.clip_low": ("both scripts", 0.2),
+    "policy.ratio_ceiling": ("both scripts", 10.0),
+    "policy.entropy_bonus": ("both scripts", 0.0),
+}
+"""The figures of R4P and of its authors' launch scripts, each with its source."""
+R4P_GROUPS, R4P_ROUNDS, R4P_STEPS_A_ROUND = 7_599, 225, 16
+"""Appendix B.1: groups after balancing, training steps, and gradient steps in each of them."""
+
+
+@pytest.mark.parametrize("key", R4P_FIGURES)
+def test_r4p_plan_has_the_papers_figure(key):
+    section, name = key.split(".")
+    source, figure = R4P_FIGURES[key]
+    assert getattr(getattr(plan_file.load_plan("r4p-paper"), section), name) == figure, source
+
+
+def test_r4p_plan_ends_after_the_papers_rounds():
     plan = plan_file.load_plan("r4p-paper")
-    assert (plan.rollout.prompts, plan.rollout.replies, plan.rollout.temperature) == (128, 16, 1.0)
-    assert (plan.policy.clip_low, plan.policy.clip_high, plan.policy.ratio_ceiling) == (
-        0.2,
-        0.28,
-        10.0,
+    schedule = schedule_rounds(tiny_model.build_groups(1) * R4P_GROUPS, plan)
+    assert (schedule.rounds, schedule.steps, schedule.filled) == (
+        R4P_ROUNDS,
+        R4P_ROUNDS * R4P_STEPS_A_ROUND,
+        0,
     )
-    assert (plan.policy.kl, plan.policy.entropy_bonus, plan.optimiser.learning_rate) == (0, 0, 1e-6)
-    assert plan.policy.advantage == AdvantageEstimator.GRPO
 
 
 def test_agent_plan_has_no_deviation_or_length_term():

@@ -37,7 +37,7 @@ def build_overrides(**tables):
     return hydra_overrides.build_overrides(change_plan(**tables), FOLDER, rounds=3)
 
 
-def test_paper_plan_is_exported_as_in_the_papers_scripts():
+def test_paper_plan_is_exported_as_in_the_papers_figures():
     found = hydra_overrides.build_overrides(PAPER, FOLDER, rounds=3)
     assert {
         "data.train_batch_size": 128,
