@@ -136,7 +136,7 @@ class RepoConfig(BaseModel):
     min_candidates: Annotated[int, Field(ge=1, le=16, strict=True)] = 2
     """Fewest open pull requests for an evaluation without a command. A command needs only one."""
     quiet_minutes: Annotated[int, Field(ge=0, le=1_440, strict=True)] = 10
-    """Minutes without changes before the bot starts by itself. Within a day, each further version of an author waits twice
+    """Minutes without changes before the bot starts by itself. Within a day, each further change of an author waits twice
     as long as the one before, up to 8 hours."""
     votes: Annotated[int, Field(ge=1, le=MAX_VOTES, strict=True)] = 4
     """Number of votes on each group, each with another seating."""

@@ -142,6 +142,13 @@ def _how_evaluations_came_about() -> list[sa.Column[object]]:
         sa.Column("alternatives_lack", sa.Text(), comment="why there are fewer than wanted"),
         sa.Column("asked_in", sa.Text(), comment="comment or review that asked; null: none"),
         sa.Column("asked_under", sa.BigInteger(), comment="issue or pull request of that comment"),
+        sa.Column(
+            "caused_by",
+            sa.ARRAY(sa.Text()),
+            server_default="{}",
+            nullable=False,
+            comment="logins and pull requests whose changes led to it",
+        ),
         sa.Column("left_out", JSONB(), server_default=sa.text("'[]'::jsonb"), nullable=False),
         sa.Column(
             "all_links_read",

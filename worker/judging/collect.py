@@ -277,6 +277,5 @@ def _build_submission(
         replace(new, asked=asked),
         newest,
         is_repeat=_is_repeat(job, newest, new, plan),
-        authors={pull.number: pull.author or "" for pull in rivals.pulls},
         quiet_seconds=rivals.settings.config.quiet_minutes * 60.0,
     )

@@ -1,7 +1,7 @@
-"""Submit a frozen group: continue its evaluation, let a changed patch wait, or store a new evaluation."""
+"""Submit a frozen group: continue its evaluation, let a changed group wait, or store a new evaluation."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
@@ -11,12 +11,18 @@ from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.queue import jobs
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
 from app.policy.event_policy import BY_COMMAND
-from app.policy.reevaluation_policy import COUNTED_FOR, Version, compute_pause
-from app.values.identifiers import EvaluationId, PullNumber
+from app.policy.reevaluation_policy import (
+    COUNTED_FOR,
+    ChangedGroup,
+    compute_pause,
+    find_changes,
+    list_logins,
+)
+from app.values.identifiers import EvaluationId
 from worker.judging.tree_handover import ExportedTree
 from worker.queue.errors import Postponed
 
-WAITS = "a changed patch waits before the bot judges it again; each further version within a day waits longer"
+WAITS = "a changed group waits before the bot judges it again; each further change within a day waits longer"
 """Reason that `/r4p status` shows during the pause."""
 
 
@@ -30,10 +36,8 @@ class Submission:
     """The group's newest evaluation that is not superseded."""
     is_repeat: bool
     """True when `newest_evaluation` covers the same group and nobody asked again."""
-    authors: Mapping[PullNumber, str]
-    """Logins by pull request; empty for accounts that are gone."""
     quiet_seconds: float
-    """The pause after an author's first version."""
+    """The pause after an author's first evaluation."""
 
 
 def submit_group(
@@ -41,18 +45,21 @@ def submit_group(
 ) -> list[Planned]:
     """Store the frozen group and return its next job. A repeat continues the newest evaluation.
 
-    A changed patch whose pause is not over stores nothing, and the same job runs again after the pause. `exported` is
+    A changed group whose pause is not over stores nothing, and the same job runs again after the pause. `exported` is
     the source tree for new alternatives. Raises Postponed when it is missing.
     """
     job, new = submission.job, submission.new_evaluation
     if submission.newest_evaluation is not None and submission.is_repeat:
         return _continue_evaluation(connection, submission, submission.newest_evaluation)
-    pause = _find_pause(connection, submission, datetime.now(UTC))
+    changed = _find_changes(connection, submission)
+    pause = _find_pause(connection, submission, changed, datetime.now(UTC))
     if pause > timedelta(0):
         groups.set_waiting(connection, new.group, WAITS)
         return [Planned(job, pause.total_seconds())]
     if new.alternatives_wanted and exported is None:
         raise Postponed("the group changed during its collection", after_seconds=0)
+    caused_by = sorted(frozenset[str]().union(*changed.changes))
+    new = replace(new, caused_by=tuple(caused_by))
     created = evaluations.create(connection, job.repository, new)
     supersede_jobs(connection, created.superseded)
     if exported is not None:
@@ -67,19 +74,37 @@ def supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> 
     jobs.supersede(connection, keys)
 
 
-def _find_pause(connection: Connection, submission: Submission, now: datetime) -> timedelta:
-    """Return the rest of the pause before fresh votes; zero for a command, and for content that has a verdict."""
+def _find_changes(connection: Connection, submission: Submission) -> ChangedGroup:
+    """Compare the new evaluation with the last one of the group that was created, judged or not."""
     new = submission.new_evaluation
-    if new.trigger == BY_COMMAND or moved_verdicts.is_judged(
-        connection, new.group, new.fingerprint
-    ):
+    last = evaluations.find_newest(
+        connection, new.group, "collected", "verified", "published", "superseded"
+    )
+    rivals = (*new.candidates, *(last.candidates if last else ()))
+    pulls = {each.pull for each in rivals}
+    authors = groups.list_authors(connection, submission.job.repository, pulls)
+    present = versions.build_versions((new.title, new.body), new.candidates, authors)
+    before = (
+        versions.build_versions((last.title, last.body), last.candidates, authors) if last else []
+    )
+    changes = find_changes(before, present)
+    if last is not None and last.state == "superseded" and not changes:
+        # The group was too small or closed for a while, and nobody says who changed that.
+        changes = find_changes([], present)
+    has_verdict = moved_verdicts.is_judged(connection, new.group, new.fingerprint)
+    return ChangedGroup(new.group, changes, has_verdict, submission.quiet_seconds)
+
+
+def _find_pause(
+    connection: Connection, submission: Submission, changed: ChangedGroup, now: datetime
+) -> timedelta:
+    """Return the rest of the pause before the changed group is judged; zero for a command."""
+    if submission.new_evaluation.trigger == BY_COMMAND:
         return timedelta(0)
-    present = [versions.build_text_version(new.title, new.body)] + [
-        Version(each.pull, submission.authors.get(each.pull, ""), each.version)
-        for each in new.candidates
-    ]
-    judged = versions.list_judged(connection, new.group, now - COUNTED_FOR)
-    return compute_pause(judged, present, submission.quiet_seconds, now)
+    logins = list_logins(changed.changes)
+    installation = submission.job.installation
+    past = versions.list_past(connection, changed.group, installation, logins, now - COUNTED_FOR)
+    return compute_pause(past, changed, now)
 
 
 def _plan_next_job(

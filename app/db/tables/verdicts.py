@@ -99,6 +99,13 @@ evaluations = Table(
     Column("alternatives_lack", Text, comment="why there are fewer than wanted"),
     Column("asked_in", Text, comment="comment or review that asked; null: none"),
     Column("asked_under", BigInteger, comment="issue or pull request of that comment"),
+    Column(
+        "caused_by",
+        ARRAY(Text),
+        nullable=False,
+        server_default="{}",
+        comment="logins and pull requests whose changes led to it",
+    ),
     Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
     Column(
         "all_links_read",

@@ -1,4 +1,4 @@
-"""A push draws fresh votes only by a changed patch, and a second change within a day has to wait."""
+"""A group draws fresh votes only by a changed patch or member, and a second change within a day has to wait."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -49,6 +49,11 @@ def list_votes(scene):
 def list_evaluations(scene):
     with transaction(scene.database) as connection:
         return connection.execute(select(evaluations).order_by(evaluations.c.id)).all()
+
+
+def read_waiting(scene):
+    with transaction(scene.database) as connection:
+        return groups.find_group(connection, scene.id, scene.issue).waiting
 
 
 def read_comment(scene):
@@ -116,17 +121,78 @@ def test_to_return_to_an_old_version_brings_its_verdict_back(scene):
     assert [row.moved_from for row in rows] == [None, None, rows[0].id]
 
 
-def test_a_second_change_within_a_day_waits_and_a_command_does_not(scene):
-    config = CONFIG.replace("quiet_minutes: 0", "quiet_minutes: 30")
-    scene.begin(*RESULTS, config=config)
-    judge(scene)
+SLOW = CONFIG.replace("quiet_minutes: 0", "quiet_minutes: 30")
+
+
+def toggle_draft(scene):
+    scene.repo.draft(scene.pulls[2])
+
+
+def close(scene):
+    scene.repo.close(scene.pulls[2], user="contributor")
+
+
+def unlink(scene):
+    scene.repo.edit_pr(scene.pulls[2], body="Nothing")
+
+
+def open_junk(scene):
+    scene.repo.open_pr("Junk", f"Fixes #{scene.issue}", files=area("7"))
+
+
+def push_code(scene):
     scene.repo.push(scene.pulls[0], files=area("w * h + 0"))
+
+
+def push_comments(scene):
+    scene.repo.push(scene.pulls[0], files=COMMENTED)
+
+
+@pytest.mark.parametrize(
+    "change", [toggle_draft, close, unlink, open_junk, push_code, push_comments]
+)
+def test_a_second_change_within_a_day_waits_and_a_command_does_not(scene, change):
+    scene.begin(*RESULTS, "h * w", config=SLOW)
+    assert judge(scene) == ["verify_group", "publish_verdict"]
+    drawn = list_votes(scene)
+    change(scene)
     assert judge(scene) == []
+    assert read_waiting(scene) == WAITS
     with transaction(scene.database) as connection:
-        assert groups.find_group(connection, scene.id, scene.issue).waiting == WAITS
         (again,) = connection.scalars(
             select(jobs.c.run_after).where(jobs.c.kind == "evaluate_issue", jobs.c.state == "ready")
         )
     assert again > datetime.now(UTC) + timedelta(minutes=25)
+    assert list_votes(scene) == drawn
     assert judge(scene, trigger="command", asked_in=900) == ["verify_group", "publish_verdict"]
     assert len(list_votes(scene)) == 4
+
+
+def test_pushes_before_the_verdict_wait_too(scene):
+    scene.begin(*RESULTS, config=SLOW)
+    for turn in range(3):
+        scene.repo.push(scene.pulls[0], files=area(f"w * h + {turn}"))
+        scene.collect()
+    assert [row.state for row in list_evaluations(scene)] == ["collected"]
+
+
+def test_a_newcomer_is_judged_while_others_wait(scene):
+    scene.begin(*RESULTS, config=SLOW)
+    judge(scene)
+    push_code(scene)
+    assert judge(scene) == []
+    scene.repo.open_pr("New", f"Fixes #{scene.issue}", "newcomer", files=area("h * w"))
+    assert judge(scene) == ["verify_group", "publish_verdict"]
+    causes = [set(row.caused_by) for row in list_evaluations(scene)]
+    first, second = (f"#{pull}" for pull in scene.pulls)
+    assert causes[0] == {first, second, "contributor", "#0"}
+    assert {first, "contributor", "newcomer"} < causes[1]
+
+
+def test_no_author_causes_more_than_a_share_of_the_writes(scene):
+    scene.begin(*RESULTS, *["h * w"] * 17)
+    for turn in range(6):
+        scene.repo.push(scene.pulls[0], files=area(f"w * h + {turn}"))
+        scene.collect()
+    assert len(list_evaluations(scene)) == 4
+    assert read_waiting(scene) == WAITS

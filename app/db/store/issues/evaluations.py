@@ -60,6 +60,8 @@ class NewEvaluation:
     alternatives_lack: RefusalReason | None = None
     """Why there are fewer than wanted; None when there are enough."""
     asked: EvaluationRequest | None = None
+    caused_by: tuple[str, ...] = ()
+    """Authors' logins, and pull requests such as `#12`, whose changes led to this evaluation."""
 
     @property
     def fingerprint(self) -> str:
@@ -141,6 +143,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             alternatives_lack=new.alternatives_lack,
             asked_in=new.asked.where if new.asked else None,
             asked_under=new.asked.under if new.asked else None,
+            caused_by=list(new.caused_by),
         )
         .returning(evaluations.c.id)
     )

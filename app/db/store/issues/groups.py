@@ -1,6 +1,6 @@
 """Store groups: an issue, the pull requests that may resolve it, and their links."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select
@@ -146,6 +146,19 @@ def upsert_pulls(
             .values(repository_id=number, number=pull.number, **values)
             .on_conflict_do_update(index_elements=["repository_id", "number"], set_=values)
         )
+
+
+def list_authors(
+    connection: Connection, number: RepositoryId, pulls: Collection[PullNumber]
+) -> dict[PullNumber, str]:
+    """Return the logins of the authors of `pulls` in repository `number`, without accounts that are gone."""
+    table = pull_requests.c
+    rows = connection.execute(
+        select(table.number, table.author).where(
+            table.repository_id == number, table.number.in_(pulls), table.author.is_not(None)
+        )
+    )
+    return {PullNumber(row.number): row.author for row in rows}
 
 
 def list_members(connection: Connection, group: int) -> list[MemberRow]:

@@ -1,13 +1,21 @@
-"""Load the versions of patches that a group's evaluations judged."""
+"""Load which versions of patches a group's evaluations judged, and who caused evaluations."""
 
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ARRAY, Connection, Text, cast, func, select
 
+from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.fingerprints import reduce_text
-from app.db.tables.schema import candidates, evaluation_candidates, evaluations, pull_requests
-from app.policy.reevaluation_policy import ISSUE_TEXT, JudgedVersion, Version
-from app.values.identifiers import EvaluationId, PullNumber
+from app.db.tables.schema import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    groups,
+    repositories,
+)
+from app.policy.reevaluation_policy import ISSUE_TEXT, PastEvaluation, Version
+from app.values.identifiers import EvaluationId, InstallationId, PullNumber
 
 # Equal to `Candidate.version`.
 _VERSION = func.coalesce(
@@ -15,46 +23,56 @@ _VERSION = func.coalesce(
 ).label("version")
 
 
-def list_judged(connection: Connection, group: int, since: datetime) -> list[JudgedVersion]:
-    """List the versions in the judged evaluations of the group with id `group` that were created after `since`.
-
-    The issue's text is a version too. The order is by time.
+def list_past(
+    connection: Connection,
+    group: int,
+    installation: InstallationId,
+    logins: Collection[str],
+    since: datetime,
+) -> list[PastEvaluation]:
+    """List the evaluations that were created after `since`: those of the group with the id `group`, and those of the
+    installation that one of `logins` caused.
     """
-    recent = (
-        evaluations.c.group_id == group,
-        evaluations.c.created_at > since,
-        evaluations.c.verified_at.is_not(None),
+    writes = (
+        select(func.count() + 1)
+        .where(evaluation_candidates.c.evaluation_id == evaluations.c.id)
+        .scalar_subquery()
     )
     rows = connection.execute(
-        select(evaluations.c.created_at, candidates.c.pull_number, _VERSION, pull_requests.c.author)
-        .join(evaluation_candidates, evaluation_candidates.c.evaluation_id == evaluations.c.id)
-        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
-        .join(
-            pull_requests,
-            (pull_requests.c.repository_id == candidates.c.repository_id)
-            & (pull_requests.c.number == candidates.c.pull_number),
+        select(
+            evaluations.c.group_id,
+            evaluations.c.created_at,
+            evaluations.c.fingerprint,
+            evaluations.c.caused_by,
+            writes,
         )
-        .where(*recent)
-    )
-    versions = [
-        JudgedVersion(Version(row.pull_number, row.author or "", row.version), row.created_at)
-        for row in rows
-    ]
-    texts = connection.execute(
-        select(evaluations.c.created_at, evaluations.c.issue_title, evaluations.c.issue_body).where(
-            *recent
+        .join(groups, groups.c.id == evaluations.c.group_id)
+        .join(repositories, repositories.c.id == groups.c.repository_id)
+        .where(
+            evaluations.c.created_at > since,
+            repositories.c.installation_id == installation,
+            (evaluations.c.group_id == group)
+            | evaluations.c.caused_by.bool_op("&&")(cast(sorted(logins), ARRAY(Text))),
         )
     )
-    versions += [
-        JudgedVersion(build_text_version(row.issue_title, row.issue_body), row.created_at)
-        for row in texts
+    return [
+        PastEvaluation(own, created_at, fingerprint, frozenset(caused_by), count)
+        for own, created_at, fingerprint, caused_by, count in rows
     ]
-    return sorted(versions, key=lambda each: each.judged_at)
 
 
-def build_text_version(title: str, body: str) -> Version:
-    """Build the version of an issue's text (pure)."""
-    return Version(ISSUE_TEXT, "", f"{reduce_text(title)}\0{reduce_text(body)}")
+def build_versions(
+    text: tuple[str, str], rivals: Iterable[Candidate], authors: Mapping[PullNumber, str]
+) -> list[Version]:
+    """Build the versions of an issue's `text` (title, body) and of its rivals (pure).
+
+    `authors` holds logins by pull request, without those of accounts that are gone.
+    """
+    title, body = map(reduce_text, text)
+    return [Version(ISSUE_TEXT, "", f"{title}\0{body}")] + [
+        Version(each.pull, authors.get(each.pull, ""), each.version, each.head_sha)
+        for each in rivals
+    ]
 
 
 def count_versions(
