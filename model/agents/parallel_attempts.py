@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -92,7 +93,8 @@ def run_attempts(
         return attempt
 
     pool = ThreadPoolExecutor(min(len(seeds), MAX_PARALLEL))
-    futures = [pool.submit(run, index) for index in range(len(seeds))]
+    # With the caller's context, so that log lines name its job.
+    futures = [pool.submit(copy_context().run, run, index) for index in range(len(seeds))]
     waits = True
     try:
         done, _ = wait(futures, return_when=FIRST_EXCEPTION)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from contextvars import copy_context
 from multiprocessing import Pipe
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
@@ -220,9 +221,10 @@ class _Pool:
     def read(self, wanted: Sequence[ReadRequest]) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
         """Yield the results in the order of the requests."""
         batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
-        for batch, readings in zip(
-            batches, self._threads.map(self._read_batch, batches), strict=True
-        ):
+        # In the caller's context, so that log lines name its job.
+        running = [(copy_context(), batch) for batch in batches]
+        results = self._threads.map(lambda work: work[0].run(self._read_batch, work[1]), running)
+        for batch, readings in zip(batches, results, strict=True):
             yield from zip(batch, readings, strict=True)
 
     def _read_batch(self, batch: Sequence[ReadRequest]) -> list[FileDefinitions]:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,11 +181,9 @@ class OpenAICompatible:
         groups = chat_api.group_by_prompt(requests) if self._samples_several else single
         # The server batches what arrives together, so the pool sends as much as it may hold.
         with ThreadPoolExecutor(min(len(groups), self._endpoint.concurrency)) as pool:
-            parts = list(
-                pool.map(
-                    lambda group: self._answer([requests[index] for index in group], now), groups
-                )
-            )
+            # In the caller's context, so that log lines name its job.
+            asked = [(copy_context(), [requests[index] for index in group]) for group in groups]
+            parts = list(pool.map(lambda ask: ask[0].run(self._answer, ask[1], now), asked))
         pairs = (zip(group, part, strict=True) for group, part in zip(groups, parts, strict=True))
         by_index = dict(pair for part_pairs in pairs for pair in part_pairs)
         answers = [by_index[index] for index in range(len(requests))]

@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import pytest
 
@@ -77,3 +78,12 @@ def test_missing_context_ends_all_attempts():
 
     with pytest.raises(OSError, match="no such tree"):
         run_attempts(SteppingAgent(together=1), ISSUE, fail_to_open, seeds=(1,))
+
+
+def test_attempts_log_with_the_ids_of_the_job_that_runs_them():
+    job, seen = ContextVar("job"), []
+    job.set(7)
+    callbacks = AttemptCallbacks(lambda _at, _step: seen.append(job.get(None)), lambda *_: None)
+    agent = SteppingAgent(together=2)
+    run_attempts(agent, ISSUE, ContextPool(), seeds=(5, 6), callbacks=callbacks)
+    assert seen == [7, 7]
