@@ -148,8 +148,8 @@ def _create_indexes_of_jobs() -> None:
 def _create_effects() -> None:
     op.create_table(
         "effects",
-        sa.Column("key", sa.Text(), nullable=False, comment="its name, such as comment:group:7"),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False, comment="its name, such as comment:group:7"),
         sa.Column("state", sa.Text(), nullable=False, comment="planned, confirmed or ambiguous"),
         sa.Column("github_id", sa.BigInteger()),
         sa.Column(
@@ -168,11 +168,10 @@ def _create_effects() -> None:
             "state in ('planned','confirmed','ambiguous')", name=op.f("ck_effects_state")
         ),
         belongs_to("effects", "repository_id", "repositories"),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
+        sa.PrimaryKeyConstraint("repository_id", "key", name=op.f("pk_effects")),
         comment="writes to GitHub, planned before they are sent",
     )
-    for column in ("repository_id", "evaluation_id"):
-        op.create_index(op.f(f"ix_effects_{column}"), "effects", [column])
+    op.create_index(op.f("ix_effects_evaluation_id"), "effects", ["evaluation_id"])
 
 
 def _create_confirmed_writes() -> None:

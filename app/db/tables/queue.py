@@ -146,8 +146,8 @@ purged_usage = Table(
 effects = Table(
     "effects",
     metadata,
+    belongs_to("repository_id", repositories, primary_key=True),
     Column("key", Text, primary_key=True, comment="its name, such as comment:group:7"),
-    belongs_to("repository_id", repositories, index=True),
     Column("state", Text, nullable=False, comment="planned, confirmed or ambiguous"),
     Column("github_id", BigInteger),
     Column("content", Text, nullable=False, comment="what the newest plan wants to be shown"),

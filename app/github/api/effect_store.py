@@ -25,7 +25,7 @@ class EffectKey:
 
     repository: RepositoryRef
     name: str
-    """A name that is unique over all repositories, such as `comment:group:7`."""
+    """A name that is unique in the repository, such as `comment:group:7`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,11 @@ def list_watched_comments(connection: Connection) -> list[IssueRef]:
             groups.c.issue_number,
         )
         .join(groups, groups.c.repository_id == repositories.c.id)
-        .join(effects, effects.c.key == func.concat("comment:group:", groups.c.id))
+        .join(
+            effects,
+            (effects.c.repository_id == groups.c.repository_id)
+            & (effects.c.key == func.concat("comment:group:", groups.c.id)),
+        )
         .join(installations, installations.c.id == repositories.c.installation_id)
         .where(
             effects.c.github_id.is_not(None),

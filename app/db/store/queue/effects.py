@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.db.session import transaction
@@ -41,7 +41,7 @@ class PostgresEffects:
     def load(self, key: EffectKey) -> Effect | None:
         """Load the stored state of the write to GitHub with this key; None when it was never planned."""
         with transaction(self.database) as connection:
-            row = connection.execute(select(effects).where(effects.c.key == key.name)).one_or_none()
+            row = connection.execute(select(effects).where(_match(key))).one_or_none()
         return None if row is None else Effect(EffectState(row.state), row.github_id, row.content)
 
     def plan(self, key: EffectKey, content: str, *, is_new: bool = False) -> Effect | None:
@@ -75,7 +75,7 @@ class PostgresEffects:
         with transaction(self.database) as connection:
             changed = connection.execute(
                 update(effects)
-                .where(effects.c.key == key.name, is_own)
+                .where(_match(key), is_own)
                 .values(**confirmed, updated_at=func.now())
             )
             if changed.rowcount:
@@ -112,9 +112,7 @@ class PostgresEffects:
         )
         if fresh.first() is not None:
             return None
-        row = connection.execute(
-            select(effects).where(effects.c.key == key.name).with_for_update()
-        ).one()
+        row = connection.execute(select(effects).where(_match(key)).with_for_update()).one()
         newest = row.evaluation_id
         if self.evaluation is not None and newest is not None and newest > self.evaluation:
             raise Cancelled(f"{key.name}: evaluation {newest} replaces {self.evaluation}")
@@ -124,9 +122,7 @@ class PostgresEffects:
         self, connection: Connection, key: EffectKey, columns: Mapping[str, object]
     ) -> None:
         connection.execute(
-            update(effects)
-            .where(effects.c.key == key.name)
-            .values(**columns, updated_at=func.now())
+            update(effects).where(_match(key)).values(**columns, updated_at=func.now())
         )
 
     def _record_write(self, connection: Connection, key: EffectKey, github_id: int) -> None:
@@ -145,9 +141,14 @@ class PostgresEffects:
 def find_github_id(database: Engine, key: EffectKey) -> int | None:
     """Return GitHub's id of the object that the bot writes under `key`; None when no id is known."""
     with transaction(database) as connection:
-        query = select(effects.c.github_id).where(effects.c.key == key.name)
+        query = select(effects.c.github_id).where(_match(key))
         identity: int | None = connection.execute(query).scalar_one_or_none()
     return identity
+
+
+def _match(key: EffectKey) -> ColumnElement[bool]:
+    # With the repository: a fork may have a pull request with the same number and head.
+    return (effects.c.repository_id == key.repository.id) & (effects.c.key == key.name)
 
 
 def build_comment_key(group: int) -> str:
