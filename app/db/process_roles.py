@@ -8,67 +8,13 @@ from typing import Final
 from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import ProgrammingError
 
-from app.db.process_grants import FOLLOW_UPS, GRANTS, ROW_RULES, VIEWS, ProcessRole, RowRule
+from app.db.process_grants import GRANTS, VIEWS, ProcessRole
+from app.db.row_functions import list_functions
+from app.db.row_rules import ROW_RULES, RowRule
 from app.db.session import open_engine
 
 _LOCK: Final = 0x52345052
 """Advisory lock: one process changes the roles at a time."""
-
-# The functions below run with their owner's rights, so that a row rule of one table can look at rows of other tables.
-# This one returns ids of kind $2 that the open jobs of queue $1 work on. A job is open while it runs and between its
-# attempts, and for ten minutes after its end, because a worker may save an attempt shortly after it lost the job.
-_IDS_OF_OPEN_JOBS: Final = """
-create or replace function {schema}.r4p_ids_of_open_jobs(queue text, what text) returns bigint[]
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-with work as (
-    select payload, repository_id from {schema}.jobs
-    where jobs.queue = $1 and state = 'running'
-    union all
-    select payload, repository_id from {schema}.jobs
-    where jobs.queue = $1 and state = 'ready' and attempt > 0
-    union all
-    select payload, repository_id from {schema}.jobs
-    where jobs.queue = $1 and state in ('done','superseded') and finished_at > now() - interval '10 minutes'),
-groups as (
-    select group_id from {schema}.evaluations
-    where id = any (array(select (payload ->> 'evaluation')::bigint from work)))
-select case $2
-    when 'repository' then array(select repository_id from work)
-    when 'evaluation' then array(select (payload ->> 'evaluation')::bigint from work)
-    when 'draft' then array(select (payload ->> 'draft')::bigint from work)
-    when 'group' then array(select group_id from groups)
-    when 'earlier' then array(select id from {schema}.evaluations where group_id = any (array(select group_id from groups)))
-end
-$$
-"""
-# The hashes of the patches in all evaluations and attempts of the issues that open jobs work on.
-_PATCHES_OF_OPEN_JOBS: Final = """
-create or replace function {schema}.r4p_patches_of_open_jobs(queue text) returns text[]
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-select array(
-    select patch_sha256 from {schema}.candidates
-    where id = any (array(select candidate_id from {schema}.evaluation_candidates
-        where evaluation_id = any ({schema}.r4p_ids_of_open_jobs($1, 'earlier'))))
-    union
-    select patch_sha256 from {schema}.attempts where group_id = any ({schema}.r4p_ids_of_open_jobs($1, 'group')))
-$$
-"""
-# One row for each running job of queue $1: key, payload and place of the one job that it may plan next, as FOLLOW_UPS
-# of `process_grants` says. A worker may insert no job that differs from all these rows.
-_FOLLOW_UPS: Final = """
-create or replace function {schema}.r4p_follow_ups(queue text)
-returns table (key text, payload jsonb, installation_id bigint, repository_id bigint)
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-select case $1 {keys} end, payload, installation_id, repository_id
-from {schema}.jobs where jobs.queue = $1 and state = 'running'
-$$
-"""
-_FUNCTIONS: Final = (
-    "r4p_ids_of_open_jobs(text, text)",
-    "r4p_patches_of_open_jobs(text)",
-    "r4p_follow_ups(text)",
-)
-
 
 _OLD_POLICIES: Final = """
 select policyname, tablename from pg_policies
@@ -158,24 +104,10 @@ def list_statements(schema: str) -> Iterator[str]:
     for table, privileges in {**GRANTS, **VIEWS}.items():
         for role, granted in privileges.items():
             yield f"grant {granted} on {table} to {role}"
-    yield from _list_functions(schema)
+    yield from list_functions(schema)
     yield f"grant execute on function maintain_partitions(regclass, integer) to {ProcessRole.GITHUB}"
     for table, rules in groupby(sorted(ROW_RULES, key=_get_table), key=_get_table):
         yield from _list_policies(table, list(rules))
-
-
-def _list_functions(schema: str) -> Iterator[str]:
-    keys = " ".join(
-        f"when '{follow.after}' then concat_ws(':', '{follow.kind}', "
-        + ", ".join(f"payload ->> '{field}'" for field in follow.key_fields)
-        + ")"
-        for follow in FOLLOW_UPS.values()
-    )
-    for function in (_IDS_OF_OPEN_JOBS, _PATCHES_OF_OPEN_JOBS, _FOLLOW_UPS):
-        yield function.format(schema=schema, keys=keys)
-    for name in _FUNCTIONS:
-        yield f"revoke all on function {schema}.{name} from public"
-        yield f"grant execute on function {schema}.{name} to {', '.join(FOLLOW_UPS)}"
 
 
 def _list_policies(table: str, rules: list[RowRule]) -> Iterator[str]:

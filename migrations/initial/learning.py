@@ -14,10 +14,15 @@ create view judged_evaluations as
 select id, verified_at, verdict -> 'engine' ->> 'model' as speaker,
     (verdict -> 'votes' ->> 'asked')::int as asked, (verdict -> 'votes' ->> 'valid')::int as valid,
     (verdict -> 'seconds' ->> 'total')::float8 as seconds,
-    jsonb_path_query_array(verdict, '$.patches[*].verdict') as verdicts
+    jsonb_path_query_array(verdict, '$.patches[*].verdict') as verdicts, (
+        select count(distinct candidate_id) from evaluation_candidates as judged
+        join candidates on candidates.id = judged.candidate_id
+        join outcomes using (repository_id, pull_number, evaluation_id)
+        where judged.evaluation_id = evaluations.id and judged.verdict = 'correct'
+            and outcomes.kind in ('reverted', 'disagree')) as overturned
 from evaluations where failure is null
 """
-"""What a canary is compared by: numbers of each evaluation, without the text of its issue."""
+"""What a canary is compared by: numbers of each evaluation, without its texts. `overturned` counts correct verdicts."""
 
 
 def create() -> None:

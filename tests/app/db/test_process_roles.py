@@ -1,98 +1,26 @@
 """Each process logs in under a role of its own, and PostgreSQL refuses what is not its work."""
 
-from dataclasses import dataclass
-
 import psycopg
 import pytest
-from sqlalchemy import Engine, func, insert, inspect, make_url, select, text
+from sqlalchemy import func, inspect, make_url, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from app.db import process_roles
-from app.db.process_grants import FOLLOW_UPS, GRANTS, ROW_RULES, VIEWS, ProcessRole
-from app.db.process_roles import NoRoles, build_role_url
-from app.db.session import create_database_engine
-from app.db.store.issues import evaluations, votes
-from app.db.store.issues.evaluations import NewEvaluation
+from app.db.process_grants import GRANTS, VIEWS
+from app.db.process_roles import NoRoles
+from app.db.row_rules import FOLLOW_UPS, ROW_RULES
+from app.db.store.issues import evaluations
 from app.db.store.queue import jobs
 from app.db.tables.schema import evaluations as evaluation_table
-from app.db.tables.schema import installations, metadata, patches, repositories
+from app.db.tables.schema import metadata, patches
 from app.jobs.draft_jobs import TellDraft
-from app.jobs.job import Planned, ProposePatches, PublishVerdict, Queue, VerifyGroup
-from app.values.identifiers import EvaluationId, InstallationId, IssueNumber, RepositoryId
+from app.jobs.job import Planned, PublishVerdict, Queue, VerifyGroup
+from app.values.identifiers import EvaluationId
 from app.web.stored_metrics import StoredMetrics
-from model.domain import Vote
-from tests.builders import stored_verdict
-from tests.builders.pull_requests import build_pull
+from tests.app.db.process_scene import OTHER, OWN, SECRET
 from tests.builders.queue_rows import LEASE
 
 pytestmark = pytest.mark.services
-OTHER = (InstallationId(8), RepositoryId(80), IssueNumber(9))
-OWN = (stored_verdict.INSTALLATION, stored_verdict.REPOSITORY, stored_verdict.ISSUE)
-SECRET = "a diff of another private repository"
-
-
-@dataclass
-class Scene:
-    """A database in which the jobs of one evaluation are running, and those of another installation's wait."""
-
-    url: str
-    owner: Engine
-    own: EvaluationId
-    other: EvaluationId
-
-    def log_in(self, process: str) -> Engine:
-        """Open the database as a process does."""
-        return create_database_engine(build_role_url(self.url, process), pool_size=1)
-
-
-@pytest.fixture(scope="module")
-def scene(services):
-    """The tests only try to change something, so they share it."""
-    with services.database() as url:
-        process_roles.create_roles(url, can_log_in=True)
-        owner = create_database_engine(url, pool_size=2)
-        with owner.begin() as connection:
-            own = _evaluate(connection, stored_verdict.settle(connection), OWN, "diff of our own")
-            connection.execute(insert(installations).values(id=OTHER[0], account="other"))
-            values = {"id": OTHER[1], "installation_id": OTHER[0], "full_name": "other/private"}
-            connection.execute(insert(repositories).values(values))
-            group = stored_verdict.groups.upsert_group(
-                connection, OTHER[1], OTHER[2], ("Their title", "Their secret"), "open"
-            )
-            pull = build_pull(1, "open", stored_verdict.head_of(1), stored_verdict.BASE, "main")
-            stored_verdict.groups.upsert_pulls(connection, OTHER[1], [pull])
-            other = _evaluate(connection, group, OTHER, SECRET)
-            vote = Vote(seed=1, seats=(), correct=None, reply="their reply", forced=False)
-            votes.save(connection, other, 0, vote)
-        for kind, queue in ((VerifyGroup, Queue.VERIFY), (ProposePatches, Queue.AGENTS)):
-            with owner.begin() as connection:
-                jobs.enqueue(connection, [Planned(kind(*OWN, own))])
-            assert jobs.claim_next(owner, queue, LEASE)
-            with owner.begin() as connection:
-                jobs.enqueue(connection, [Planned(kind(*OTHER, other))])
-        yield Scene(url, owner, own, other)
-        owner.dispose()
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"drop owned by {', '.join(ProcessRole)}")
-    with psycopg.connect(services.embedded.database_url, autocommit=True) as connection:
-        for role in ProcessRole:
-            connection.execute(f"drop role {role}")
-
-
-def _evaluate(connection, group, place, diff):
-    candidate = stored_verdict.build_candidate(1 if place is OTHER else stored_verdict.LATE, diff)
-    new = NewEvaluation(group, "issue", "advisory", 4, "Their title", "Text", (candidate,))
-    return evaluations.create(connection, place[1], new).id
-
-
-def _attempt(scene, process, statement, **values):
-    """The number of rows that a statement of a process changes or finds; it is rolled back. Raises what it raises."""
-    database = scene.log_in(process)
-    try:
-        with database.connect() as connection:
-            return connection.execute(text(statement), values).rowcount
-    finally:
-        database.dispose()
 
 
 def test_without_the_right_to_create_roles_the_error_names_the_fix_and_the_bot_works(services):
@@ -184,7 +112,7 @@ REFUSED = {
 @pytest.mark.parametrize(("process", "statement"), REFUSED.values(), ids=REFUSED.keys())
 def test_postgresql_refuses_what_is_not_the_processs_work(scene, process, statement):
     with pytest.raises(ProgrammingError) as refused:
-        _attempt(scene, process, statement)
+        scene.attempt(process, statement)
     assert isinstance(refused.value.orig, psycopg.errors.InsufficientPrivilege)
 
 
@@ -192,15 +120,18 @@ def test_postgresql_refuses_what_is_not_the_processs_work(scene, process, statem
 def test_a_process_sees_only_the_evaluation_that_it_works_on(scene, process):
     database = scene.log_in(process)
     with database.connect() as connection:
-        assert evaluations.load(connection, scene.own).candidates[0].diff == "diff of our own"
-        assert evaluations.load(connection, scene.other) is None
+        assert (
+            evaluations.load(connection, scene.own.evaluation).candidates[0].diff
+            == "diff of our own"
+        )
+        assert evaluations.load(connection, scene.other.evaluation) is None
         seen = connection.scalars(select(patches.c.diff)).all()
         assert SECRET.encode() not in seen
         assert set(connection.scalars(select(evaluation_table.c.issue_title))) <= {
             "Crash",
             "Their title",
         }
-        assert scene.other not in connection.scalars(select(evaluation_table.c.id)).all()
+        assert scene.other.evaluation not in connection.scalars(select(evaluation_table.c.id)).all()
         hidden = select(func.count()).select_from(text("votes"))
         assert connection.scalar(hidden) == 0
     database.dispose()
@@ -215,10 +146,10 @@ def test_a_process_claims_no_job_of_another_queue(scene, process, other_queue):
     assert jobs.claim_next(database, other_queue, LEASE) is None
     database.dispose()
     statement = "update jobs set state = 'done' where queue = :queue"
-    assert _attempt(scene, process, statement, queue=other_queue.value) == 0
+    assert scene.attempt(process, statement, queue=other_queue.value) == 0
     statement = "update evaluations set fingerprint = '' where id = :id"
     if process == "agents":
-        assert _attempt(scene, process, statement, id=scene.other) == 0
+        assert scene.attempt(process, statement, id=scene.other.evaluation) == 0
 
 
 @pytest.mark.parametrize(
@@ -226,7 +157,11 @@ def test_a_process_claims_no_job_of_another_queue(scene, process, other_queue):
 )
 def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follow_up):
     database = scene.log_in(process)
-    for place, evaluation in ((OTHER, scene.other), (OWN, scene.other), (OTHER, scene.own)):
+    for place, evaluation in (
+        (OTHER, scene.other.evaluation),
+        (OWN, scene.other.evaluation),
+        (OTHER, scene.own.evaluation),
+    ):
         with (
             pytest.raises(ProgrammingError, match="row-level security"),
             database.begin() as connection,
@@ -236,10 +171,10 @@ def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follo
         pytest.raises(ProgrammingError, match="row-level security"),
         database.begin() as connection,
     ):
-        jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own), wish="command:1")])
+        jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own.evaluation), wish="command:1")])
     with database.connect() as connection:  # rolled back
         for _ in range(2):
-            (stored,) = jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own))])
+            (stored,) = jobs.enqueue(connection, [Planned(follow_up(*OWN, scene.own.evaluation))])
         assert stored.queue is follow_up.queue
     database.dispose()
 

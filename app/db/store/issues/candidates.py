@@ -67,7 +67,9 @@ def find_stored(
 
 def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
     """Save or replace a candidate of the repository with the id `number`, with its patch; return its row id."""
-    digest = None if candidate.diff is None else save_patch(connection, candidate.diff)
+    digest = (
+        None if candidate.diff is None else save_patch(connection, candidate.diff, corrects=True)
+    )
     key = {
         "repository_id": number,
         "pull_number": candidate.pull,
@@ -90,12 +92,25 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
     return int(connection.execute(statement).scalar_one())
 
 
-def save_patch(connection: Connection, diff: str) -> str:
-    """Save a unified diff, unless the same bytes are stored, and return its SHA-256 in hexadecimal."""
+def save_patch(connection: Connection, diff: str, *, corrects: bool = False) -> str:
+    """Save a unified diff, unless the same bytes are stored, and return its SHA-256 in hexadecimal.
+
+    `corrects`: replace a wrong fingerprint of its edit, which a worker that was taken over may have stored before.
+    """
     digest = hash_diff(diff)
     data = diff.encode("utf-8", "replace")
     row = {"sha256": digest, "diff": data, "edit": _fingerprint_edit(diff, digest)}
-    connection.execute(insert(patches).values(row).on_conflict_do_nothing())
+    statement = insert(patches).values(row).on_conflict_do_nothing()
+    if corrects:
+        is_wrong = patches.c.edit != row["edit"]
+        statement = (
+            insert(patches)
+            .values(row)
+            .on_conflict_do_update(
+                index_elements=["sha256"], set_={"edit": row["edit"]}, where=is_wrong
+            )
+        )
+    connection.execute(statement)
     return digest
 
 

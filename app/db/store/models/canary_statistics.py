@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, column, func, select, table
-from sqlalchemy import distinct as each
+from sqlalchemy import Connection, Row, column, select, table
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables.schema import (
@@ -18,18 +17,16 @@ from app.db.tables.schema import (
     shadow_verdicts,
 )
 from app.learning.canary import CanaryStatistics
-from app.outcomes import OutcomeKind
 from model.domain import Verdict
 
 _MOST = 500
 """Newest evaluations that count; more would say the same."""
 _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 _speaker = evaluations.c.verdict["engine"]["model"].astext
-_OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
-# A view, because the judging process may read the verdict documents of its own evaluations only.
+# A view, because the judging process may read its own evaluations only.
 _judged = table(
     "judged_evaluations",
-    *map(column, ("id", "verified_at", "speaker", "asked", "valid", "seconds")),
+    *map(column, ("id", "verified_at", "speaker", "asked", "valid", "seconds", "overturned")),
     column("verdicts", JSONB),
 )
 
@@ -50,7 +47,7 @@ def read_statistics(
     ).all()
     own = [row for row in rows if row.speaker == model]
     others = [row for row in rows if row.speaker != model]
-    return _summarize(connection, own), _summarize(connection, others)
+    return _summarize(own), _summarize(others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def _pair_claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[st
     return [pair for pair in pairs if _CLAIMS.issuperset(pair)]
 
 
-def _summarize(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> CanaryStatistics:
+def _summarize(rows: Sequence[Row[*tuple[Any, ...]]]) -> CanaryStatistics:
     verdicts = [verdict for row in rows for verdict in row.verdicts]
     return CanaryStatistics(
         judged=len(rows),
@@ -114,26 +111,6 @@ def _summarize(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) ->
         valid=sum(row.valid for row in rows),
         patches=sum(verdict != Verdict.NOT_JUDGED for verdict in verdicts),
         correct=sum(verdict == Verdict.CORRECT for verdict in verdicts),
-        overturned=_count_overturned(connection, [row.id for row in rows]),
+        overturned=sum(row.overturned for row in rows),
         seconds=sum(row.seconds for row in rows),
     )
-
-
-def _count_overturned(connection: Connection, ids: Sequence[int]) -> int:
-    judged = evaluation_candidates.c
-    query = (
-        select(func.count(each(func.concat(judged.evaluation_id, "/", judged.candidate_id))))
-        .join(candidates, candidates.c.id == judged.candidate_id)
-        .join(
-            outcomes,
-            (outcomes.c.repository_id == candidates.c.repository_id)
-            & (outcomes.c.pull_number == candidates.c.pull_number)
-            & (outcomes.c.evaluation_id == judged.evaluation_id),
-        )
-        .where(
-            judged.evaluation_id.in_(ids),
-            judged.verdict == Verdict.CORRECT,
-            outcomes.c.kind.in_(_OVERTURNING),
-        )
-    )
-    return int(connection.scalar(query) or 0)
