@@ -42,4 +42,4 @@ def test_a_fork_with_the_same_pull_number_and_head_hides_no_check_of_another_rep
     assert victim.confirm(key, 502)
     victim.mark_ambiguous(key, None)
     assert find_github_id(database, key_of_fork) == 501
-    assert fork.load(key_of_fork).shows("their check")
+    assert fork.load(key_of_fork).content == "their check"
