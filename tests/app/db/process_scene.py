@@ -126,23 +126,23 @@ def _add_tenant(connection: Connection, group: int, place, diff: str) -> Tenant:
     return Tenant(group, evaluation, attempt, draft)
 
 
-def _add_secrets(connection: Connection, other: Tenant) -> None:
+def _add_secrets(connection: Connection, tenant: Tenant) -> None:
     """Give the other tenant what a taken-over worker may want to read or change."""
     vote = Vote(seed=1, seats=(), correct=None, reply="their reply", forced=False)
-    votes.save(connection, other.evaluation, 0, vote)
+    votes.save(connection, tenant.evaluation, 0, vote)
     connection.execute(
         update(evaluation_candidates)
-        .where(evaluation_candidates.c.evaluation_id == other.evaluation)
+        .where(evaluation_candidates.c.evaluation_id == tenant.evaluation)
         .values(verdict="correct", reason="their reason")
     )
     rows = {
         "evaluation_alternatives (evaluation_id, attempt_id, position, verdict)": (
-            f"{other.evaluation}, {other.attempt}, 1, 'correct'"
+            f"{tenant.evaluation}, {tenant.attempt}, 1, 'correct'"
         ),
         "agent_runs (repository_id, tokens, seconds)": f"{OTHER[1]}, 5, 5",
-        "group_members (group_id, pull_number, strength)": f"{other.group}, 1, 'closes'",
+        "group_members (group_id, pull_number, strength)": f"{tenant.group}, 1, 'closes'",
         "effects (key, repository_id, state, content, job_id, token)": (
-            f"'comment:group:{other.group}', {OTHER[1]}, 'planned', 'their verdict', 1, 1"
+            f"'comment:group:{tenant.group}', {OTHER[1]}, 'planned', 'their verdict', 1, 1"
         ),
         "etags (installation_id, path, etag, body)": f"{OTHER[0]}, '/p', 'e', 'their body'",
         "write_limits (installation_id, state)": f"{OTHER[0]}, '{{}}'",
@@ -155,7 +155,7 @@ def _add_secrets(connection: Connection, other: Tenant) -> None:
         connection.execute(text(f"insert into {table} values ({values})"))
 
 
-def _add_jobs(owner: Engine, own: Tenant, other: Tenant) -> None:
+def _add_jobs(owner: Engine, first: Tenant, second: Tenant) -> None:
     """Let each worker run a job of the own tenant; the other tenant's jobs wait, and earlier ones ended an hour ago."""
 
     def store(job, delivery=None):
@@ -163,16 +163,16 @@ def _add_jobs(owner: Engine, own: Tenant, other: Tenant) -> None:
             return jobs.enqueue(connection, [Planned(job)], Origin(delivery))[0].id
 
     for build, queue in (
-        (lambda place, of: VerifyGroup(*place, of.evaluation), Queue.VERIFY),
-        (lambda place, of: ProposePatches(*place, of.evaluation), Queue.AGENTS),
-        (lambda place, of: OpenDraft(*place[:2], of.draft), Queue.WRITER),
+        (lambda place, tenant: VerifyGroup(*place, tenant.evaluation), Queue.VERIFY),
+        (lambda place, tenant: ProposePatches(*place, tenant.evaluation), Queue.AGENTS),
+        (lambda place, tenant: OpenDraft(*place[:2], tenant.draft), Queue.WRITER),
     ):
         for state in ("done", "dead"):
-            ended = store(build(OTHER, other))
+            ended = store(build(OTHER, second))
             with owner.begin() as connection:
                 changes = f"state = '{state}', attempt = 1, finished_at = now() - interval '1 hour'"
                 connection.execute(text(f"update jobs set {changes} where id = {ended}"))
-        store(build(OWN, own), "own-delivery")
+        store(build(OWN, first), "own-delivery")
         assert jobs.claim_next(owner, queue, LEASE)
-        store(build(OTHER, other), "other-delivery")
-    store(PublishVerdict(*OWN, own.evaluation), "own-delivery")
+        store(build(OTHER, second), "other-delivery")
+    store(PublishVerdict(*OWN, first.evaluation), "own-delivery")

@@ -1,10 +1,8 @@
 """The client of OpenAI-compatible servers, against a real one on loopback that behaves and misbehaves."""
 
-import logging
 import threading
 import time
 from contextlib import closing, contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 
 import pytest
@@ -295,14 +293,3 @@ def test_tokens_are_estimated_where_the_server_cannot_count():
         assert len(server.seen) == 1, "the server is asked once"
     with open_engine(DEAD_URL) as engine:
         assert engine.count_tokens("abcd") == 2
-
-
-def test_requests_log_with_the_ids_of_the_job_that_asks(caplog):
-    job, seen = ContextVar("job"), []
-    job.set(7)
-    caplog.set_level(logging.INFO, "httpx")
-    caplog.handler.addFilter(lambda _record: seen.append(job.get(None)) or True)
-    other = replace(REQUEST, messages=(Message("user", "another"),))
-    with serve_chat(chat=[build_completion("a"), build_completion("b")]) as server:
-        ask(server, REQUEST, other)
-    assert set(seen) == {7}

@@ -1,6 +1,8 @@
-"""What a server says of itself when it is probed, and what is said of one that does not."""
+"""What a server says of itself when it is probed, what is said of one that does not, and what the log names."""
 
+import logging
 from contextlib import closing
+from contextvars import ContextVar
 
 import pytest
 
@@ -10,7 +12,8 @@ from model.engines.openai_compatible import (
     probe,
 )
 from model.errors import BadEngine, EngineDown
-from tests.model.chat_server import DEAD_URL, MODELS, Reply, serve_chat
+from model.protocols import Message, Request
+from tests.model.chat_server import DEAD_URL, MODELS, Reply, build_completion, serve_chat
 
 
 def test_probe_takes_the_only_model_and_its_context():
@@ -58,3 +61,18 @@ def test_probe_names_a_dead_url():
 def test_probe_refuses_an_invalid_url(url):
     with pytest.raises(BadEngine, match="is no http address"):
         probe(url, None)
+
+
+def test_requests_log_with_the_ids_of_the_job_that_asks(caplog):
+    job, seen = ContextVar("job"), []
+    job.set(7)
+    caplog.set_level(logging.INFO, "httpx")
+    request = Request((Message("user", "patches"),), max_tokens=50, temperature=0.5, seed=7)
+    with (
+        serve_chat(models=[MODELS], chat=[build_completion("a")]) as server,
+        closing(connect(server.url, "r4p")) as engine,
+    ):
+        caplog.handler.addFilter(lambda _record: seen.append(job.get(None)) or True)
+        engine.complete([request])
+    assert seen
+    assert set(seen) == {7}
