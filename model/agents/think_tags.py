@@ -7,6 +7,7 @@ contains these tags. So without an opening tag, a closing tag counts only when i
 import re
 
 _OPENS, _ENDS = "<think>", "</think>"
+_SOLUTION = "<solution>", "</solution>"
 _ENDS_ALONE = re.compile(rf"^[ \t]*{_ENDS}[ \t]*\r?$", re.MULTILINE)
 
 
@@ -17,3 +18,15 @@ def strip_thought(reply: str) -> str | None:
         return rest if ended else None
     ended_alone = _ENDS_ALONE.search(reply)
     return reply[ended_alone.end() :] if ended_alone else reply
+
+
+def extract_solution(reply: str) -> str | None:
+    """Return the text between `<solution>` and `</solution>` after a reply's thought (SWE-RL, appendix D).
+
+    Returns None unless each of the two tags stands there once, in this order.
+    """
+    answer = strip_thought(reply)
+    if answer is None or any(answer.count(tag) != 1 for tag in _SOLUTION):
+        return None
+    opens, ends = map(answer.index, _SOLUTION)
+    return answer[opens + len(_SOLUTION[0]) : ends] if opens < ends else None

@@ -6,6 +6,7 @@ A reward of None means unscorable, never 0. It gets no loss and does not change 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
+from itertools import islice
 from statistics import fmean
 
 from model.agents.agentless import search_replace
@@ -16,7 +17,7 @@ MALFORMED_REWARD = -1.0
 """Reward of a fix in the wrong format (SWE-RL, arXiv 2502.18449, equation 1)."""
 MAX_CHARACTERS = 10_000
 """Longer diffs of one file are not compared: the time grows with the square of the length."""
-_ANSWER = re.compile(r"\s*<think>(.*)</think>\s*<solution>(.*)</solution>\s*", re.DOTALL)
+_FORM = re.compile(r"<think>(.*)</think>.*<solution>.*</solution>", re.DOTALL)
 _TAGS = ("<think>", "</think>", "<solution>", "</solution>")
 
 
@@ -68,16 +69,21 @@ def reward_imitation(
 ) -> float | None:
     """Return the similarity of a reply's edits to the merged fix, 0 to 1, or MALFORMED_REWARD (SWE-RL, 2.1).
 
-    `text` is the reply: one `<think>` and one `<solution>` with edits for `model.agents.agentless.search_replace`.
-    `shown` maps paths to file contents before the fix, `merged` maps the fixed paths to contents after it. An ambiguous
-    SEARCH is malformed, which is stricter than the paper. Returns None if the merged fix is too long to compare.
+    `text` is the reply in the form of `model/prompts/swe_rl_repair.j2` (appendix D). `shown` maps paths to file contents
+    before the fix, `merged` maps the fixed paths to contents after it. Returns None if the merged fix is too long to
+    compare.
+
+    As in the authors' code, each tag occurs once, a blank thought is malformed, and text outside the tags is ignored.
+    The agent's own parser reads the edits. The reward is stricter than theirs: the thought comes first
+    (appendix D), every block is readable, and SEARCH is whole lines that stand in one place of a file that was shown. It
+    is looser in two things: an edit needs no fence, and an empty REPLACE deletes the lines.
     """
-    match = _ANSWER.fullmatch(text)
+    form = _FORM.search(text)
     # A second tag inside the thought would let a reply hide several solutions.
-    if match is None or any(text.count(tag) != 1 for tag in _TAGS):
+    if form is None or not form[1].strip() or any(text.count(tag) != 1 for tag in _TAGS):
         return MALFORMED_REWARD
     try:
-        changed = search_replace.apply(search_replace.parse(match[2]), shown)
+        changed = search_replace.apply(search_replace.parse_solution(text), shown)
     except MalformedEdit:
         return MALFORMED_REWARD
     return measure_similarity(shown, changed, merged)
@@ -88,14 +94,14 @@ def measure_similarity(
 ) -> float | None:
     """Return how similar two changes of the same files are, 0 to 1: the mean over the files that either changes.
 
-    All arguments map paths to contents: `before` both changes, after the reply's change, and after the merged fix. A
-    file that only one of them changes counts 0, as does a diff of the reply that is longer than MAX_CHARACTERS. Returns
-    1 if neither changes anything, and None if a diff of the merged fix is too long.
+    All arguments map paths to contents: `before` both changes, after the reply's change, and after the merged fix. This
+    is `compare` of SWE-RL's equation 1, as in the authors' code: difflib's ratio of two unified diffs without their two
+    header lines; a file that only one of them changes counts 0; two empty changes are equal. MAX_CHARACTERS is ours: a
+    longer diff of the reply counts 0, and a longer merged diff returns None.
     """
     own_diffs, merged_diffs = _build_diffs(before, changed), _build_diffs(before, merged)
     if any(len(diff) > MAX_CHARACTERS for diff in merged_diffs.values()):
         return None
-    # An empty set of changes equals an empty merged change.
     touched = sorted(own_diffs.keys() | merged_diffs.keys())
     return (
         fmean(_compute_ratio(own_diffs.get(path), merged_diffs.get(path)) for path in touched)
@@ -105,13 +111,16 @@ def measure_similarity(
 
 
 def _build_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
-    """Return unified diffs by path, with three lines of context, of the files that differ."""
-    pairs = {path: (before.get(path, ""), text) for path, text in after.items()}
-    return {
-        path: "\n".join(unified_diff(old.split("\n"), new.split("\n"), lineterm=""))
-        for path, (old, new) in pairs.items()
-        if old != new
-    }
+    """Return unified diffs by path, with three lines of context and no header, of the files whose lines differ."""
+    diffs = {path: _build_diff(before.get(path, ""), text) for path, text in after.items()}
+    return {path: diff for path, diff in diffs.items() if diff}
+
+
+def _build_diff(old: str, new: str) -> str:
+    # splitlines: the end of the last line is no line of its own, so it makes no line of context
+    lines = unified_diff(old.splitlines(), new.splitlines(), lineterm="")
+    # `--- ` and `+++ ` are equal in every pair of diffs and would raise every ratio
+    return "\n".join(islice(lines, 2, None))
 
 
 def _compute_ratio(own_diff: str | None, merged_diff: str | None) -> float:

@@ -9,12 +9,12 @@
 
 Everything else in a reply is prose. A path is valid until the next path. A thought before `</think>` is ignored.
 SEARCH consists of whole lines and must match exactly one place. All edits refer to the file as the prompt showed
-it, so their order does not matter and they may not overlap. `escape_file` changes lines that look like a marker,
-and `parse` reverts that. An edit cannot create a file: a new file has no line to search.
+it, so their order does not matter and they may not overlap. `escape_file` changes text that looks like a marker or
+the tag of a solution, and `parse` reverts that. An edit cannot create a file: a new file has no line to search.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, pairwise
@@ -29,13 +29,17 @@ _SEARCH = "<<<<<<< SEARCH"
 _DIVIDER = "======="
 _REPLACE = ">>>>>>> REPLACE"
 _MARKERS = frozenset({_SEARCH, _DIVIDER, _REPLACE})
-_LIKE_MARKER = re.compile(rf"^(?=(?:{_SEARCH}|{_DIVIDER}|{_REPLACE})$).|\r", re.MULTILINE)
+_LIKE_MARKER = re.compile(
+    rf"^(?=(?:{_SEARCH}|{_DIVIDER}|{_REPLACE})$).|<(?=/?solution>)|\r", re.MULTILINE
+)
 
 
 class EditError(StrEnum):
     """Reasons why the SEARCH/REPLACE edits of a reply cannot become a patch."""
 
     NO_EDIT = "no_edit"
+    NO_SOLUTION = "no_solution"
+    """The reply lacks the tags of a solution, or repeats one."""
     NO_PATH = "no_path"
     """A block stands before any path."""
     UNFINISHED = "unfinished"
@@ -93,9 +97,29 @@ def render(edits: Iterable[SearchReplaceEdit]) -> str:
 
 def parse(reply: str) -> tuple[SearchReplaceEdit, ...]:
     """Parse all SEARCH/REPLACE edits of a reply, at least one. Raises MalformedEdit when any edit is unreadable."""
+    answer = think_tags.strip_thought(reply)
+    if answer is None:
+        raise MalformedEdit(
+            EditError.UNFINISHED, "the reply ends within its thought; allow it more tokens"
+        )
+    return _parse_edits(answer)
+
+
+def parse_solution(reply: str) -> tuple[SearchReplaceEdit, ...]:
+    """Parse the edits like `parse`, but only those between `<solution>` and `</solution>` (SWE-RL, appendix D)."""
+    solution = think_tags.extract_solution(reply)
+    if solution is None:
+        raise MalformedEdit(
+            EditError.NO_SOLUTION,
+            "the reply needs one <solution> and one </solution> after its thought",
+        )
+    return _parse_edits(solution)
+
+
+def _parse_edits(answer: str) -> tuple[SearchReplaceEdit, ...]:
     edits: list[SearchReplaceEdit] = []
     path = ""
-    lines = iter(_extract_answer(reply).split("\n"))
+    lines = iter(answer.split("\n"))
     for raw in lines:
         line = raw.removesuffix("\r")
         if line.startswith(_HEADER):
@@ -114,6 +138,13 @@ def parse(reply: str) -> tuple[SearchReplaceEdit, ...]:
             EditError.NO_EDIT, f"the reply holds no block; write one from {_SEARCH!r} on"
         )
     return tuple(edits)
+
+
+PARSERS: Mapping[str, Callable[[str], tuple[SearchReplaceEdit, ...]]] = {
+    "agentless_repair": parse,
+    "swe_rl_repair": parse_solution,
+}
+"""Parser of the replies to each repair prompt, by the prompt's name in `model/prompts`."""
 
 
 def apply(edits: Sequence[SearchReplaceEdit], files: Mapping[str, str]) -> dict[str, str]:
@@ -137,16 +168,6 @@ def apply(edits: Sequence[SearchReplaceEdit], files: Mapping[str, str]) -> dict[
     if not changed:
         raise MalformedEdit(EditError.NO_CHANGE, "all edits together change nothing")
     return changed
-
-
-def _extract_answer(reply: str) -> str:
-    """Return the text after the thought. Raises MalformedEdit when the thought never ends."""
-    answer = think_tags.strip_thought(reply)
-    if answer is None:
-        raise MalformedEdit(
-            EditError.UNFINISHED, "the reply ends within its thought; allow it more tokens"
-        )
-    return answer
 
 
 def _read_until(marker: str, lines: Iterable[str], path: str) -> tuple[str, ...]:

@@ -75,11 +75,48 @@ def test_merged_fix_earns_one():
     assert reward_imitation(build_reply(EDIT.format("TWO")), FILES, MERGED) == 1
 
 
-def test_other_fix_earns_its_similarity():
-    # `--- `, `+++ `, `@@ -1,4 +1,4 @@`, ` one`, `-two`, `+`, ` three`, ` `: 39 characters and 7 line ends are common
-    own, theirs = 46 + len("x"), 46 + len("TWO")
-    computed = reward_imitation(build_reply(EDIT.format("x")), FILES, MERGED)
-    assert computed == pytest.approx(2 * 46 / (own + theirs), abs=1e-12)
+@pytest.mark.parametrize(
+    ("new", "shared", "length"),
+    [
+        # merged: `@@ -1,3 +1,3 @@`, ` one`, `-two`, `+TWO`, ` three` and 4 line ends are 37 characters
+        ("x", 34, 35),  # all but `x`
+        ("TWO\n# why", 36, 44),  # the header says 4, and `+# why` is inserted
+        (None, 31, 32),  # `@@ -1,3 +1,`, ` @@` to the end of `-two`, and ` three`
+    ],
+)
+def test_other_fix_earns_its_similarity(new, shared, length):
+    edit = EDIT.format(new) if new else EDIT.replace("{}\n", "")
+    computed = reward_imitation(build_reply(edit), FILES, MERGED)
+    assert computed == pytest.approx(2 * shared / (length + 37), abs=1e-12)
+
+
+def test_similarity_is_the_mean_over_files():
+    # `@@ -1 +1 @@`, `-four`, `+6`, and two line ends: 19 of 20 characters are those of `+5`
+    own, merged = MERGED | {"b.py": "6\n"}, MERGED | {"b.py": "5\n"}
+    assert measure_similarity(FILES, own, merged) == pytest.approx((1 + 19 / 20) / 2, abs=1e-12)
+
+
+def test_new_file_and_missed_file_count_zero():
+    """The authors' test of a new file: three files, one of them right."""
+    before = {"a.py": "def add(a, b):\n    return a + b", "b.py": "def sort_list(lst):"}
+    merged = {
+        "a.py": "def add(a: int, b: int):\n    return a + b",
+        "b.py": "def sort_list(lst: list):",
+    }
+    own = {"b.py": merged["b.py"], "c.py": 'print("hello")'}
+    assert measure_similarity(before, own, merged) == pytest.approx(1 / 3, abs=1e-12)
+
+
+def test_line_end_of_the_last_line_is_no_change():
+    assert measure_similarity(FILES, MERGED, {"a.py": MERGED["a.py"].rstrip()}) == 1
+    assert measure_similarity(FILES, MERGED, MERGED | {"b.py": "four"}) == 1
+
+
+def test_text_outside_the_tags_is_ignored():
+    reply = build_reply(EDIT.format("TWO"))
+    assert reward_imitation(f"Well.\n{reply}{EDIT.format('x')}", FILES, MERGED) == 1
+    inside = reply.replace("</think>", "</think>\nSo:")
+    assert reward_imitation(inside, FILES, MERGED) == 1
 
 
 def test_file_changed_by_one_side_lowers_the_similarity():
@@ -96,7 +133,10 @@ def test_file_changed_by_one_side_lowers_the_similarity():
         "",
         EDIT.format("TWO"),
         f"<solution>\n{EDIT.format('TWO')}</solution>",
-        build_reply(EDIT.format("TWO")) + "That is all.",
+        build_reply(EDIT.format("TWO"), thought=""),
+        build_reply(EDIT.format("TWO"), thought=" \n"),
+        f"<solution>\n{EDIT.format('TWO')}</solution>\n<think>\nWhy.\n</think>",
+        f"</solution>\n{build_reply(EDIT.format('TWO')).replace('</solution>', '')}",
         build_reply(EDIT.format("TWO")) + build_reply(EDIT.format("TWO")),
         build_reply(EDIT.format("TWO"), thought="<think>"),
         build_reply("No edit is needed.\n"),
