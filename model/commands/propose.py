@@ -14,6 +14,7 @@ from typer import Option
 
 from model import catalog
 from model.agents.agent_catalog import AGENTS
+from model.agents.agentless.search_replace import PARSERS
 from model.commands import inputs
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, print_json, stop
 from model.commands.index import locate_index
@@ -44,6 +45,10 @@ class ProposeOptions(EngineOptions):
     agent: Annotated[
         str, Option(metavar="NAME", help=f"Agent that writes the patch: {', '.join(AGENTS)}.")
     ] = "mini-se"
+    repair_prompt: Annotated[
+        str | None,
+        Option(metavar="NAME", help=f"Prompt of Agentless Mini's repairs: {', '.join(PARSERS)}."),
+    ] = None
     attempts: Annotated[int, Option(min=1, max=64, help="Number of attempts, side by side.")] = 1
     seed: Annotated[
         int, Option(min=0, help="Seed of the first attempt; the other attempts count up from it.")
@@ -99,7 +104,7 @@ def _run_attempts(
     if options.trajectories:
         options.trajectories.mkdir(parents=True, exist_ok=True)
     build_hint = _prepare_hint(options.feedback, options.parent, issue)
-    agents.require_agent(options.agent)
+    agents.require_agent(options.agent, options.repair_prompt)
     index = options.database or locate_index(options.repo)
     with show_progress() as (say, _), attempt_setup.open_tool_contexts(options.repo, index) as desk:
         say("reading the code")
@@ -109,7 +114,7 @@ def _run_attempts(
             say(f"{engine.model} works on it")
             keep = _build_writer(options.trajectories, unkept)
             return parallel_attempts.run_attempts(
-                agents.build_agent(options.agent, engine),
+                agents.build_agent(options.agent, engine, repair_prompt=options.repair_prompt),
                 issue,
                 desk,
                 seeds=range(options.seed, options.seed + options.attempts),

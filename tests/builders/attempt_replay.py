@@ -99,6 +99,7 @@ def _build_agent(trajectory: Trajectory) -> Agent:
         limits=limits,
         plan=SamplingPlan(**setting["plan"]),
         keep=_build_filter(setting["kept"]),
+        repair_prompt=setting["repair_prompt"],
         clock=clock,
     )
 

@@ -87,12 +87,13 @@ class AgentlessMini:
         limits: AttemptLimits | None = None,
         plan: SamplingPlan | None = None,
         keep: CandidateFilter | None = None,
+        repair_prompt: str = "agentless_repair",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare the agent. `keep` filters the candidate patches before the vote; None keeps all.
 
         `keep` receives every candidate, with duplicates, and returns the candidates that may win, in any order. The
-        trajectory records the ids of the kept candidates.
+        trajectory records the ids of the kept candidates. `repair_prompt` is a key of `search_replace.PARSERS`.
         """
         self._engine = engine
         self._plan = plan or SamplingPlan()
@@ -104,7 +105,7 @@ class AgentlessMini:
         self._keep = keep
         self._clock = clock
         self._locate = prompt_template.load("agentless_locate")
-        self._repair = prompt_template.load("agentless_repair")
+        self._repair = prompt_template.load(repair_prompt)
         spoken = combine_fingerprints(self._locate.fingerprint, self._repair.fingerprint)
         self._speaker = EngineInfo(engine.name, engine.model, spoken)
 
@@ -140,7 +141,6 @@ class AgentlessMini:
             end = AttemptEnded(StopReason.SUBMITTED, patch=_choose_winner(candidates, kept))
         except AttemptEnded as ended:
             end = ended
-        setting = {"plan": asdict(self._plan), "counts": sampler.token_counts, "kept": kept}
         trajectory = Trajectory(
             agent=self.name,
             engine=self._speaker,
@@ -156,7 +156,7 @@ class AgentlessMini:
             patch=end.patch,
             failure=end.failure,
             guidance=guidance,
-            setting=json.dumps(setting),
+            setting=self._dump_setting(sampler.token_counts, kept),
         )
         return Attempt(trajectory, sampler.duration)
 
@@ -201,7 +201,7 @@ class AgentlessMini:
                 f"{path}: {reason}" for shown in files for path, reason in shown.left_out.items()
             )
             raise AttemptEnded(StopReason.TOKENS, failure=f"no located file can be shown: {why}")
-        repairs = RepairCache(task.context.workspace)
+        repairs = RepairCache(task.context.workspace, self._repair.name)
         turns = assign_file_sets([sets[place] for place in usable], self._plan.repairs)
         return [
             self._build_repair(files[usable[turn]], number, repairs, task)
@@ -233,6 +233,11 @@ class AgentlessMini:
             return None
         passed = {patch.id for patch in self._keep(candidates)}
         return [patch.id for patch in candidates if patch.id in passed]
+
+    def _dump_setting(self, counts: Sequence[int], kept: Sequence[PatchId] | None) -> str:
+        """Return what a replay needs as JSON: the plan, the token counts, the kept candidates and the repair prompt."""
+        setting = {"plan": asdict(self._plan), "counts": counts, "kept": kept}
+        return json.dumps(setting | {"repair_prompt": self._repair.name})
 
     def _count_free_tokens(self, skeleton: Iterable[Message], count: Callable[[str], int]) -> int:
         """Return the tokens that are left beside a prompt without its files."""

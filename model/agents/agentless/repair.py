@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from model.agents.agentless.prompt_sampling import describe_drop
-from model.agents.agentless.search_replace import EditError, apply, parse
+from model.agents.agentless.search_replace import PARSERS, EditError, apply
 from model.agents.tools import edit_checks
 from model.codegraph import syntax_check
 from model.errors import MalformedEdit, WorkspaceError
@@ -13,10 +13,14 @@ from model.workspace import Workspace
 
 
 class RepairCache:
-    """Cache of the diffs of one attempt: replies that write equal file contents cost one `git diff`."""
+    """Cache of the diffs of one attempt: replies that write equal file contents cost one `git diff`.
 
-    def __init__(self, workspace: Workspace) -> None:
+    `prompt` is the name of the repair prompt that the replies answer, a key of PARSERS.
+    """
+
+    def __init__(self, workspace: Workspace, prompt: str) -> None:
         self._workspace = workspace
+        self._parse = PARSERS[prompt]
         self._diffs: dict[tuple[tuple[str, str], ...], str] = {}
 
     def apply_reply(
@@ -28,7 +32,7 @@ class RepairCache:
         diff, or why there is none. `files` maps each path that the prompt showed to its text.
         """
         try:
-            edits = parse(reply)
+            edits = self._parse(reply)
             after = apply(edits, files)
             for path, text in after.items():
                 _check_file(path, _encode(files[path]), _encode(text))

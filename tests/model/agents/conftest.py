@@ -34,7 +34,8 @@ def pipeline(tmp_path):
     def run(*lines, tree=agentless_replies.TREE, context=32_768, plan=None, **options):
         engine = agentless_replies.CuttingEngine(*lines, context_tokens=context)
         told = []
-        made = {name: options.pop(name) for name in ("keep", "limits", "clock") if name in options}
+        names = ("keep", "limits", "clock", "repair_prompt")
+        made = {name: options.pop(name) for name in names if name in options}
         with open_tool_context(tmp_path / "tree", tree) as tools:
             agent = AgentlessMini(engine, plan=plan or SamplingPlan(2, 3), **made)
             done = agent.propose(ISSUE, tools, on_step=told.append, **{"seed": 3} | options)

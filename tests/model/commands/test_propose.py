@@ -24,6 +24,7 @@ from model.agents.trajectories.trajectory_json import (
 from model.domain import Issue
 from model.engines.scripted import ScriptedEngine
 from model.errors import UnknownAgent
+from tests.model.agents import agentless_replies
 from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, build_trajectory
 from tests.model.chat_server import MODELS, Reply, serve_chat
 from tests.model.codegraph.builders import write_files
@@ -97,6 +98,28 @@ def test_agent_is_built_by_its_name(name):
 def test_unknown_agent_is_refused():
     with pytest.raises(UnknownAgent, match="'nobody'; there are mini-se, agentless-mini"):
         build_agent("nobody", ScriptedEngine([]))
+
+
+def test_repair_prompt_is_chosen_by_its_name(run, tmp_path):
+    reply = f"<think>\nToo low.\n</think>\n<solution>\n{agentless_replies.MEND.reply}</solution>"
+    lines = [
+        {"when": agentless_replies.LOCATE, "reply": "```\npie/maths.py\n```", "repeat": True},
+        {"when": agentless_replies.REPAIR, "reply": reply, "repeat": True},
+    ]
+    options = ["--agent", "agentless-mini", "--trajectories", "kept"]
+    result = run(lines, *options, "--repair-prompt", "swe_rl_repair")
+    assert result.exit_code == 0, result.output
+    kept = load_trajectory((tmp_path / "kept/attempt-1.json").read_bytes())
+    assert json.loads(kept.setting)["repair_prompt"] == "swe_rl_repair"
+    assert "</solution>." in kept.steps[-1].prompt[1].content
+
+
+def test_repair_prompt_that_cannot_work_is_refused(run):
+    idle = run([], "--repair-prompt", "swe_rl_repair")
+    strange = run([], "--agent", "agentless-mini", "--repair-prompt", "r4p_group")
+    assert idle.exit_code == strange.exit_code == 2
+    assert "--repair-prompt does nothing for agent mini-se; leave it out" in idle.stderr
+    assert "'r4p_group'; there are agentless_repair, swe_rl_repair" in strange.stderr
 
 
 def test_attempts_without_a_patch_exit_with_3(run):

@@ -115,6 +115,24 @@ def test_reply_without_a_patch_is_dropped_with_its_reason(pipeline, line, kind):
     assert [step.malformed for step in done.trajectory.steps] == [False, kind != "engine", False]
 
 
+def test_repairs_in_the_form_of_swe_rl_become_patches(pipeline):
+    """The thought and the text around the solution hold edits too, and none of them counts."""
+    done, engine = pipeline(
+        MATHS,
+        repair_reply("", reply=f"{MEND.reply}<think>\n{ROUND.reply}</think>\n{ROUND.reply}"),
+        repair_reply(
+            "", reply=f"<think>{ROUND.reply}</think><solution>{MEND.reply}</solution>{ROUND.reply}"
+        ),
+        plan=SamplingPlan(1, 2),
+        repair_prompt="swe_rl_repair",
+    )
+    bad, good = read_outcomes(done)
+    assert bad["dropped"] == "no_solution"
+    assert good["diff"] == done.patch
+    assert "+    return n / 2\n" in done.patch
+    assert "</solution>\n\nWrite each" in engine.requests[-1].messages[0].content
+
+
 def test_cut_reply_is_dropped_though_one_edit_is_whole(pipeline):
     done, _ = pipeline(MATHS, repair_reply("    return 0  # CUT"), MEND, plan=SamplingPlan(1, 2))
     assert read_outcomes(done)[0] == {
