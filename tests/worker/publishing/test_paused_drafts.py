@@ -26,6 +26,13 @@ WRITE = ["permit_write", "check_owner", "write"]
 STEPS = ["plan", *WRITE * 4, "confirm", "save"]
 """Where an attempt may be paused: before its plan, around each of four requests, and before it stores the end."""
 MOMENTS = range(1, len(STEPS) + 1)
+QUICK = {(10, True), (13, True), (13, False), (15, True)}
+"""The branch, the pull request, the same on an unmoved base, and the end. Earlier pauses leave nothing behind."""
+
+
+def vary(cases, quick):
+    """The cases as parameters; all but the quick ones are proofs."""
+    return [pytest.param(*case, marks=[] if case in quick else pytest.mark.proof) for case in cases]
 
 
 class PausedContext(Context):
@@ -114,7 +121,7 @@ def test_every_step_of_an_attempt_is_tried(writing):
 
 @pytest.mark.parametrize(
     ("moment", "has_moved"),
-    [*((moment, True) for moment in MOMENTS), (10, False), (13, False)],
+    vary([*((moment, True) for moment in MOMENTS), (10, False), (13, False)], QUICK),
 )
 def test_a_paused_attempt_leaves_one_draft(writing, moment, has_moved):
     late = writing.open()
@@ -139,7 +146,7 @@ def test_a_draft_that_an_earlier_attempt_opened_is_found_although_its_diff_appli
     assert writing.show() == (writing.list_pulls(), None, 1, area("w * h")["area.py"])
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", vary([(moment,) for moment in MOMENTS], {(11,), (13,)}))
 def test_a_pause_by_the_operator_stops_the_next_write(writing, moment):
     installation, database = writing.job.installation, writing.scene.database
     attempt = writing.open()
