@@ -3,9 +3,12 @@
 A process reads only the settings that its queues need, so a judging process holds no key.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import cache, partial
 from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from app import logs
 from app.db.session import create_database_engine
@@ -20,6 +23,7 @@ from app.jobs.job import (
     ForgetCheckout,
     Job,
     LocateIssues,
+    Planned,
     ProposePatches,
     PublishVerdict,
     PurgeData,
@@ -42,6 +46,7 @@ from app.jobs.outcome_jobs import (
 from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
 from app.settings import (
+    AccountSettings,
     BrokerSettings,
     CeilingSettings,
     DatabaseSettings,
@@ -158,6 +163,10 @@ def _train_model(_parts: Components) -> Handler:
     )
 
 
+def _plan_reconciliation(connection: Connection) -> Sequence[Planned]:
+    return plan_reconciliation(connection, load(AccountSettings).allowed_accounts)
+
+
 _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     RecordEvent: _record_event,
     LocateIssues: lambda parts: partial(locate_issues, parts.github, parts.pace.debounce_seconds),
@@ -177,7 +186,10 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
         observe_outcomes.measure_survival, parts.github, parts.checkouts
     ),
     Reconcile: lambda parts: MissedChanges(
-        parts.github, parts.pace.debounce_seconds, parts.identity.bot_name
+        parts.github,
+        parts.pace.debounce_seconds,
+        parts.identity.bot_name,
+        timedelta(seconds=parts.pace.reconcile_seconds),
     ),
     PurgeData: lambda parts: partial(forget.purge_data, parts.github),
     ForgetCheckout: lambda parts: partial(
@@ -196,7 +208,7 @@ HANDLED: Final = frozenset(job.kind for job in _MAKERS)
 """Every kind of job that has a handler."""
 
 TICKS: Final[Mapping[str, Tick]] = {
-    "reconcile": plan_reconciliation,
+    "reconcile": _plan_reconciliation,
     "reactions": observe_outcomes.plan_reaction_polls,
     "redeliver": plan_redelivery,
     "checkouts": forget.plan_checkout_cleanup,

@@ -30,7 +30,7 @@ from app.jobs.job import (
 )
 from app.policy.commands import Button, can_hold_command
 from app.policy.rival_links import find_closing_numbers
-from app.values.identifiers import IssueNumber
+from app.values.identifiers import InstallationId, IssueNumber
 
 MAX_ISSUES = 10
 """Most issues that one event can start. A stranger could write `fixes #1 fixes #2 …` for pages."""
@@ -190,10 +190,13 @@ def is_allowed(event: Event, accounts: Collection[str]) -> bool:
     `accounts` holds logins of owners, without regard to case, and ids of installations. Empty: all are allowed. The end
     of an installation and the removal of repositories are always allowed, because stored data must then go.
     """
-    if not accounts or _is_only_removal(event):
-        return True
+    return _is_only_removal(event) or is_served(accounts, _find_owner(event), event.installation)
+
+
+def is_served(accounts: Collection[str], owner: str, installation: InstallationId) -> bool:
+    """Return whether `accounts`, as in `is_allowed`, names the owner's login or the installation's id."""
     allowed = {account.lower() for account in accounts}
-    return _find_owner(event).lower() in allowed or str(event.installation) in allowed
+    return not allowed or owner.lower() in allowed or str(installation) in allowed
 
 
 def _is_only_removal(event: Event) -> bool:

@@ -11,6 +11,7 @@ from app.settings.environment import (
     get_interpreter,
 )
 from app.settings.github_settings import (
+    AccountSettings,
     BaseUrl,
     GitHubSettings,
     IdentitySettings,
@@ -41,6 +42,7 @@ from app.settings.training_settings import GateSettings, RunSettings, TrainSetti
 
 __all__ = [
     "USAGE",
+    "AccountSettings",
     "AgentSettings",
     "BaseUrl",
     "BrokerSettings",

@@ -45,23 +45,27 @@ class IdentitySettings(Settings):
         return urlsplit(self.github_url).netloc
 
 
-class WebhookSettings(Settings):
+def _split_list(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+class AccountSettings(Settings):
+    """Whom the bot works for. The web process and the workers of the queue `github` read it."""
+
+    allowed_accounts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_list)] = ()
+    """Logins of owners, or ids of installations, separated by commas. The bot ignores and counts the deliveries of all
+    other accounts, and does not look for their missed changes. Empty: it works for every installation."""
+
+
+class WebhookSettings(AccountSettings):
     """Settings with which the web process accepts deliveries."""
 
-    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode]
+    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split_list)]
     """The secret, or two separated by a comma while you replace one by another."""
     max_body_bytes: int = 25 * 1024 * 1024
     """Most bytes of a webhook's body. The default is GitHub's own limit."""
-    allowed_accounts: Annotated[tuple[str, ...], NoDecode] = ()
-    """Logins of owners, or ids of installations, separated by commas. The bot ignores and counts the deliveries of all
-    other accounts. Empty: it works for every installation."""
-
-    @field_validator("webhook_secret", "allowed_accounts", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
 
     @field_validator("webhook_secret")
     @classmethod

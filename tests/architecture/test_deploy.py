@@ -71,12 +71,13 @@ def test_the_workers_that_spend_read_the_operators_ceilings(name):
     assert shown.items() <= environment.items()
 
 
-def test_every_worker_reads_the_limit_of_running_jobs_and_the_web_process_the_allowed_accounts():
+def test_workers_read_the_limit_of_running_jobs_and_the_processes_of_github_the_allowed_accounts():
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     for service in services.values():
         if "worker" in service.get("command", []):
             assert "R4P_MAX_RUNNING_PER_INSTALLATION" in service["environment"]
-    assert "R4P_ALLOWED_ACCOUNTS" in services["web"]["environment"]
+    for name in ("web", "worker-github"):
+        assert "R4P_ALLOWED_ACCOUNTS" in services[name]["environment"]
 
 
 def test_every_queue_has_a_worker():

@@ -1,6 +1,6 @@
 """Plan the regular search for missed changes, and mend evaluations that are stuck."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from sqlalchemy import Connection
 
@@ -16,6 +16,7 @@ from app.jobs.job import (
     VerifyGroup,
 )
 from app.policy.alternative_policy import RefusalReason
+from app.values.identifiers import RepositoryId
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -31,25 +32,30 @@ from worker.judging.verify import build_document
 from worker.publishing.verdict_view import NOT_FINISHED
 
 
-def plan_reconciliation(connection: Connection) -> Sequence[Planned]:
+def plan_reconciliation(
+    connection: Connection, accounts: Collection[str] = ()
+) -> Sequence[Planned]:
     """Return jobs that search each repository for missed changes, and jobs for stuck evaluations.
 
-    This also stores the verdict *not judged* for evaluations whose jobs gave up.
+    Only the installations of `accounts` (R4P_ALLOWED_ACCOUNTS) get jobs; empty: all of them. This also stores the
+    verdict *not judged* for evaluations whose jobs gave up.
     """
-    looked = [
-        Planned(Reconcile(installation, repository))
-        for installation, repository in groups.list_active_repositories(connection)
-    ]
+    active = groups.list_active_repositories(connection, accounts)
+    served = {repository for _, repository in active}
+    looked = [Planned(Reconcile(*place)) for place in active]
     _give_up_abandoned(connection)
-    return [*looked, *_judge_without_agents(connection), *_publish_unpublished(connection)]
+    without_agents = _judge_without_agents(connection, served)
+    return [*looked, *without_agents, *_publish_unpublished(connection, served)]
 
 
-def _judge_without_agents(connection: Connection) -> Iterator[Planned]:
+def _judge_without_agents(
+    connection: Connection, served: Collection[RepositoryId]
+) -> Iterator[Planned]:
     """Plan the judging of groups whose agents will not come."""
     for identity in stuck_evaluations.find_without_agents(connection):
         evaluation = evaluations.load(connection, identity)
         owner = evaluation and groups.load_repository(connection, evaluation.repository)
-        if evaluation and owner:
+        if evaluation and owner and evaluation.repository in served:
             jobs.supersede(connection, [ProposePatches.build_key(identity)])
             proposals.finish(connection, evaluation, (), RefusalReason.NOBODY)
             number = evaluation.repository
@@ -71,11 +77,13 @@ def _give_up_abandoned(connection: Connection) -> None:
         )
 
 
-def _publish_unpublished(connection: Connection) -> Iterator[Planned]:
+def _publish_unpublished(
+    connection: Connection, served: Collection[RepositoryId]
+) -> Iterator[Planned]:
     for identity in stuck_evaluations.find_unpublished(connection):
         evaluation = evaluations.load(connection, identity)
         owner = evaluation and groups.load_repository(connection, evaluation.repository)
-        if evaluation and owner:
+        if evaluation and owner and evaluation.repository in served:
             number = evaluation.repository
             publish = PublishVerdict(owner.ref.installation, number, evaluation.issue, identity)
             yield Planned(publish)

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from app.db.store.queue.deliveries import Delivery
-from app.github.api.rest_reader import PersonComment, Thread
+from app.github.api.rest_reader import PersonComment
 from app.github.facts import PersonReview
 from app.values.identifiers import DeliveryGuid, RepositoryRef
 
 
-def rebuild_comment(repository: RepositoryRef, thread: Thread, comment: PersonComment) -> Delivery:
+def rebuild_comment(repository: RepositoryRef, comment: PersonComment) -> Delivery:
     """Return the webhook delivery that GitHub would have sent for a comment, with the fields that the bot reads.
 
     Its GUID is `comment-` and the comment's id, so that it is stored once.
@@ -19,7 +19,7 @@ def rebuild_comment(repository: RepositoryRef, thread: Thread, comment: PersonCo
     body = {
         "action": "created",
         "sender": user,
-        "issue": {"number": thread.number, **({"pull_request": {}} if thread.is_pull else {})},
+        "issue": {"number": comment.thread, **({"pull_request": {}} if comment.is_pull else {})},
         "comment": {
             "id": comment.id,
             "body": comment.body,

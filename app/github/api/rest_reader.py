@@ -1,7 +1,9 @@
 """Read comments, reactions, permissions and pull requests from GitHub over REST. `publisher` writes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Generic, TypeVar
 from urllib.parse import quote
 
 from app.github.api_call import Call, Method
@@ -59,8 +61,6 @@ class Thread:
     number: int
     is_pull: bool
     is_open: bool
-    comments: int
-    """Number of comments below it."""
     updated_at: datetime
 
 
@@ -69,12 +69,30 @@ class PersonComment:
     """A person's comment on an issue or a pull request that nobody edited. Untrusted text."""
 
     id: CommentId
+    thread: int
+    """Number of the issue or pull request."""
+    is_pull: bool
     body: str
     author: str
     author_id: int
     association: str
     """GitHub's role of the author, for display only."""
     created_at: datetime
+
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage(Generic[Entry]):
+    """A page of one of GitHub's lists, oldest change first."""
+
+    entries: tuple[Entry, ...]
+    """The entries that the bot uses."""
+    last: datetime | None
+    """Time of the last change on the page, in whole seconds; None: the page is empty."""
+    is_full: bool
+    """Another page may follow."""
 
 
 def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Permission:
@@ -167,59 +185,68 @@ def list_review_comments(
 
 
 def list_changed_threads(
-    github: GitHub, repository: RepositoryRef, since: datetime, page: int
-) -> tuple[Thread, ...]:
+    github: GitHub, repository: RepositoryRef, since: datetime, page: int, *, state: str = "all"
+) -> ChangePage[Thread]:
     """Return one page of the issues and pull requests that changed at `since` or later, oldest change first.
 
-    A page has 100 entries; a shorter one is the last. Reading an unchanged page again costs no API quota.
+    `state` is `all` or `open`. Reading an unchanged page again costs no API quota.
     """
     path = f"/repos/{repository.full_name}/issues"
-    query: dict[str, str | int] = {
-        "state": "all",
-        "sort": "updated",
-        "direction": "asc",
-        "since": _format_time(since),
-        "per_page": PER_PAGE,
-        "page": page,
-    }
+    query = _build_change_query(since, page) | {"state": state}
     answer = github.get_conditional(repository, path, query)
-    return tuple(
+    items = rest.read_slice(tuple[rest.ThreadSlice, ...], _build_call(path), answer)
+    threads = (
         Thread(
             number=item.number,
             is_pull=item.pull_request is not None,
             is_open=item.state == "open",
-            comments=item.comments,
             updated_at=item.updated_at,
         )
-        for item in rest.read_slice(tuple[rest.ThreadSlice, ...], _build_call(path), answer)
+        for item in items
     )
+    return ChangePage(tuple(threads), _find_last(items), len(items) == PER_PAGE)
 
 
-def list_new_comments(
-    github: GitHub, repository: RepositoryRef, number: int, since: datetime
-) -> tuple[PersonComment, ...]:
-    """Return the comments that people wrote at `since` or later below the issue or pull request `number`.
+def list_changed_comments(
+    github: GitHub, repository: RepositoryRef, since: datetime, page: int
+) -> ChangePage[PersonComment]:
+    """Return one page of the repository's comments that changed at `since` or later, oldest change first.
 
-    Comments of bots and comments that somebody edited are left out, because they never command.
+    Comments of bots and comments that somebody edited are left out, because they never command. Reading an unchanged
+    page again costs no API quota.
     """
-    path = f"/repos/{repository.full_name}/issues/{number}/comments"
-    scope = Scope.for_repository(repository, Purpose.READ)
-    return tuple(
+    path = f"/repos/{repository.full_name}/issues/comments"
+    answer = github.get_conditional(repository, path, _build_change_query(since, page))
+    items = rest.read_slice(tuple[rest.WrittenComment, ...], _build_call(path), answer)
+    comments = (
         PersonComment(
             id=CommentId(item.id),
+            thread=int(item.issue_url.rpartition("/")[2]),
+            is_pull=item.html_url.split("/")[-2] == "pull",
             body=item.body,
             author=item.user.login,
             author_id=item.user.id,
             association=item.author_association,
             created_at=item.created_at,
         )
-        for answer in github.iterate_pages(scope, path, {"since": _format_time(since)})
-        for item in rest.read_slice(tuple[rest.WrittenComment, ...], _build_call(path), answer)
-        if item.user is not None
-        and item.user.type == "User"
-        and item.created_at >= since
-        and item.updated_at == item.created_at
+        for item in items
+        if item.user is not None and item.user.type == "User" and item.updated_at == item.created_at
     )
+    return ChangePage(tuple(comments), _find_last(items), len(items) == PER_PAGE)
+
+
+def _build_change_query(since: datetime, page: int) -> dict[str, str | int]:
+    return {
+        "sort": "updated",
+        "direction": "asc",
+        "since": _format_time(since),
+        "per_page": PER_PAGE,
+        "page": page,
+    }
+
+
+def _find_last(items: Sequence[rest.ThreadSlice | rest.WrittenComment]) -> datetime | None:
+    return items[-1].updated_at if items else None
 
 
 def _format_time(moment: datetime) -> str:

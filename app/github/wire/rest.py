@@ -125,12 +125,13 @@ class BranchPull(RestSlice):
 class ThreadSlice(RestSlice):
     number: int
     state: str
-    comments: int
     updated_at: AwareDatetime
     pull_request: dict[str, Any] | None = None
 
 
 class WrittenComment(CommentSlice):
+    issue_url: str
+    html_url: str
     author_association: str = "NONE"
     created_at: AwareDatetime
     updated_at: AwareDatetime

@@ -40,6 +40,24 @@ def list_comments(world: World, call: Call) -> Answer:
     return build_page(written, call.query, _url(world, call))
 
 
+def list_repository_comments(world: World, call: Call) -> Answer:
+    """GET .../issues/comments: comments of all issues and pull requests that changed at `since` or later"""
+    query = call.query
+    written = [
+        comment
+        for number in call.repo.issues
+        for comment in call.repo.comments_of(number)
+        if timestamp(comment.updated_at) >= query.get("since", "")
+    ]
+    key = "updated_at" if query.get("sort") == "updated" else "created_at"
+    written.sort(
+        key=lambda comment: (getattr(comment, key), comment.id),
+        reverse="sort" in query and query.get("direction", "desc") == "desc",
+    )
+    shown = [issues.comment(world, call.repo, comment) for comment in written]
+    return build_page(shown, query, _url(world, call))
+
+
 def create_comment(world: World, call: Call) -> Answer:
     """POST .../issues/{issue_number}/comments"""
     issue = _issue(world, call)

@@ -43,6 +43,7 @@ ENDPOINTS: dict[str, Endpoint] = {
     "apps/redeliver-webhook-delivery": _app(apps.redeliver),
     "issues/list-for-repo": _endpoint(issues.list_issues, "issues=read"),
     "issues/list-comments": _endpoint(issues.list_comments, _READ_THREAD),
+    "issues/list-comments-for-repo": _endpoint(issues.list_repository_comments, _READ_THREAD),
     "issues/create-comment": _endpoint(issues.create_comment, _WRITE_THREAD, content=True),
     "issues/update-comment": _endpoint(issues.update_comment, _WRITE_THREAD),
     "issues/delete-comment": _endpoint(issues.delete_comment, _WRITE_THREAD),

@@ -6,7 +6,7 @@ from sqlalchemy import text
 from app.db.session import transaction
 from app.db.store.issues import evaluations
 from app.db.store.queue import jobs
-from app.jobs.job import Planned, ProposePatches, VerifyGroup
+from app.jobs.job import Planned, ProposePatches, PublishVerdict, Reconcile, VerifyGroup
 from app.policy.alternative_policy import RefusalReason
 from tests.builders.job_attempts import waiting
 from worker.judging.reconcile import (
@@ -41,3 +41,18 @@ def test_without_a_worker_for_agents_a_group_is_judged_as_it_is(scene):
         RefusalReason.NOBODY,
     )
     assert waiting(scene.database) == []
+
+
+def test_an_installation_outside_the_allowed_accounts_gets_no_job(scene):
+    with transaction(scene.database) as connection:
+        connection.execute(
+            text("update evaluations set state = 'verified', verified_at = created_at")
+        )
+        connection.execute(text("delete from jobs"))
+    with transaction(scene.database) as connection:
+        for accounts in ((), ("SCENE",), (str(scene.installation),)):
+            assert {type(one.job) for one in plan_reconciliation(connection, accounts)} == {
+                Reconcile,
+                PublishVerdict,
+            }
+        assert plan_reconciliation(connection, ("somebody-else",)) == []

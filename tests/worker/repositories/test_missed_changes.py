@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import text
@@ -70,7 +71,7 @@ def test_a_repository_that_was_taken_from_us_unheard_is_no_failure(scene):
 
 
 def test_a_change_is_looked_at_once_and_an_idle_repository_costs_no_quota(scene, monkeypatch):
-    monkeypatch.setattr(missed_changes, "OVERLAP", timedelta(seconds=-5))
+    monkeypatch.setattr(missed_changes, "OVERLAP", timedelta(days=-1))
     assert list_evaluated(look(scene)) == [scene.issue]
     forget_jobs(scene)
     assert look(scene) == []
@@ -81,7 +82,6 @@ def test_a_change_is_looked_at_once_and_an_idle_repository_costs_no_quota(scene,
 
 def test_every_missed_change_is_found_however_many_pages_there_are(scene, monkeypatch):
     monkeypatch.setattr(missed_changes, "MOST_PAGES", 2)
-    monkeypatch.setattr(missed_changes, "PER_PAGE", 2)
     monkeypatch.setattr("app.github.api.rest_reader.PER_PAGE", 2)
     pulls = []
     for number in range(3):
@@ -102,13 +102,57 @@ def test_an_issue_closed_unheard_is_read_again(scene):
     assert scene.issue in list_evaluated(look(scene))
 
 
-def test_an_open_group_is_read_again_within_the_hour(scene, monkeypatch):
-    monkeypatch.setattr(missed_changes, "OVERLAP", timedelta(seconds=-5))
-    look(scene)
-    forget_jobs(scene)
+class BusyGitHub:
+    """Passes all calls on to `github`, and changes something before each page of a list except the first."""
+
+    def __init__(self, github, changes):
+        self._github, self._changes = github, iter(changes)
+
+    def __getattr__(self, name):
+        return getattr(self._github, name)
+
+    def get_conditional(self, repository, path, query):
+        answer = self._github.get_conditional(repository, path, query)
+        next(self._changes, lambda: None)()
+        return answer
+
+
+def open_pulls(scene, count):
+    """Open pull requests, each in a second of its own."""
+    pulls = []
+    for number in range(count):
+        scene.standin.advance(2)
+        pulls.append(scene.repo.open_pr(f"Fix {number}", files=area("w")).number)
+    scene.standin.advance(2)
+    return pulls
+
+
+def list_located(jobs):
+    return [job.pull for job in jobs if isinstance(job, LocateIssues)]
+
+
+def test_nothing_is_lost_when_threads_move_while_the_list_is_read(scene, monkeypatch):
+    monkeypatch.setattr("app.github.api.rest_reader.PER_PAGE", 2)
+    pulls = open_pulls(scene, 6)
     with transaction(scene.database) as connection:
-        connection.execute(text("update groups set read_at = now() - interval '61 minutes'"))
-    assert list_evaluated(look(scene)) == [scene.issue]
+        hour_ago = datetime.now(UTC) - timedelta(hours=1)
+        reconciliation.save_read_until(connection, scene.id, hour_ago)
+    moves = [
+        partial(scene.repo.edit_pr, number, title="Moved") for number in (*scene.pulls, *pulls)
+    ]
+    monkeypatch.setattr(scene, "github", BusyGitHub(scene.github, moves))
+    assert set(list_located(look(scene))) == {*scene.pulls, *pulls}
+
+
+def test_the_first_look_reads_all_that_is_open_and_begins_with_the_last_change(scene, monkeypatch):
+    monkeypatch.setattr(missed_changes, "FIRST_LOOK", timedelta(minutes=-5))
+    monkeypatch.setattr(missed_changes, "MOST_PAGES", 2)
+    monkeypatch.setattr("app.github.api.rest_reader.PER_PAGE", 2)
+    pulls = open_pulls(scene, 8)
+    scene.repo.close(pulls[3])
+    wanted = [*reversed(pulls), *scene.pulls]
+    wanted.remove(pulls[3])
+    assert list_located(look(scene)) == wanted
 
 
 def comment_on_issue(scene, text):
@@ -138,6 +182,42 @@ def test_a_review_whose_webhook_arrived_is_not_carried_out_again(scene):
         jobs.enqueue(connection, [Planned(job)])
         connection.execute(text("update jobs set state = 'done'"))
     assert [job for job in look(scene) if isinstance(job, RunCommand)] == []
+
+
+COMMENTS = "GET /repos/{owner}/{repo}/issues/comments"
+
+
+def test_one_read_finds_the_comments_below_all_changed_threads(scene):
+    for number in (scene.issue, *scene.pulls, *open_pulls(scene, 4)):
+        scene.repo.comment(number, "Why?")
+    source = scene.repo.comment(scene.pulls[0], "/r4p status", "maintainer")
+    mark = scene.standin.mark()
+    commands = [job for job in look(scene) if isinstance(job, RunCommand)]
+    assert [(job.asked_in, job.number) for job in commands] == [(str(source), scene.pulls[0])]
+    look(scene)
+    read = [one for one in scene.standin.history(mark) if one.route.endswith("/comments")]
+    assert [f"{one.method} {one.route}" for one in read] == [COMMENTS] * 2
+
+
+def test_every_lost_command_is_found_however_many_pages_of_comments_there_are(scene, monkeypatch):
+    monkeypatch.setattr(missed_changes, "MOST_PAGES", 2)
+    monkeypatch.setattr("app.github.api.rest_reader.PER_PAGE", 2)
+    look(scene)
+    wanted = set()
+    for _ in range(7):
+        scene.standin.advance(2)
+        wanted.add(str(scene.repo.comment(scene.issue, "/r4p status", "maintainer")))
+    looks = 0
+    while Reconcile(scene.installation, scene.id) in look(scene):
+        forget_reconciling(scene)
+        looks += 1
+    assert looks > 1
+    assert {job.asked_in for job in look(scene) if isinstance(job, RunCommand)} == wanted
+
+
+def forget_reconciling(scene):
+    with transaction(scene.database) as connection:
+        connection.execute(text("delete from jobs where kind = 'reconcile' and state = 'ready'"))
 
 
 def load_event(scene, guid):
@@ -177,14 +257,14 @@ def test_bots_edited_and_old_comments_are_no_lost_commands(scene, monkeypatch):
     scene.standin.advance(2)
     scene.repo.edit_comment(edited, "/r4p verify")
     assert [job for job in look(scene) if isinstance(job, RunCommand)] == []
-    monkeypatch.setattr(missed_changes, "COMMAND_AGE", timedelta(seconds=-60))
+    monkeypatch.setattr(missed_changes, "COMMAND_AGE", timedelta(days=-1))
     scene.repo.comment(scene.issue, "/r4p status", "maintainer")
     assert [job for job in look(scene) if isinstance(job, RunCommand)] == []
 
 
 def test_a_closed_pull_request_without_a_group_is_left_alone():
     now = datetime.now(UTC)
-    threads = [Thread(3, True, False, 0, now), Thread(4, True, True, 0, now)]
+    threads = [Thread(3, True, False, now), Thread(4, True, True, now)]
     assert plan_looks(JOB, threads, {3: [], 4: [9]}, [9]) == [
         EvaluateIssue(7, 70, 9, "reconcile"),
         LocateIssues(7, 70, 4),

@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import group_members, groups, installations, pull_requests, repositories
 from app.github.facts import PullRequest
+from app.policy.event_policy import is_served
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
@@ -276,12 +277,21 @@ def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber,
     return {row.number: row.head_sha for row in rows}
 
 
-def list_active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
-    """List (installation id, repository id) of each repository whose installation is not suspended."""
+def list_active_repositories(
+    connection: Connection, accounts: Collection[str] = ()
+) -> list[tuple[InstallationId, RepositoryId]]:
+    """List (installation id, repository id) of each repository whose installation is not suspended.
+
+    `accounts` holds logins of owners and ids of installations; without any, all installations are listed.
+    """
     rows = connection.execute(
-        select(repositories.c.installation_id, repositories.c.id)
+        select(repositories.c.installation_id, repositories.c.id, installations.c.account)
         .join(installations, installations.c.id == repositories.c.installation_id)
         .where(installations.c.suspended_at.is_(None))
         .order_by(repositories.c.id)
     )
-    return [(row.installation_id, row.id) for row in rows]
+    return [
+        (row.installation_id, row.id)
+        for row in rows
+        if is_served(accounts, row.account, row.installation_id)
+    ]

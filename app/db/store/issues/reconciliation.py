@@ -3,10 +3,11 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
-from app.db.tables.schema import groups, repositories
-from app.values.identifiers import IssueNumber, RepositoryId
+from app.db.tables.schema import groups, jobs, repositories
+from app.jobs.job import EvaluateIssue
+from app.values.identifiers import InstallationId, IssueNumber, RepositoryId
 
 
 def load_read_until(connection: Connection, number: RepositoryId) -> datetime | None:
@@ -22,17 +23,39 @@ def save_read_until(connection: Connection, number: RepositoryId, moment: dateti
     )
 
 
+def count_open_groups(
+    connection: Connection, installation: InstallationId, number: RepositoryId
+) -> tuple[int, int]:
+    """Return the number of open groups of repository `number`, and of its whole installation."""
+    here = groups.c.repository_id == number
+    query = (
+        select(func.count().filter(here), func.count())
+        .select_from(groups.join(repositories))
+        .where(repositories.c.installation_id == installation, groups.c.state == "open")
+    )
+    row = connection.execute(query).one()
+    return row[0], row[1]
+
+
 def list_unread_issues(
     connection: Connection, number: RepositoryId, before: datetime, limit: int
 ) -> list[IssueNumber]:
     """List open issues with a group in repository `number` that the bot last read from GitHub before `before`.
 
-    The longest unread comes first, and at most `limit` are listed.
+    The longest unread comes first, and at most `limit` are listed. Issues whose evaluation waits or runs are left out.
     """
+    planned = select(jobs.c.payload["issue"].as_integer()).where(
+        jobs.c.repository_id == number,
+        jobs.c.kind == EvaluateIssue.kind,
+        jobs.c.state.in_(["ready", "running"]),
+    )
     query = (
         select(groups.c.issue_number)
         .where(
-            groups.c.repository_id == number, groups.c.state == "open", groups.c.read_at < before
+            groups.c.repository_id == number,
+            groups.c.state == "open",
+            groups.c.read_at < before,
+            groups.c.issue_number.not_in(planned),
         )
         .order_by(groups.c.read_at)
         .limit(limit)

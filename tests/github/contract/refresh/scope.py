@@ -41,6 +41,7 @@ OPERATIONS: Operations = {
     f"{_REPO}/git/trees": ("post",),
     f"{_REPO}/installation": ("get",),
     f"{_REPO}/issues": ("get",),
+    f"{_REPO}/issues/comments": ("get",),
     _COMMENT: ("get", "patch", "delete"),
     f"{_COMMENT}/reactions": ("get", "post"),
     f"{_COMMENT}/reactions/{{reaction_id}}": ("delete",),
