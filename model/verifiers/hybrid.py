@@ -1,6 +1,7 @@
 """A hybrid verifier makes a shortlist with a first verifier and judges it with a second (R2E-Gym, section 4.3).
 
 R2E-Gym makes the shortlist by log-probabilities and judges it by running tests. Here any two verifiers can be combined.
+The length of the shortlist is ours, because the paper gives none.
 """
 
 from collections.abc import Collection, Sequence

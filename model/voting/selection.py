@@ -16,16 +16,15 @@ from model.patches.diff import fingerprint
 
 SAMPLES = 1000
 """The number of subsamples in R2E-Gym's Best@K."""
-_TIE_BREAK = 0.01
-"""Weight of the first verifier beside the second. It breaks ties and is too small to outweigh a vote."""
-_SHORTLIST_FLOOR = 0.1
-"""Patches outside the shortlist get scores below this value."""
 
 Scores = Mapping[PatchId, float | None]
 
 
 def compute_shortlist_size(count: int) -> int:
-    """Return the size of R2E-Gym's shortlist for `count` candidates: half of them, and at least three."""
+    """Return the size of the shortlist for `count` candidates: half of them, and at least three.
+
+    R2E-Gym (section 4.3, equation 2) keeps the top n and gives no n. This rule is ours.
+    """
     return max(3, ceil(count / 2))
 
 
@@ -54,21 +53,17 @@ def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
 def combine_scores(first: Scores, second: Scores) -> dict[PatchId, float | None]:
     """Return each patch's rank value from the scores of two verifiers: the second decides, the first breaks ties.
 
-    A higher value is better. `second` holds the patches of the shortlist, which rank above all other patches. Where the
-    second verifier has no opinion, the first verifier's score counts. None means that neither has an opinion.
+    `second` holds the patches of the shortlist, which rank above all other patches. Where the second verifier has no
+    opinion, the first verifier's score counts. A value is a place among the distinct score pairs, divided by their
+    number, so the best value is 1 and equal pairs share one. None means that neither verifier has an opinion.
+
+    R2E-Gym (section 4.3, equation 2) adds the scores, and means the first to count in case of a tie. Here no score of
+    the first verifier can outvote the smallest difference of the second.
     """
-    return {
-        patch: _score_shortlisted(score if second[patch] is None else second[patch], score)
-        if patch in second
-        else _score_others(score)
-        for patch, score in first.items()
-    }
-
-
-def select_best(scores: Scores) -> tuple[PatchId, ...]:
-    """Return the ids of all patches that share the highest score; empty if every score is None."""
-    top = max((score for score in scores.values() if score is not None), default=None)
-    return tuple(patch for patch, score in scores.items() if score is not None and score == top)
+    keys = {patch: _build_sort_key(patch, score, second) for patch, score in first.items()}
+    levels = sorted({key for key in keys.values() if key is not None})
+    ranks = {key: place / len(levels) for place, key in enumerate(levels, 1)}
+    return {patch: None if key is None else ranks[key] for patch, key in keys.items()}
 
 
 def compute_best_at_k(judged: Sequence[tuple[float | None, bool]], k: int) -> float:
@@ -130,15 +125,13 @@ def fingerprint_edit(diff: str) -> str | None:
         return None
 
 
-def _score_shortlisted(score: float | None, first: float | None) -> float | None:
-    if score is None:
-        return None
-    blend = score if first is None else (score + _TIE_BREAK * first) / (1 + _TIE_BREAK)
-    return _SHORTLIST_FLOOR + (1 - _SHORTLIST_FLOOR) * blend
-
-
-def _score_others(score: float | None) -> float | None:
-    return None if score is None else _SHORTLIST_FLOOR * (1 - _TIE_BREAK) * score
+def _build_sort_key(
+    patch: PatchId, first: float | None, second: Scores
+) -> tuple[bool, float, float] | None:
+    """Build (is on the shortlist, deciding score, tie-breaking score); None without any opinion."""
+    deciding = second.get(patch)
+    deciding = first if deciding is None else deciding
+    return None if deciding is None else (patch in second, deciding, _fill_missing(first))
 
 
 def _fill_missing(score: float | None) -> float:

@@ -16,7 +16,6 @@ from model.voting.selection import (
     fingerprint_edit,
     sample_best_at_k,
     score_by_majority,
-    select_best,
     select_shortlist,
     select_survivors,
 )
@@ -88,7 +87,20 @@ def test_second_score_decides_and_first_breaks_ties():
 
 def test_where_the_second_has_no_opinion_the_first_stands():
     ranking = combine_scores({"a": 0.7, "b": None, "c": None}, {"a": None, "b": 0.5, "c": None})
-    assert ranking == {"a": pytest.approx(0.73), "b": pytest.approx(0.55), "c": None}
+    assert ranking == {"a": 1.0, "b": 0.5, "c": None}
+
+
+def test_first_score_outvotes_no_test():
+    """101 tests; the more of them a patch passes, the less the first verifier thinks of it."""
+    first = {str(passed): 1 - passed / 101 for passed in range(102)}
+    ranking = combine_scores(first, {str(passed): passed / 101 for passed in range(102)})
+    assert ranking == {str(passed): (passed + 1) / 102 for passed in range(102)}
+
+
+def test_first_score_breaks_an_exact_tie_of_tests():
+    first = {"none": None, "low": 0.2, "high": 0.2 + 1e-12, "fewer": 1.0}
+    passed = {"none": 100 / 101, "low": 100 / 101, "high": 100 / 101, "fewer": 99 / 101}
+    assert combine_scores(first, passed) == {"none": 0.5, "low": 0.75, "high": 1, "fewer": 0.25}
 
 
 @given(rankings, st.data())
@@ -105,11 +117,6 @@ def test_a_composed_ranking_keeps_both_in_their_order(first, data):
     on = [ranking[item] for item in chosen if ranking[item] is not None]
     off = [ranking[patch] for patch in first.keys() - chosen if ranking[patch] is not None]
     assert not on or not off or max(off) < min(on)
-
-
-def test_the_best_are_all_that_tie():
-    assert select_best({"a": 0.5, "b": None, "c": 0.5, "d": 0.1}) == ("a", "c")
-    assert select_best({"a": None}) == ()
 
 
 @pytest.mark.parametrize(
