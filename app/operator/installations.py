@@ -16,7 +16,7 @@ from app.settings import CeilingSettings
 from app.values.identifiers import InstallationId
 from model.commands.exit_codes import print_json
 
-LIMITS: Final = (*CeilingSettings.model_fields, "max_running")
+LIMITS: Final = (*CeilingSettings.model_fields, "max_running", "weight")
 """Names of the limits that an installation may have of its own."""
 _MISTAKE: Final = 2
 

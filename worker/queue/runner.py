@@ -20,13 +20,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from app import logs
 from app.db.session import transaction
 from app.db.store.queue import installation_controls, jobs
+from app.db.store.queue.claim_statements import FIRST_TURN, Turn, take_turn
 from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.job_rows import StoredJob
 from app.db.store.queue.jobs import ClaimedJob
 from app.dispatch import Doorbell
 from app.jobs.job import Queue
 from app.settings import QueueSettings
-from app.values.identifiers import InstallationId
 from model.errors import Cancelled
 from worker.queue.context import Context, Handler
 from worker.queue.endings import (
@@ -115,8 +115,8 @@ class Runner:
     doorbell: Doorbell
     pace: QueueSettings
     stopping: Callable[[], bool] = lambda: False
-    last_turns: dict[Queue, InstallationId] = field(default_factory=dict)
-    """The installation that this process served last, of each queue."""
+    turns: dict[Queue, Turn] = field(default_factory=dict)
+    """The last turn in each queue that this process served."""
 
     def answer(self, queue: Queue) -> int:
         """Run due jobs of `queue`, and return how many jobs ran. The installations take turns.
@@ -155,15 +155,16 @@ class Runner:
         self._ring(context.stored)
 
     def _next(self, queue: Queue) -> ClaimedJob | None:
+        turn = self.turns.get(queue, FIRST_TURN)
         claimed = jobs.claim_next(
             self.database,
             queue,
             self.pace.lease_seconds,
-            after=self.last_turns.get(queue, jobs.BEFORE_ALL),
+            after=turn.after,
             max_running=self.pace.max_running_per_installation,
         )
         if claimed is not None:
-            self.last_turns[queue] = claimed.job.tenant
+            self.turns[queue] = take_turn(turn, claimed.job.tenant, claimed.weight)
         return claimed
 
     def _get_handler(self, claimed: ClaimedJob) -> Handler:

@@ -1,12 +1,20 @@
-"""The statements that claim a job: one job by its id, or the job of the installation whose turn it is."""
+"""The statements that claim a job: one job by its id, or the job of the installation whose turn it is.
 
+The turns are a weighted round robin over the installations.
+"""
+
+from dataclasses import dataclass
 from typing import Final
+
+from app.values.identifiers import InstallationId
 
 _CLAIM: Final = """
 update jobs set state = 'running', attempt = attempt + 1, token = token + 1, claimed_at = now(),
     lease_until = now() + %(lease)s * interval '1 second'
 where id = ({wanted})
-returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, waits_since
+returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, waits_since, (
+    select coalesce((limits ->> 'weight')::int, 1) from installation_controls as stored
+    where stored.installation_id = jobs.installation_id) as weight
 """
 # A scalar subquery instead of `not exists`, which PostgreSQL may plan as a join over all running jobs. `coalesce`
 # instead of `is null`: the planner then expects half of the rows, not one in 200, so it reads ix_jobs_turn in order and
@@ -62,3 +70,27 @@ CLAIM_NEXT: Final = _TURNS + _CLAIM.format(
             limit 1) is null
     limit 1"""
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The installation that a worker served last in a queue, and how many more jobs it gets in a row."""
+
+    installation: InstallationId
+    left: int = 0
+
+    @property
+    def after(self) -> InstallationId:
+        """Return the id after which the worker looks for the next installation; its own comes first while jobs are left."""
+        return InstallationId(self.installation - 1) if self.left > 0 else self.installation
+
+
+FIRST_TURN: Final = Turn(InstallationId(-1))
+"""The turn before all installations; periodic jobs belong to installation 0."""
+
+
+def take_turn(last: Turn, installation: InstallationId, weight: int) -> Turn:
+    """Return the turn after a job of `installation`, which gets `weight` jobs in a row, at least one."""
+    if installation == last.installation and last.left > 0:
+        return Turn(installation, last.left - 1)
+    return Turn(installation, weight - 1)

@@ -47,6 +47,8 @@ class ClaimedJob:
     """The webhook delivery that caused the job; None for periodic jobs."""
     waited: Waits | None = None
     """What the last attempts waited for; None: nothing."""
+    weight: int = 1
+    """Jobs in a row that the installation gets in its turn."""
 
 
 # This means `state = 'running'`, written so that the planner uses the id: the partial indexes on
@@ -253,6 +255,7 @@ def _build_claimed(row: Row[Any], job: Job) -> ClaimedJob:
         token=row.token,
         attempt=row.attempt,
         delivery=row.delivery_guid,
+        weight=row.weight or 1,
         waited=Waits(WaitsFor(row.waits_for), row.waits, row.waits_since) if row.waits else None,
     )
 

@@ -3,6 +3,7 @@
 import pytest
 
 from app.db.store.queue import jobs
+from app.db.store.queue.claim_statements import FIRST_TURN, take_turn
 from app.jobs.job import ForgetCheckout, LocateIssues, PurgeData, Queue, RecordEvent
 from app.values.identifiers import InstallationId, PullNumber, RepositoryId
 from tests.builders.queue_rows import LEASE, execute, put, rows
@@ -62,6 +63,19 @@ def test_workers_with_turns_of_their_own_are_fair_together(database):
         (last[number % 4],) = claim_in_turn(database, 1, after=last[number % 4])
         served.append(last[number % 4])
     assert served == [SMALL] * 4 + [GREEDY] * 8
+
+
+def test_an_installation_gets_as_many_jobs_in_a_row_as_its_weight(database):
+    put(database, *pulls(GREEDY, 9), *pulls(SMALL, 9), *pulls(LAST, 2))
+    weigh = """insert into installation_controls (installation_id, limits) values ({}, '{{"weight": {}}}')"""
+    execute(database, weigh.format(SMALL, 3))
+    served, turn = [], FIRST_TURN
+    for _ in range(13):
+        claimed = jobs.claim_next(database, Queue.GITHUB, LEASE, after=turn.after)
+        turn = take_turn(turn, claimed.job.tenant, claimed.weight)
+        served.append(claimed.job.tenant)
+    once = [GREEDY, SMALL, SMALL, SMALL]
+    assert served == [*once, LAST, *once, LAST, *once[:3]]
 
 
 def test_an_installation_whose_jobs_are_not_due_yet_loses_its_turn(database):
