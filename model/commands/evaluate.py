@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,13 +15,14 @@ from model.catalog import VotingChoice
 from model.commands.exit_codes import STDERR, exit_on_error
 from model.commands.options import JudgeOptions, accept_options
 from model.commands.output import print_evaluation, report_loading, show_progress
-from model.errors import BadGroups
+from model.errors import BadGroups, IncompatibleOptions
 from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
     from model.evaluation.judge_catalog import Judge
     from model.evaluation.judged_group import JudgedGroup
     from model.evaluation.labelled_group import LabelledGroup
+    from model.evaluation.trivial_patches import LeftOut
 
 _EVALUATE = "evaluate"
 
@@ -60,6 +61,13 @@ class EvaluateOptions(JudgeOptions):
     json_output: Annotated[
         bool, Option("--json", help="Print one r4p.evaluate/1 (or r4p.attack/1) document.")
     ] = False
+    skip_trivial: Annotated[
+        bool,
+        Option(
+            "--skip-trivial",
+            help="Leave out patches that are empty or change only comments or tests, and count them.",
+        ),
+    ] = False
     attack: Annotated[
         bool, Option("--attack", help="Attack the groups, and report which verdicts flip.")
     ] = False
@@ -85,9 +93,10 @@ def evaluate(options: EvaluateOptions) -> None:
         run_name = judge_catalog.build_run_name(verifier, options.voting, fitted)
         kept = _choose_run_file(options.out, options.groups, run_name + ".attack" * attack)
         if attack:
+            _check_attack(options)
             attack_run.check_run_file(kept)
         cases = attack_run.load_attack_cases(options.groups, options.limit) if attack else []
-        groups = attack_run.list_groups(cases) if attack else _read_groups(options)
+        groups, left_out = _read_groups(options, attack_run.list_groups(cases))
         judge_catalog.check_trajectories(verifier, groups)
     with (
         exit_on_error(_EVALUATE, hint=partial(_describe_kept, kept)),
@@ -108,7 +117,7 @@ def evaluate(options: EvaluateOptions) -> None:
         attack_run.write_result(cases, runs[0], kept, json_output=options.json_output)
     else:
         caution = judge_catalog.build_caution(verifier, groups)
-        _write_result(runs, kept, caution, json_output=options.json_output)
+        _write_result(runs, kept, caution, left_out, json_output=options.json_output)
 
 
 def _describe_kept(kept: Path | None) -> str:
@@ -124,12 +133,30 @@ def _choose_run_file(out: Path | None, groups: Path | None, verifier: str) -> Pa
     return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
 
 
-def _read_groups(options: EvaluateOptions) -> "list[LabelledGroup]":
-    from model.evaluation import evaluation_run, labelled_group
+def _check_attack(options: EvaluateOptions) -> None:
+    if options.skip_trivial:
+        raise IncompatibleOptions("an attack needs all patches; leave out --skip-trivial")
 
+
+def _read_groups(
+    options: EvaluateOptions, attacked: "list[LabelledGroup]"
+) -> "tuple[list[LabelledGroup], LeftOut | None]":
+    """Return the groups to judge, and what was left out with `--skip-trivial`."""
+    from model.evaluation import evaluation_run, labelled_group, trivial_patches
+
+    if options.attack:
+        return attacked, None
     if options.groups is None:
         raise BadGroups("no groups are given: name a file with --groups")
-    return evaluation_run.sample_groups(labelled_group.read_groups(options.groups), options.limit)
+    groups = labelled_group.read_groups(options.groups)
+    if not options.skip_trivial:
+        return evaluation_run.sample_groups(groups, options.limit), None
+    kept, left_out = trivial_patches.leave_out_trivial(evaluation_run.sample_groups(groups))
+    if not kept:
+        raise BadGroups(
+            f"{options.groups} has only patches that --skip-trivial leaves out; leave out this option"
+        )
+    return evaluation_run.sample_groups(kept, options.limit), left_out
 
 
 def _judge_groups(
@@ -149,6 +176,7 @@ def _write_result(
     runs: "Sequence[Sequence[JudgedGroup]]",
     kept: Path | None,
     caution: str | None,
+    left_out: "LeftOut | None",
     *,
     json_output: bool,
 ) -> None:
@@ -158,6 +186,8 @@ def _write_result(
     result, *twin = map(build_document, runs)
     if twin:
         result["strict"] = twin[0]
+    if left_out:
+        result["left_out"] = asdict(left_out)
     if caution:
         result["caution"] = caution
         STDERR.print(escape_invisible(caution))

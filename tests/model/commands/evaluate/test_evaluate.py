@@ -65,6 +65,24 @@ def test_smaller_limit_takes_a_prefix_of_a_larger_one(tmp_path):
     assert [group.instance_id for group in few] != [f"octo__app-{n}" for n in range(10)]
 
 
+def test_trivial_patches_are_left_out_and_counted(run, tmp_path):
+    row, empty = build_row(1, True), {"patch": "", "resolved": False}
+    rows = [row | {"patches": [*row["patches"], empty]}, build_row(2, True) | {"patches": [empty]}]
+    (tmp_path / "groups.jsonl").write_text(format_lines(*rows))
+    plain, skipped = (read_document(run("--json", *ask)) for ask in ([], ["--skip-trivial"]))
+    assert (plain["groups"], plain["patches"]) == (2, len(row["patches"]) + 2)
+    assert "left_out" not in plain
+    assert (skipped["groups"], skipped["patches"]) == (1, len(row["patches"]))
+    assert skipped["left_out"] == {"patches": 2, "groups": 1}
+    (tmp_path / "groups.jsonl").write_text(format_lines(rows[1]))
+    nothing = run("--skip-trivial")
+    assert nothing.exit_code == 2
+    assert "has only patches that --skip-trivial leaves out" in nothing.stderr
+    attacked = run("--skip-trivial", "--attack")
+    assert attacked.exit_code == 2
+    assert "an attack needs all patches" in attacked.stderr
+
+
 def test_repeated_group_is_judged_once(run, tmp_path):
     (tmp_path / "groups.jsonl").write_text(format_lines(build_row(1, True), build_row(1, True)))
     assert read_document(run("--json"))["groups"] == 1
