@@ -20,14 +20,13 @@ from model.evaluation.judge_catalog import get_production_engine, strip_suffixes
 from model.evaluation.judgement_columns import Floats, Indices, build_columns
 from model.evaluation.metrics import METRICS
 from training.calibrators import recipes
+from training.calibrators.claims import ClaimTargets, number_issues
 from training.calibrators.evidence import GroupEvidence, collect_evidence, list_rows
 from training.calibrators.fitting import (
     CalibratorFit,
-    ClaimTargets,
     fit_calibrator,
     judge_with_held_out,
     measure_gains,
-    number_issues,
 )
 from training.calibrators.reliability_diagram import bin_beliefs, draw_diagram
 

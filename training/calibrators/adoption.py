@@ -1,16 +1,19 @@
 """Decide whether a fitted calibrator comes into use (pure)."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.calibration.calibration import NO_HISTORY, Calibrator
+from model.evaluation.judgement_columns import Indices
 from model.voting.thresholds import Thresholds
 from training.calibrators import recipes
+from training.calibrators.claims import count_history
 from training.calibrators.evidence import LabelOrigin, PatchEvidence
-from training.calibrators.fitting import CalibratorFit, count_history, fit_calibrator
+from training.calibrators.fitting import CalibratorFit
+from training.calibrators.leave_out import list_sources, refit_thresholds
 from training.calibrators.weight_caps import OWN_CAPS, SHARED_CAPS, cap_weights
 from training.corpus import StoredCalibrator
 
@@ -18,8 +21,10 @@ LEAST_NEW = 10
 """Fewest patches, unseen by both calibrators, for a comparison."""
 LARGEST_MOVE = 0.01
 """How far a shared threshold may move when one person or one owner is left out."""
-MOST_LEFT_OUT = 10
-"""How many persons, and how many owners, are left out once each: those with the most labels."""
+MOST_SHARED = 5_000
+"""Largest number of rows in a shared fit. Owners with few rows keep all of theirs."""
+ThresholdRefit = Callable[[Sequence[PatchEvidence], Sequence[Indices]], Iterable[Thresholds]]
+"""Refits the thresholds on some rows without those of each item; see `refit_thresholds`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +67,17 @@ def decide_shared_adoption(
     decision = decide_adoption(fitted, rows, in_use)
     if not decision.is_active:
         return decision
-
-    def refit(rest: Sequence[PatchEvidence]) -> Thresholds:
-        return fit_calibrator(rest, fitted_at="").calibrator.thresholds
-
-    dominant = find_dominant_source(rows, fitted.calibrator.thresholds, refit)
+    dominant = find_dominant_source(rows, fitted.calibrator.thresholds)
     return CalibratorDecision(is_active=False, why=dominant) if dominant else decision
 
 
 def cap_shared_rows(rows: Sequence[PatchEvidence]) -> list[PatchEvidence] | None:
-    """Cap the weight of every person, repository and owner. None: too few of them for the caps."""
-    sources = _list_sources(rows)
+    """Cap the weight of every person, repository and owner. None: too few of them for the caps.
+
+    Only MOST_SHARED rows stay, the newest issues of each owner, so that the time of a decision has a limit.
+    """
+    rows = _keep_newest(rows)
+    sources = _list_origins(rows)
     capped = cap_weights([row.weight for row in rows], sources, SHARED_CAPS)
     return None if capped is None else _set_weights(rows, capped)
 
@@ -83,37 +88,27 @@ def cap_own_rows(rows: Sequence[PatchEvidence]) -> list[PatchEvidence]:
     The rows stay as they are when the caps cannot hold, or would leave too little history: an installation with a few
     maintainers trusts them.
     """
-    capped = cap_weights([row.weight for row in rows], _list_sources(rows), OWN_CAPS)
+    capped = cap_weights([row.weight for row in rows], _list_origins(rows), OWN_CAPS)
     if capped is None or not count_history(_set_weights(rows, capped)).is_enough:
         return list(rows)
     return _set_weights(rows, capped)
 
 
 def find_dominant_source(
-    rows: Sequence[PatchEvidence],
-    thresholds: Thresholds,
-    refit: Callable[[Sequence[PatchEvidence]], Thresholds],
+    rows: Sequence[PatchEvidence], thresholds: Thresholds, refit: ThresholdRefit = refit_thresholds
 ) -> str | None:
     """Find an owner or a person without whose labels a threshold moves by more than LARGEST_MOVE.
 
-    `thresholds` are those of the fit on all rows, and `refit` fits them again on other rows. Returns a reason that
-    names nobody, or None.
+    `thresholds` are those of the fit on all rows. Every owner and every person is left out once, the heaviest first.
+    Returns a reason that names nobody, or None.
     """
-    sources = _list_sources(rows)
-    keys: dict[str, Sequence[object]] = {
-        "owner": [source.owner for source in sources],
-        "person": [source.person for source in sources],
-    }
-    for kind, all_keys in keys.items():
-        counts = Counter(key for key in all_keys if key is not None)
-        for key, labels in counts.most_common(MOST_LEFT_OUT):
-            weights = [
-                0.0 if row_key == key else row.weight
-                for row_key, row in zip(all_keys, rows, strict=True)
-            ]
-            move = measure_move(thresholds, refit(_set_weights(rows, weights)))
-            if move > LARGEST_MOVE:
-                return f"a threshold would move by {move:.3f} without the {labels} labels of one {kind}"
+    sources = list_sources(_list_origins(rows), [row.weight for row in rows])
+    refitted = refit(rows, [source.rows for source in sources])
+    for source, without in zip(sources, refitted, strict=True):
+        move = measure_move(thresholds, without)
+        if move > LARGEST_MOVE:
+            labels = len(source.rows)
+            return f"a threshold would move by {move:.3f} without the {labels} labels of one {source.kind}"
     return None
 
 
@@ -126,7 +121,19 @@ def measure_move(first: Thresholds, second: Thresholds) -> float:
     )
 
 
-def _list_sources(rows: Sequence[PatchEvidence]) -> list[LabelOrigin]:
+def _keep_newest(rows: Sequence[PatchEvidence]) -> list[PatchEvidence]:
+    """Keep MOST_SHARED rows: the newest of each owner, then the second newest of each, and so on."""
+    origins, counts = _list_origins(rows), Counter[int]()
+    turns = []
+    for index in sorted(range(len(rows)), key=lambda index: int(rows[index].issue), reverse=True):
+        counts[origins[index].owner] += 1
+        turns.append((counts[origins[index].owner], index))
+    # the sort is stable: in each turn the newer rows come first
+    kept = sorted(turns, key=lambda turn: turn[0])[:MOST_SHARED]
+    return [rows[index] for _, index in sorted(kept, key=lambda turn: turn[1])]
+
+
+def _list_origins(rows: Sequence[PatchEvidence]) -> list[LabelOrigin]:
     """List the sources of rows from the bot's history. Raises ValueError for a row without a source."""
     sources = [row.source for row in rows if row.source is not None]
     if len(sources) < len(rows):

@@ -4,21 +4,20 @@ Cross-validation holds out whole issues, also from the choice of the recipe. Thr
 probabilities, so their precision was reached on issues that the fit had not seen.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from model.calibration.calibration import Calibrator, History
+from model.calibration.calibration import Calibrator
 from model.evaluation import bootstrap
 from model.evaluation.judged_group import JudgedGroup
-from model.evaluation.judgement_columns import Floats, Indices
+from model.evaluation.judgement_columns import Floats
 from model.evaluation.metrics import METRICS
-from model.evaluation.wilson import compute_wilson_interval
 from model.voting.thresholds import Thresholds
-from training.calibrators import recipes
+from training.calibrators import held_out, recipes
+from training.calibrators.claims import ClaimTargets, choose_thresholds, count_history
 from training.calibrators.evidence import (
     GroupEvidence,
     PatchEvidence,
@@ -27,20 +26,8 @@ from training.calibrators.evidence import (
     drop_votes,
     list_rows,
 )
+from training.calibrators.evidence_table import build_table, fit_recipe
 from training.calibrators.recipes import CalibratorRecipe
-from training.calibrators.reliability_diagram import count_effective_trials
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimTargets:
-    """The least precision of claims, which the lower bound of a 95 % Wilson interval must reach."""
-
-    accept: float = 0.8
-    """For verdicts of correct. It is higher, because a false accept costs most."""
-    reject: float = 0.7
-    """For verdicts of incorrect."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,9 +65,9 @@ def fit_calibrator(
         return CalibratorFit(
             nothing, np.full(len(rows), np.nan), (nothing.thresholds,) * len(rows), {}
         )
-    predictions = recipes.cross_validate(opinions, prior)
-    recipe = recipes.select_simplest(predictions, opinions)
-    calibrator = recipes.fit_recipe(opinions, recipe, history, fitted_at)
+    predictions = cross_validate(opinions, prior)
+    recipe = select_simplest(predictions, opinions)
+    calibrator = fit_recipe(opinions, recipe, history, fitted_at)
     claim_targets, probabilities_held_out = targets or ClaimTargets(), predict_held_out(rows, prior)
     return CalibratorFit(
         replace(
@@ -96,44 +83,48 @@ def fit_calibrator(
     )
 
 
+def cross_validate(
+    rows: Sequence[PatchEvidence], prior: Calibrator | None = None
+) -> dict[CalibratorRecipe, Floats]:
+    """Predict each row's probability with each recipe that the evidence allows, fitted without the row's issue.
+
+    The result has, by recipe, an array of probabilities in the order of `rows`, simplest recipe first.
+    """
+    table, weights = build_table(rows), recipes.compute_weights(rows)[None]
+    candidates = recipes.list_candidates(prior)
+    is_usable = held_out.find_usable(table, weights, candidates)[:, 0]
+    usable = [recipe for recipe, can_use in zip(candidates, is_usable, strict=True) if can_use]
+    predictions = held_out.cross_validate(table, weights, usable)
+    return {recipe: held[0] for recipe, held in zip(usable, predictions, strict=True)}
+
+
+def select_simplest(
+    predictions: Mapping[CalibratorRecipe, Floats], rows: Sequence[PatchEvidence]
+) -> CalibratorRecipe:
+    """Select the simplest recipe whose held-out Brier score is within one standard error of the best.
+
+    `predictions` has each recipe's held-out probabilities of the rows, simplest recipe first.
+    """
+    table, weights = build_table(rows), recipes.compute_weights(rows)[None]
+    stacked = np.stack([held[None] for held in predictions.values()])
+    is_usable = np.ones((len(predictions), 1), dtype=bool)
+    chosen = held_out.select_simplest(stacked, table, weights, is_usable)
+    return list(predictions)[int(chosen[0])]
+
+
 def predict_held_out(rows: Sequence[PatchEvidence], prior: Calibrator | None = None) -> Floats:
     """Predict each row's probability with a recipe that was chosen and fitted on other issues.
 
     The result is an array in the order of `rows`, with NaN for a row with neither votes nor a consensus belief.
     """
     fold_of = recipes.assign_folds({row.issue for row in rows})
-    opinions = [row for row in rows if row.evidence.is_opinion]
-    history = count_history(opinions)
+    kept = [index for index, row in enumerate(rows) if row.evidence.is_opinion]
+    opinions = [rows[index] for index in kept]
+    folds = np.asarray([fold_of[row.issue] for row in opinions], dtype=np.intp)
+    table, weights = build_table(opinions), recipes.compute_weights(opinions)[None]
     predictions = np.full(len(rows), np.nan)
-    for fold in range(recipes.FOLDS):
-        others = [row for row in opinions if fold_of[row.issue] != fold]
-        recipe = recipes.select_simplest(recipes.cross_validate(others, prior), others)
-        calibrator = recipes.fit_recipe(others, recipe, history, "")
-        for index, row in enumerate(rows):
-            if fold_of[row.issue] == fold and row.evidence.is_opinion:
-                predictions[index] = calibrator.predict_probability(row.evidence)
+    predictions[kept] = held_out.predict_held_out(table, folds, weights, prior)[0]
     return predictions
-
-
-def choose_thresholds(
-    probabilities: Floats, rows: Sequence[PatchEvidence], targets: ClaimTargets
-) -> Thresholds:
-    """Choose the thresholds that claim most, while claims of correct and of incorrect each reach their target.
-
-    A target is compared with the Wilson lower bound of the precision on these `rows`, whose probabilities are
-    `probabilities`. `correct` needs a probability above 0.5, `incorrect` one below. A side that cannot reach its target
-    claims nothing.
-    """
-    labels = np.asarray([row.correct for row in rows], dtype=np.float64)
-    # from the most certain bound to the least
-    bounds = np.unique(probabilities[recipes.compute_weights(rows) > 0])
-    falling, rising = bounds[bounds > 0.5][::-1], bounds[bounds < 0.5]
-    accepted = ((bound, probabilities >= bound) for bound in falling)
-    rejected = ((bound, probabilities <= bound) for bound in rising)
-    return Thresholds(
-        _find_furthest_bound(accepted, labels, rows, targets.accept),
-        _find_furthest_bound(rejected, 1 - labels, rows, targets.reject),
-    )
 
 
 def _choose_held_out_thresholds(
@@ -147,33 +138,6 @@ def _choose_held_out_thresholds(
             choose_thresholds(probabilities[others], [rows[index] for index in others], targets)
         )
     return tuple(chosen[fold_of[row.issue]] for row in rows)
-
-
-def _find_furthest_bound(
-    claims: Iterable[tuple[float, Mask]], true: Floats, rows: Sequence[PatchEvidence], target: float
-) -> float | None:
-    """Find the last bound, from the most certain one, whose claims meet the target."""
-    counts, issues = recipes.compute_weights(rows), number_issues(rows)
-    reached = None
-    for bound, claimed in claims:
-        share = float(np.average(true[claimed], weights=counts[claimed]))
-        trials = count_effective_trials(counts[claimed], issues[claimed])
-        if compute_wilson_interval(share * trials, trials)[0] >= target:
-            reached = float(bound)
-    return reached
-
-
-def number_issues(rows: Sequence[PatchEvidence]) -> Indices:
-    """Return an array with the issue number of each row: equal for rows of the same issue."""
-    return np.unique([row.issue for row in rows], return_inverse=True)[1]
-
-
-def count_history(rows: Iterable[PatchEvidence]) -> History:
-    """Count the issues and patches of rows that weigh anything. Weights are summed and rounded down."""
-    kept = [row for row in rows if row.weight]
-    correct = sum(row.weight for row in kept if row.correct)
-    incorrect = sum(row.weight for row in kept if not row.correct)
-    return History(len({row.issue for row in kept}), int(correct), int(incorrect))
 
 
 def judge_with_held_out(groups: Sequence[GroupEvidence], fit: CalibratorFit) -> list[JudgedGroup]:

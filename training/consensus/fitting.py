@@ -29,8 +29,8 @@ from model.rivals.consensus_model import (
     HoldoutBlock,
 )
 from model.verifiers.consensus import ConsensusVerifier
+from training.calibrators.claims import ClaimTargets, choose_thresholds
 from training.calibrators.evidence import PatchEvidence
-from training.calibrators.fitting import ClaimTargets, choose_thresholds
 from training.consensus import group_sampling
 from training.consensus.feature_table import FeatureTable, Mask, compute_weights
 from training.consensus.group_sampling import GroupKind, SampledGroup

@@ -1,6 +1,7 @@
 """A shared calibrator comes into use only if no one person and no one owner decides its thresholds."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from app.values.identifiers import InstallationId
 from model.calibration.calibration import Evidence
 from model.voting.thresholds import Thresholds
+from training.calibrators import adoption
 from training.calibrators.adoption import (
     LARGEST_MOVE,
     cap_own_rows,
@@ -20,7 +22,7 @@ from training.calibrators.evidence import LabelOrigin, PatchEvidence
 from training.calibrators.fitting import fit_calibrator
 from training.corpus import StoredCalibrator
 
-VOTES, PEOPLE, OWNERS, EACH = 4, 200, 50, 4
+VOTES, PEOPLE, OWNERS, EACH = 4, 400, 50, 4
 
 
 def build_row(issue, votes, source, *, correct):
@@ -28,14 +30,14 @@ def build_row(issue, votes, source, *, correct):
     return PatchEvidence(belief, correct, str(issue), source=source)
 
 
-def build_community():
+def build_community(people=PEOPLE, owners=OWNERS, each=EACH):
     """Labels of honest people; more votes mean more correct patches."""
     draw = random.Random(4)
     rows = []
-    for person in range(PEOPLE):
-        owner = person % OWNERS
+    for person in range(people):
+        owner = person % owners
         source = LabelOrigin(str(person), owner, owner)
-        for _ in range(EACH):
+        for _ in range(each):
             votes = draw.choice(range(VOTES + 1))
             is_correct = draw.random() < (0.05, 0.2, 0.5, 0.8, 0.95)[votes]
             rows.append(build_row(len(rows), votes, source, correct=is_correct))
@@ -87,11 +89,11 @@ def test_thousand_labels_by_one_account_move_no_threshold(honest, attack):
 
 
 def test_thresholds_that_hang_on_one_owner_are_refused():
-    rows = HONEST + build_lies(lambda number: LabelOrigin(str(number), 99, 99))[:40]
+    rows = HONEST + build_lies(lambda number: LabelOrigin(str(number), 99, 99))[:80]
     decision = decide_shared_adoption(fit(rows), rows, None)
     assert not decision.is_active
     assert decision.why.startswith("a threshold would move by 0.")
-    assert decision.why.endswith("without the 40 labels of one owner")
+    assert decision.why.endswith("without the 80 labels of one owner")
 
 
 def test_thresholds_that_hang_on_one_person_are_refused():
@@ -100,30 +102,48 @@ def test_thresholds_that_hang_on_one_person_are_refused():
         + build_lies(lambda number: LabelOrigin("eve", number % OWNERS, number % OWNERS))[:40]
     )
 
-    def refit(rest):
-        has_eve = any(row.weight for row in rest if row.source.person == "eve")
-        return Thresholds(0.8, 0.2) if has_eve else Thresholds(0.8, 0.189)
+    def refit(rows, without):
+        for own in without:
+            is_eve = {rows[at].source.person for at in own} == {"eve"}
+            yield Thresholds(0.8, 0.189) if is_eve else Thresholds(0.8, 0.2)
 
     why = find_dominant_source(rows, Thresholds(0.8, 0.2), refit)
     assert why == "a threshold would move by 0.011 without the 40 labels of one person"
 
 
-def test_each_of_the_largest_sources_is_left_out_whole():
+def test_every_owner_and_every_person_is_left_out_whole():
     left_out = []
 
-    def refit(rest):
-        left_out.append(
-            {
-                (row.source.owner, row.source.person)
-                for row, before in zip(rest, HONEST, strict=True)
-                if row.weight != before.weight
-            }
-        )
-        return Thresholds(0.8, 0.2)
+    def refit(rows, without):
+        for own in without:
+            left_out.append({(rows[at].source.owner, rows[at].source.person) for at in own})
+            yield Thresholds(0.8, 0.2)
 
     assert find_dominant_source(HONEST, Thresholds(0.8, 0.2), refit) is None
-    assert [len({owner for owner, _ in group}) for group in left_out] == [1] * 20
-    assert [len(group) for group in left_out] == [PEOPLE // OWNERS] * 10 + [1] * 10
+    everybody = {(row.source.owner, row.source.person) for row in HONEST}
+    owners = [{each for each in everybody if each[0] == owner} for owner in range(OWNERS)]
+    assert left_out == owners + [{each} for each in sorted(everybody, key=lambda it: int(it[1]))]
+
+
+def test_owner_with_fewer_labels_than_the_others_is_left_out():
+    honest = build_community(people=300, owners=30, each=10)
+    lies = build_lies(lambda number: LabelOrigin(f"eve {number % 10}", 99, 99))[:99]
+    capped = [cap_shared_rows(rows) for rows in (honest, honest + lies)]
+    before, after = [fit(rows) for rows in capped]
+    thresholds = before.calibrator.thresholds, after.calibrator.thresholds
+    assert measure_move(*thresholds) > LARGEST_MOVE
+    assert decide_shared_adoption(before, capped[0], None).is_active
+    assert not decide_shared_adoption(after, capped[1], None).is_active
+
+
+def test_shared_fit_keeps_the_newest_rows_of_each_owner(monkeypatch):
+    monkeypatch.setattr(adoption, "MOST_SHARED", 500)
+    lies = build_lies(ATTACKS["20 repositories of its own"])
+    kept = Counter(row.source.owner for row in cap_shared_rows(HONEST + lies))
+    assert sum(kept.values()) == 500
+    assert set(kept.values()) == {9, 10}
+    newest = [row.issue for row in cap_shared_rows(HONEST + lies) if row.source.owner == 99]
+    assert newest == [row.issue for row in lies][-len(newest) :]
 
 
 def test_weightless_rows_change_no_calibrator():

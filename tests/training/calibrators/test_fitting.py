@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from model.calibration.calibration import NO_HISTORY, Evidence
 from model.domain import Verdict
 from model.voting.thresholds import Thresholds
+from training.calibrators.claims import ClaimTargets, choose_thresholds
 from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import (
-    ClaimTargets,
     _choose_held_out_thresholds,
-    choose_thresholds,
     fit_calibrator,
     predict_held_out,
 )

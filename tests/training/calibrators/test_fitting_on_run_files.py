@@ -15,13 +15,9 @@ from model.evaluation.labelled_group import read_groups
 from model.evaluation.metrics import METRICS
 from tests.model.evaluation.builders import make_judged_group
 from training.calibrate import main
+from training.calibrators.claims import ClaimTargets
 from training.calibrators.evidence import collect_evidence, list_rows
-from training.calibrators.fitting import (
-    ClaimTargets,
-    fit_calibrator,
-    judge_with_held_out,
-    measure_gains,
-)
+from training.calibrators.fitting import fit_calibrator, judge_with_held_out, measure_gains
 
 app = Typer()
 app.command()(main)

@@ -9,15 +9,9 @@ import pytest
 from model.calibration.calibration import CalibrationMethod, Evidence, History, sigmoid
 from tests.training.calibrators.test_fitting import be_overconfident, be_stepped, draw_rows
 from training.calibrators.evidence import PatchEvidence
-from training.calibrators.recipes import (
-    AS_IT_IS,
-    RECIPES,
-    compute_brier,
-    cross_validate,
-    fit_recipe,
-    list_recipes,
-    select_simplest,
-)
+from training.calibrators.evidence_table import fit_recipe
+from training.calibrators.fitting import cross_validate, select_simplest
+from training.calibrators.recipes import AS_IT_IS, RECIPES, compute_brier
 
 HISTORY = History(100, 100, 100)
 
@@ -71,9 +65,8 @@ def test_isotonic_needs_a_clear_gain(count, come_true, kind):
 
 def test_recipes_follow_the_available_evidence():
     def names(*evidence):
-        return [
-            one.name for one in list_recipes([PatchEvidence(one, True, "1") for one in evidence])
-        ]
+        rows = [PatchEvidence(one, True, str(at)) for at, one in enumerate(evidence * 10)]
+        return [recipe.name for recipe in cross_validate(rows)]
 
     votes, consensus = Evidence(score=1.0, valid=1), Evidence(consensus=0.7)
     both = Evidence(score=1.0, valid=1, consensus=0.7)
