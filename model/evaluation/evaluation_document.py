@@ -57,6 +57,7 @@ def build_document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str,
         "majority": _build_majority(judged, issue_rows, seed)
         if metrics.has_edits(judged)
         else None,
+        **_build_pair_accuracy(judged, seed),
         "reliability": build_reliability(judged),
         "without_belief": sum(patch.belief is None for patch in patches),
         "seconds_per_patch": _build_seconds(judged),
@@ -115,6 +116,20 @@ def _build_majority(
         **_round_estimates(bootstrap.estimate_metrics(counted, issue_rows, of_group, seed=seed)),
         "best_at_k": _build_best_at_k(judged, metrics.compute_best_by_majority),
     }
+
+
+def _build_pair_accuracy(judged: Sequence[JudgedGroup], seed: int) -> dict[str, Json]:
+    """Build the mean accuracy on pairs, over the groups with a correct and an incorrect patch."""
+    mixed = [group for group in judged if len({patch.resolved for patch in group.patches}) == 2]
+    if not mixed:
+        return {"pair_accuracy": None}
+    accuracies = to_array([metrics.compute_pair_accuracy(group) for group in mixed])
+    # the bootstrap draws issues; the mean of the column `best` is the metric
+    counted = replace(build_columns(mixed), best=accuracies)
+    measured = {"pair_accuracy": metrics.compute_best_of_group}
+    return _round_estimates(
+        bootstrap.estimate_metrics(counted, bootstrap.index_issues(mixed), measured, seed=seed)
+    )
 
 
 def _build_best_at_k(

@@ -52,6 +52,20 @@ def compute_best_by_majority(group: JudgedGroup, count: int) -> float:
     return sample_best_at_k(select, labels, count)
 
 
+def compute_pair_accuracy(group: JudgedGroup) -> float:
+    """Compute the share of a group's pairs of a correct and an incorrect patch in which the correct one ranks higher.
+
+    Equal patches count a half, and a patch without rank and belief is below all others. The value is NaN without such a
+    pair. R4P (section 5.2, figure 3b) measures pairs that are judged alone. Here the ranks come from judging the group.
+    """
+    standings: dict[bool, list[float]] = {True: [], False: []}
+    for patch in group.patches:
+        standings[patch.resolved].append(-1.0 if patch.standing is None else patch.standing)
+    # (correct patches, 1) against (incorrect patches): -1, 0 or 1 for each pair
+    signs = np.sign(to_array(standings[True])[:, None] - to_array(standings[False]))
+    return _compute_mean((signs.ravel() + 1) / 2)
+
+
 def average_best_at_k(
     judged: Sequence[JudgedGroup],
     count: int,

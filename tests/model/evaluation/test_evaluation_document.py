@@ -50,6 +50,14 @@ def test_document_names_the_judge_and_counts():
     assert document["format_valid"] == {"value": 0.5, "low": 0.5, "high": 0.5}
 
 
+def test_pair_accuracy_is_the_mean_over_mixed_groups():
+    # 0 is lost; 1, 2, 5, 7, 10 and 11 are won; the other groups hold no pair
+    accuracy = build_document(build_groups())["pair_accuracy"]
+    assert accuracy["value"] == round(6 / 7, 6)
+    assert accuracy["low"] < accuracy["value"] < accuracy["high"]
+    assert build_document([make_judged_group("a", (0.9, True))])["pair_accuracy"] is None
+
+
 def test_metric_lies_in_its_interval_beside_the_constants():
     document = build_document(build_groups())
     accuracy = document["accuracy"]

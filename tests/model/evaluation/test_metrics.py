@@ -18,6 +18,7 @@ from model.evaluation.metrics import (
     bin_reliability,
     compute_best_by_majority,
     compute_ece,
+    compute_pair_accuracy,
     has_edits,
     split_into_bins,
 )
@@ -98,6 +99,30 @@ def test_format_and_forced_shares_are_of_all_votes():
     group = make_judged_group("a", (0.5, True), votes=votes, asked=4)
     assert METRICS["format_valid"](build_columns([group])) == 0.5
     assert METRICS["forced"](build_columns([group])) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("pairs", "value"),
+    [
+        # .9 .5 against .7 .2: won, won, lost, won
+        ([(0.9, True), (0.7, False), (0.2, False), (0.5, True)], 3 / 4),
+        # .8 .3 against .1 and no opinion: all won
+        ([(0.8, True), (0.3, True), (0.1, False), (None, False)], 1),
+        ([(0.5, True), (0.5, False)], 1 / 2),
+        ([(None, True), (None, False), (0.0, False)], 1 / 4),
+    ],
+)
+def test_pair_accuracy_by_hand(pairs, value):
+    assert compute_pair_accuracy(make_judged_group("a", *pairs)) == value
+
+
+def test_pair_accuracy_follows_the_rank():
+    group = make_judged_group("a", (0.9, True), (0.1, False))
+    ranked = [
+        replace(patch, rank=rank) for patch, rank in zip(group.patches, (0.5, 1.0), strict=True)
+    ]
+    assert compute_pair_accuracy(replace(group, patches=tuple(ranked))) == 0
+    assert math.isnan(compute_pair_accuracy(make_judged_group("a", (0.9, True))))
 
 
 def test_metric_without_data_is_nan():
