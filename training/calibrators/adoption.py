@@ -11,11 +11,11 @@ from model.evaluation.judgement_columns import Indices
 from model.voting.thresholds import Thresholds
 from training.calibrators import recipes
 from training.calibrators.claims import count_history
-from training.calibrators.evidence import LabelOrigin, PatchEvidence
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import CalibratorFit
 from training.calibrators.leave_out import list_sources, refit_thresholds
-from training.calibrators.weight_caps import OWN_CAPS, SHARED_CAPS, cap_weights
 from training.corpus import StoredCalibrator
+from training.labels.weight_caps import OWN_CAPS, SHARED_CAPS, LabelOrigin, cap_weights
 
 LEAST_NEW = 10
 """Fewest patches, unseen by both calibrators, for a comparison."""

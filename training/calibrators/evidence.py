@@ -9,19 +9,7 @@ from model.domain import PatchId, Verdict
 from model.evaluation.judge_catalog import CONSENSUS, STRICT_SUFFIX, is_calibrated, strip_suffixes
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch, JudgementKey
 from model.voting.thresholds import Thresholds
-
-
-@dataclass(frozen=True, slots=True)
-class LabelOrigin:
-    """The origin of a label: a person, a repository and the account that owns the repository."""
-
-    person: str | None
-    """GitHub's id of the person who decided the label; None: the operator checked it by hand.
-
-    Someone without an id, such as a CI, counts as a person of that one repository."""
-    repository: int
-    owner: int
-    """Id of the installation. GitHub allows one installation of an App for each account."""
+from training.labels.weight_caps import LabelOrigin
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ import numpy as np
 from model.evaluation.judgement_columns import Indices
 from model.voting.thresholds import Thresholds
 from training.calibrators.claims import ClaimTargets, LabelColumns
-from training.calibrators.evidence import LabelOrigin, PatchEvidence
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.evidence_table import build_table
 from training.calibrators.held_out import predict_held_out
+from training.labels.weight_caps import LabelOrigin
 
 _AT_ONCE = 128
 """Fits that run together: about 250 MB of memory for 10,000 rows."""

@@ -25,11 +25,12 @@ from training.calibrators.adoption import (
     decide_adoption,
     decide_shared_adoption,
 )
-from training.calibrators.evidence import LabelOrigin, PatchEvidence
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import CalibratorFit, fit_calibrator
 from training.corpus import Corpus, NewCalibrator
 from training.labels.labels import RULE_VERSION, LabelledPatch, label_patches
 from training.labels.rules import WEAK_WEIGHT
+from training.labels.weight_caps import LabelOrigin
 
 NO_SHARED = "too few persons or owners for a shared calibrator"
 SHARED_FITS = "the shared one: own outcomes do not contradict it"

@@ -13,7 +13,7 @@ from app.outcomes.judgement import FrozenIssue
 from app.values.identifiers import PullNumber, RepositoryId
 from model.evaluation.labelled_group import LabelledGroup
 from training.datasets.groups import LabelSource
-from training.labels.labels import LabelledPatch
+from training.labels.labels import LabelledPatch, cap_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,15 @@ def build_from_labels(
 ) -> list[Pool]:
     """Return one pool of labelled patches for each judged issue. Patches whose text was purged are left out.
 
+    The weights are capped: no person, repository or owner has more than its share.
+
     `issues` has the bot's own issue ids as keys, and `diffs` the SHA-256 of each diff. `authors` maps repository and
     pull request to a login.
     """
+    readable = [label for label in labels if label.patch in diffs and label.group in issues]
     by_issue: dict[int, list[LabelledPatch]] = {}
-    for label in labels:
-        if label.patch in diffs and label.group in issues:
-            by_issue.setdefault(label.group, []).append(label)
+    for label in cap_labels(readable):
+        by_issue.setdefault(label.group, []).append(label)
     return [
         Pool(
             issue=f"{pool_labels[0].issue.repository.full_name}#{pool_labels[0].issue.number}",

@@ -4,7 +4,6 @@ A label belongs to one patch: a merge may contain a later patch than the first o
 history on every use and never stored. A `now` in the past gives the labels that could be known then.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,6 +22,7 @@ from training.labels.rules import (
     RULES,
     estimate_from_survival,
 )
+from training.labels.weight_caps import LabelOrigin, cap_dataset_weights
 
 ECHO_WEIGHT = 0.5
 """Weight of an outcome that came while our verdict was visible and may have caused it.
@@ -61,10 +61,10 @@ class LabelledPatch:
     """Time at which the label could be known. None: unknown."""
     settles_at: datetime | None
     """End of the waiting period. None: the label waits for none."""
-    decided_by: str | None
-    """Person or CI that decided. Only weight caps use it, and no dataset stores it."""
     decider: str | None = None
-    """GitHub's id of the person who decided, else a name in this repository; None: nobody, or checked by hand."""
+    """GitHub's id of the person who decided, else a name in this repository; None: nobody, or checked by hand.
+
+    Only the caps use it, and no dataset stores it."""
     rule_version: int = RULE_VERSION
 
     @property
@@ -81,23 +81,10 @@ class LabelledPatch:
 NO_CHECKS: Mapping[PatchKey, LabelCheck] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class WeightCaps:
-    """Maximum total weight of the labels that one person or CI decided, and of one repository's labels."""
-
-    actor: float = 50.0
-    """For one person in one repository, or one CI."""
-    repository: float = 500.0
-
-
-CAPS = WeightCaps()
-
-
 def label_patches(
     records: Sequence[PullRecord],
     now: datetime,
     checks: Mapping[PatchKey, LabelCheck] = NO_CHECKS,
-    caps: WeightCaps = CAPS,
 ) -> list[LabelledPatch]:
     """Label every readable patch of every pull request, with audited probabilities and capped weights.
 
@@ -115,11 +102,17 @@ def label_patches(
         for patch in list_submitted_patches(record)
     ]
     rule_audit = audit_labels(derived, {key: check.is_correct for key, check in checks.items()})
-    audited = [_apply_audit(label, rule_audit, checks.get(label.key)) for label in derived]
-    weights = cap_weights(
-        [(label.weight, label.decided_by, label.issue.repository.id) for label in audited], caps
-    )
-    return [replace(label, weight=weight) for label, weight in zip(audited, weights, strict=True)]
+    return cap_labels([_apply_audit(label, rule_audit, checks.get(label.key)) for label in derived])
+
+
+def cap_labels(labels: Sequence[LabelledPatch]) -> list[LabelledPatch]:
+    """Return the labels with weights in which no person, repository or owner has more than its share of them."""
+    sources = [
+        LabelOrigin(label.decider, label.issue.repository.id, label.issue.repository.installation)
+        for label in labels
+    ]
+    weights = cap_dataset_weights([label.weight for label in labels], sources)
+    return [replace(label, weight=weight) for label, weight in zip(labels, weights, strict=True)]
 
 
 def audit_labels(labels: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) -> LabelAudit:
@@ -162,7 +155,6 @@ def _apply_check(label: LabelledPatch, check: LabelCheck) -> LabelledPatch:
         is_echo=False,
         outcome_at=check.checked_at,
         settles_at=None,
-        decided_by=None,
         decider=None,
     )
 
@@ -213,7 +205,6 @@ def label_patch(
         is_echo=is_echo and grade is not LabelGrade.UNKNOWN,
         outcome_at=None if grade is LabelGrade.UNKNOWN else decision.known_at,
         settles_at=decision.known_at if decision.rule == "lately" else None,
-        decided_by=decision.outcome.actor if decision.outcome else None,
         decider=_identify_decider(record, decision.outcome),
     )
 
@@ -239,38 +230,13 @@ def _is_echo(record: PullRecord, decided: PullOutcome | None) -> bool:
     return bool(verdicts) and verdicts[-1] in _CLAIMS
 
 
-def cap_weights(
-    labels: Sequence[tuple[float, str | None, int]], caps: WeightCaps = CAPS
-) -> tuple[float, ...]:
-    """Scale label weights down so that no person's and no repository's total is above its cap.
-
-    `labels` has (weight, actor, repository id) tuples; the actor is the person or CI that decided the label, or None.
-    Labels without an actor count only towards the repository's cap. Returns the weights in input order.
-    """
-    people = [(repository, actor) if actor else None for _, actor, repository in labels]
-    weights = _scale_weights([label[0] for label in labels], people, caps.actor)
-    return tuple(_scale_weights(weights, [label[2] for label in labels], caps.repository))
-
-
-def _scale_weights(
-    weights: Sequence[float], owners: Sequence[object | None], most: float
-) -> list[float]:
-    total: dict[object, float] = defaultdict(float)
-    for weight, owner in zip(weights, owners, strict=True):
-        if owner is not None:
-            total[owner] += weight
-    return [
-        weight if owner is None or total[owner] <= most else weight * most / total[owner]
-        for weight, owner in zip(weights, owners, strict=True)
-    ]
-
-
 __all__ = [
     "ECHO_WEIGHT",
     "RULE_VERSION",
     "LabelGrade",
     "LabelledPatch",
     "audit_labels",
+    "cap_labels",
     "label_patch",
     "label_patches",
     "list_submitted_patches",

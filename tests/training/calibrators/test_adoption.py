@@ -18,9 +18,10 @@ from training.calibrators.adoption import (
     find_dominant_source,
     measure_move,
 )
-from training.calibrators.evidence import LabelOrigin, PatchEvidence
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import fit_calibrator
 from training.corpus import StoredCalibrator
+from training.labels.weight_caps import LabelOrigin
 
 VOTES, PEOPLE, OWNERS, EACH = 4, 400, 50, 4
 

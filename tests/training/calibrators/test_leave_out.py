@@ -8,9 +8,10 @@ import pytest
 
 from model.calibration.calibration import Evidence, sigmoid
 from training.calibrators.adoption import measure_move
-from training.calibrators.evidence import LabelOrigin, PatchEvidence
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import fit_calibrator
 from training.calibrators.leave_out import list_sources, refit_thresholds
+from training.labels.weight_caps import LabelOrigin
 
 
 def draw_row(draw, number, owner):

@@ -23,11 +23,12 @@ from model.voting.thresholds import Thresholds
 from tests.builders import judged_history
 from tests.services import child, wait_for
 from training.calibrators.adoption import decide_adoption
-from training.calibrators.evidence import LabelOrigin, PatchEvidence
+from training.calibrators.evidence import PatchEvidence
 from training.calibrators.fitting import CalibratorFit
 from training.calibrators.refit import NO_SHARED, build_rows, refit_calibrators
 from training.corpus import Corpus, StoredCalibrator
 from training.labels.labels import label_patches
+from training.labels.weight_caps import LabelOrigin
 
 JUDGE = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52"))
 OTHER = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "0" * 12))

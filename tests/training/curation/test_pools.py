@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from app.outcomes.judgement import FrozenIssue, PullRecord, Submission
 from app.values.identifiers import (
     CommitSha,
@@ -93,6 +95,25 @@ def test_labels_make_a_pool_with_the_frozen_issue_text():
             as_of=READ,
         )
     ]
+
+
+def test_pools_cap_the_labels_that_they_hold():
+    known = [
+        replace(
+            LABEL,
+            issue=replace(LABEL.issue, repository=RepositoryRef(owner, owner, "o/r")),
+            pull=PullNumber(number),
+            decider=str(number),
+        )
+        for number, owner in enumerate([*range(20)] * 10 + [99] * 50)
+    ]
+    # purged patches of honest owners leave more of the weight to the others
+    diffs = {"aa": "diff a"}
+    purged = [replace(label, patch="gone") for label in known[:100]]
+    frozen = {7: FrozenIssue(Issue("Title", "Body"), READ)}
+    (built,) = build_from_labels([*purged, *known[100:]], frozen, diffs, {})
+    weights = [patch.weight for patch in built.patches]
+    assert sum(weights[100:]) == pytest.approx(0.05 * sum(weights), rel=1e-3)
 
 
 def test_later_labels_are_hidden():

@@ -43,7 +43,6 @@ def build_label(group, rule="merged", *, pull=1, weight=1.0, is_echo=False):
         is_echo=is_echo,
         outcome_at=START,
         settles_at=None,
-        decided_by=None,
         rule_version=RULE_VERSION,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.outcomes.judgement import LabelCheck
+from app.values.identifiers import IssueRef, RepositoryRef
 from tests.builders.pull_outcomes import (
     CLOSED,
     DAY,
@@ -20,7 +21,6 @@ from tests.builders.pull_outcomes import (
 )
 from training.labels import labels
 from training.labels.label_rule import LabelGrade
-from training.labels.labels import WeightCaps, cap_weights
 
 
 def test_patches_of_all_pull_requests_are_labelled():
@@ -37,12 +37,33 @@ def test_patches_of_all_pull_requests_are_labelled():
     ]
 
 
-def test_actor_cap_limits_weights():
-    many = [replace(build_record(MERGED), group=number) for number in range(10)]
-    weights = {
-        each.weight for each in labels.label_patches(many, LATER, caps=WeightCaps(actor=2.0))
-    }
-    assert weights == {0.2}
+def label_crowd(*, owners):
+    """Label merges of 200 persons in the owners' repositories, and 400 by one person in 20 repositories of one owner."""
+    honest = [(number % owners, number % owners, number) for number in range(200)]
+    hostile = [(1_000, 1_000 + number % 20, 9_999) for number in range(400)]
+    records = [
+        replace(
+            build_record(
+                replace(MERGED, actor_id=person, evaluation=None),
+                issue=IssueRef(RepositoryRef(owner, repository, "octo/cat"), number),
+            ),
+            group=number,
+        )
+        for number, (owner, repository, person) in enumerate(honest + hostile)
+    ]
+    return [label.weight for label in labels.label_patches(records, LATER)]
+
+
+@pytest.mark.parametrize(("owners", "share"), [(40, 0.01), (9, 2 / 10)])
+def test_person_and_owner_weigh_at_most_their_share(owners, share):
+    weights = label_crowd(owners=owners)
+    assert sum(weights[200:]) == pytest.approx(share * sum(weights), rel=1e-3)
+    assert weights[:200] == pytest.approx([1.0] * 200)
+
+
+def test_one_installation_trusts_its_maintainers():
+    many = [replace(build_record(MERGED), group=number) for number in range(1_000)]
+    assert {label.weight for label in labels.label_patches(many, LATER)} == {labels.ECHO_WEIGHT}
 
 
 def test_labels_of_a_past_day_ignore_later_events():
@@ -113,23 +134,3 @@ def test_checked_patch_is_labelled_by_its_check():
     assert wrong.evidence[-1] == "looked at on 2026-04-20"
     _, *before = label_with_checks([MERGED], [True, False], now=START + 49 * DAY)
     assert {each.rule_name for each in before} == {"merged"}
-
-
-CAPS = WeightCaps(actor=4, repository=6)
-
-
-@pytest.mark.parametrize(
-    ("labels", "weights"),
-    [
-        ([(1.0, "ada", 1), (0.5, "bob", 1)], (1.0, 0.5)),
-        ([(1.0, "ada", 1)] * 8, (0.5,) * 8),
-        ([(1.0, "ada", 1)] * 4 + [(1.0, "ada", 2)] * 4, (1.0,) * 8),
-        ([(1.0, None, 1)] * 12, (0.5,) * 12),
-        ([(1.0, "ada", 1)] * 8 + [(1.0, "bob", 1)] * 4, (0.375,) * 8 + (0.75,) * 4),
-        ([(0.0, None, 1)], (0.0,)),
-        ([], ()),
-    ],
-    ids=["below", "a person", "elsewhere", "a repository", "both", "unknown", "none"],
-)
-def test_weights_are_capped(labels, weights):
-    assert cap_weights(labels, CAPS) == pytest.approx(weights)

@@ -5,6 +5,7 @@ from pathlib import Path
 from training.labels import audit, labels, rules
 from training.labels.label_rule import LabelGrade
 from training.labels.rules import RULES
+from training.labels.weight_caps import SHARED_CAPS
 
 PAGE = (Path(__file__).parents[3] / "docs/labels.md").read_text()
 TEXT = " ".join(PAGE.split())
@@ -36,11 +37,10 @@ def test_page_has_the_numbers_of_the_code():
     assert f"has to hold for {rules.HOLD_PERIOD.days} days" in TEXT
     assert labels.ECHO_WEIGHT == 0.5
     assert "the label counts half" in TEXT
-    weights = labels.CAPS
-    assert (
-        f"weigh {weights.actor:g} together at most, those of a repository {weights.repository:g}"
-        in TEXT
-    )
+    caps = SHARED_CAPS
+    assert caps.repository == caps.owner
+    assert f"at most {caps.person:.0%}".replace("%", " %") in TEXT
+    assert f"one owner at most {caps.owner:.0%}".replace("%", " %") in TEXT
     assert audit.PRIOR_WEIGHT == 10
     assert "as much as ten checked labels" in TEXT
     assert f"from {audit.MIN_CHECKED} checked patches of each truth on" in TEXT

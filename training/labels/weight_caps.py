@@ -1,8 +1,4 @@
-"""Cap the share of one person, one repository and one owner in the fit of a calibrator (pure).
-
-`ShareCaps` limits a share of a fit's total weight. `WeightCaps` of `training.labels.labels` limits a total weight, for
-the labels of a dataset.
-"""
+"""Cap the share of one person, one repository and one owner in a calibrator's fit or a dataset (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +6,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.evaluation.judgement_columns import Floats, Indices
-from training.calibrators.evidence import LabelOrigin
 
 _STEPS = 60
 _LEAST_TOTAL = 1e-6
 """Caps that leave a smaller share of the weight count as impossible."""
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOrigin:
+    """The origin of a label: a person, a repository and the account that owns the repository."""
+
+    person: str | None
+    """GitHub's id of the person who decided the label; None: the operator checked it by hand.
+
+    Someone without an id, such as a CI, counts as a person of that one repository."""
+    repository: int
+    owner: int
+    """Id of the installation. GitHub allows one installation of an App for each account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,20 @@ def cap_weights(
     ]
     total = _find_total(before, groups)
     return None if total is None else [float(weight) for weight in _clip(before, groups, total)]
+
+
+def cap_dataset_weights(weights: Sequence[float], sources: Sequence[LabelOrigin]) -> list[float]:
+    """Scale the weights of a dataset's labels down to SHARED_CAPS.
+
+    Where these cannot hold, one owner has at most twice the share of an equal part, and persons and repositories have
+    no cap: an installation with a few maintainers trusts them. `sources` has an item for each weight.
+    """
+    capped = cap_weights(weights, sources, SHARED_CAPS)
+    if capped is None:
+        weighed = zip(weights, sources, strict=True)
+        owners = {source.owner for weight, source in weighed if weight}
+        capped = cap_weights(weights, sources, ShareCaps(owner=2 / max(len(owners), 2)))
+    return list(weights) if capped is None else capped
 
 
 def _find_total(weights: Floats, groups: Sequence[tuple[Indices, float]]) -> float | None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from training.calibrators.evidence import LabelOrigin
-from training.calibrators.weight_caps import OWN_CAPS, SHARED_CAPS, ShareCaps, cap_weights
+from training.labels.weight_caps import OWN_CAPS, SHARED_CAPS, LabelOrigin, ShareCaps, cap_weights
 
 LOOSE = ShareCaps(person=0.1, repository=0.2, owner=0.25)
 LABELS = st.lists(
