@@ -12,6 +12,9 @@ from model.domain import Verdict
 CLOSED = "the issue is closed"
 """Reason why the bot neither judges an issue nor publishes a ready verdict."""
 
+VERDICT_FIRST = "the verdict that a person asked for comes first"
+"""Reason why changes wait while a person waits for an earlier verdict."""
+
 UNAPPROVED = "it waits for `/r4p ok`"
 """Reason why the bot does not judge a pull request by itself, as `judge_from` says."""
 
@@ -68,6 +71,11 @@ class WaitForMore:
 @dataclass(frozen=True, slots=True)
 class WaitForTomorrow(WaitForMore):
     """The decision to judge a group on the next day, because today's budget is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForVerdict(WaitForMore):
+    """The decision not to judge a changed group before the verdict that a person asked for is published."""
 
 
 def should_evaluate(

@@ -146,7 +146,7 @@ def test_a_head_that_moves_does_not_lose_what_a_person_asked_for(twice, scene):
             return [tuple(row) for row in connection.execute(query)]
 
     left = twice(scene.collecting(), arrange, observe)
-    assert left == [("superseded", "command"), ("collected", "command")]
+    assert left == [("collected", "command")]
 
 
 def test_two_who_ask_share_one_evaluation(twice, scene):

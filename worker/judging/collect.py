@@ -10,19 +10,39 @@ from app.db.session import transaction
 from app.db.store.alternatives import attempts, hints, proposals
 from app.db.store.issues import evaluation_alternatives, evaluations, groups
 from app.db.store.issues.evaluation_alternatives import Alternative
-from app.db.store.issues.evaluations import Evaluation, EvaluationRequest, NewEvaluation
+from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.issues.groups import StoredRepository
 from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
 from app.jobs.job import EvaluateIssue
 from app.policy.alternative_policy import NoAttempt, RefusalReason, Situation, count_wanted
 from app.policy.event_policy import BY_COMMAND
-from app.policy.group_policy import EvaluateNow, WaitForMore, WaitForTomorrow, should_evaluate
+from app.policy.group_policy import (
+    VERDICT_FIRST,
+    EvaluateNow,
+    WaitForMore,
+    WaitForTomorrow,
+    WaitForVerdict,
+    should_evaluate,
+)
 from app.settings.repo_config import Alternatives
 from app.values.identifiers import IssueRef, RepositoryRef
 from worker.judging.ceilings import CeilingGuard, postpone_until_tomorrow
+from worker.judging.evaluation_request import (
+    build_request,
+    choose_trigger,
+    is_alternative_wanted,
+    is_verdict_outstanding,
+    is_wanted_by_person,
+)
 from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
-from worker.judging.submission import Submission, submit_group, supersede_jobs
+from worker.judging.submission import (
+    Submission,
+    leave_for_tomorrow,
+    plan_again,
+    submit_group,
+    supersede_jobs,
+)
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
 from worker.publishing import config_check
 from worker.publishing.replies import Replies
@@ -91,29 +111,51 @@ class EvaluateIssueHandler:
                 newest = _load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
                 if isinstance(decision, EvaluateNow):
-                    new = _build_snapshot(
-                        group, _choose_trigger(job, newest), rivals, decision, plan
-                    )
+                    trigger = choose_trigger(job, newest)
+                    new = _build_snapshot(group, trigger, rivals, decision, plan)
                     submission = _build_submission(job, rivals, new, newest, plan)
-                    if not submission.is_repeat:
-                        by_command = new.trigger == BY_COMMAND
-                        decision = self.ceilings.hold_back(
-                            connection, stored.ref, decision, is_commanded=by_command
-                        )
-                if isinstance(decision, EvaluateNow):
-                    groups.set_waiting(connection, group, None)
-                    context.enqueue(connection, submit_group(connection, submission, exported))
-                elif isinstance(decision, WaitForMore):
+                    decision = self._store(
+                        context, connection, stored.ref, submission, decision, exported
+                    )
+                elif newest is not None and isinstance(decision, WaitForVerdict):
+                    # The publication of the newest evaluation plans another look.
                     groups.set_waiting(connection, group, decision.reason)
-                    if not isinstance(decision, WaitForTomorrow):
-                        # The issue was closed, or its rivals left the group.
-                        replaced = evaluations.supersede_unpublished(connection, group)
-                        supersede_jobs(connection, replaced)
+                    context.enqueue(connection, plan_again(job, newest))
+                elif isinstance(decision, WaitForMore):
+                    # The issue was closed, or its rivals left the group.
+                    groups.set_waiting(connection, group, decision.reason)
+                    supersede_jobs(connection, evaluations.supersede_unpublished(connection, group))
                 # A RefusalReason changes nothing: the group keeps its evaluation.
         replies = Replies(Publisher(self.collector.github, context.open_effects()))
         _reply(replies, job, stored.ref, rivals, decision)
         if isinstance(decision, WaitForTomorrow):
             raise postpone_until_tomorrow()
+
+    def _store(
+        self,
+        context: Context,
+        connection: Connection,
+        repository: RepositoryRef,
+        submission: Submission,
+        decision: EvaluateNow,
+        exported: ExportedTree | None,
+    ) -> EvaluateNow | WaitForTomorrow:
+        """Submit the group; or return that it waits for the next day, as the newest verdict's comment then says."""
+        new = submission.new_evaluation
+        held_back: EvaluateNow | WaitForTomorrow = decision
+        if not submission.is_repeat:
+            commanded = new.trigger == BY_COMMAND
+            held_back = self.ceilings.hold_back(
+                connection, repository, decision, is_commanded=commanded
+            )
+        if isinstance(held_back, WaitForTomorrow):
+            groups.set_waiting(connection, new.group, held_back.reason)
+            planned = leave_for_tomorrow(connection, submission, held_back)
+        else:
+            groups.set_waiting(connection, new.group, None)
+            planned = submit_group(connection, submission, exported)
+        context.enqueue(connection, planned)
+        return held_back
 
     def _open_tree(
         self, repository: RepositoryRef, plan: AlternativePlan
@@ -130,7 +172,7 @@ def _reply(
     rivals: Rivals,
     decision: EvaluateNow | WaitForMore | RefusalReason,
 ) -> None:
-    asked = _build_request(job)
+    asked = build_request(job)
     if asked is None or isinstance(decision, EvaluateNow):
         return
     if isinstance(decision, WaitForMore):
@@ -148,7 +190,7 @@ def _plan_alternatives(
     bases = rivals.list_bases()
     group = groups.find_group(connection, job.repository, job.issue)
     newest = _load_newest(connection, group.id) if group else None
-    rivals = replace(rivals, is_commanded=_choose_trigger(job, newest) == BY_COMMAND)
+    rivals = replace(rivals, is_commanded=choose_trigger(job, newest) == BY_COMMAND)
     alternatives: tuple[Alternative, ...] = ()
     tried = second_count = today = 0
     if group is not None:
@@ -164,7 +206,7 @@ def _plan_alternatives(
         spent=attempts.sum_cost(connection, job.repository),
         has_agent=has_agent,
         today=today,
-        asked=_is_alternative_wanted(job, newest),
+        asked=is_alternative_wanted(job, newest),
         due=second_count,
     )
     new_count = count_wanted(rivals.settings.config, now) if rivals.is_open else 0
@@ -189,10 +231,12 @@ def _decide(
     job: EvaluateIssue, rivals: Rivals, plan: AlternativePlan, newest: Evaluation | None
 ) -> EvaluateNow | WaitForMore | RefusalReason:
     """Decide whether to judge now, or return why a requested alternative cannot be written."""
+    if newest is not None and is_verdict_outstanding(newest, job, rivals):
+        return WaitForVerdict(VERDICT_FIRST)
     decision = should_evaluate(
         rivals.settings.config,
         rivals.list_candidate_facts(),
-        _choose_trigger(job, newest),
+        choose_trigger(job, newest),
         issue_is_open=rivals.is_open,
         alternatives=len(plan.alternatives) + plan.new_count + plan.tried,
     )
@@ -226,31 +270,6 @@ def _load_newest(connection: Connection, group: int) -> Evaluation | None:
     return evaluations.find_newest(connection, group, "collected", "verified", "published")
 
 
-def _is_wanted_by_person(evaluation: Evaluation | None) -> bool:
-    """Return whether a person still waits for the verdict of this evaluation."""
-    if evaluation is None or evaluation.state == "published":
-        return False
-    return evaluation.trigger == BY_COMMAND
-
-
-def _is_alternative_wanted(job: EvaluateIssue, newest: Evaluation | None) -> bool:
-    """Return whether a person wants an alternative, now or since an unfinished evaluation."""
-    waits = newest is not None and newest.alternatives_wanted > 0
-    return job.propose or (waits and _is_wanted_by_person(newest))
-
-
-def _build_request(job: EvaluateIssue) -> EvaluationRequest | None:
-    if job.asked_in is None:
-        return None
-    under = job.issue if job.asked_under is None else job.asked_under
-    return EvaluationRequest(job.asked_in, under)
-
-
-def _choose_trigger(job: EvaluateIssue, newest: Evaluation | None) -> str:
-    """Return the job's trigger, or that of a person who still waits for a verdict."""
-    return BY_COMMAND if _is_wanted_by_person(newest) else job.trigger
-
-
 def _is_repeat(
     job: EvaluateIssue, newest: Evaluation | None, new: NewEvaluation, plan: AlternativePlan
 ) -> bool:
@@ -259,7 +278,7 @@ def _is_repeat(
         return False
     if (job.propose or plan.second_count) and new.alternatives_wanted > newest.alternatives_wanted:
         return False
-    return job.trigger != BY_COMMAND or _is_wanted_by_person(newest)
+    return job.trigger != BY_COMMAND or is_wanted_by_person(newest)
 
 
 def _build_submission(
@@ -269,9 +288,7 @@ def _build_submission(
     newest: Evaluation | None,
     plan: AlternativePlan,
 ) -> Submission:
-    asked = _build_request(job) or (
-        newest.asked if newest and _is_wanted_by_person(newest) else None
-    )
+    asked = build_request(job) or (newest.asked if newest and is_wanted_by_person(newest) else None)
     return Submission(
         job,
         replace(new, asked=asked),

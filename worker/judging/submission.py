@@ -11,6 +11,7 @@ from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.queue import jobs
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
 from app.policy.event_policy import BY_COMMAND
+from app.policy.group_policy import LeftOutPull, WaitForTomorrow
 from app.policy.reevaluation_policy import (
     COUNTED_FOR,
     ChangedGroup,
@@ -125,8 +126,37 @@ def _continue_evaluation(
     has_changed = left_out != newest.left_out
     if has_changed:
         approvals.save_left_out(connection, newest.id, left_out)
+    if has_changed and newest.state == "published":
+        return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
+    return plan_again(job, newest)
+
+
+def plan_again(job: EvaluateIssue, newest: Evaluation) -> list[Planned]:
+    """Return the next job of an unpublished evaluation, which may be lost; nothing for a published one."""
     if newest.state == "collected":
         return [_plan_next_job(job, newest.id, newest.alternatives_wanted)]
-    if newest.state == "verified" or has_changed:
+    if newest.state == "verified":
         return [Planned(PublishVerdict(job.installation, job.repository, job.issue, newest.id))]
     return []
+
+
+def leave_for_tomorrow(
+    connection: Connection, submission: Submission, decision: WaitForTomorrow
+) -> list[Planned]:
+    """Let the comment of the newest evaluation name the pull requests that wait until the next day; return its job."""
+    newest, new = submission.newest_evaluation, submission.new_evaluation
+    if newest is None:
+        return []
+    judged = {each.pull: each.head_sha for each in newest.candidates}
+    waiting = tuple(
+        LeftOutPull(
+            each.pull,
+            f"its new commits are not judged yet: {decision.reason}"
+            if each.pull in judged
+            else decision.reason,
+        )
+        for each in new.candidates
+        if judged.get(each.pull) != each.head_sha
+    )
+    changed = replace(new, left_out=(*decision.left_out, *waiting))
+    return _continue_evaluation(connection, replace(submission, new_evaluation=changed), newest)

@@ -17,7 +17,7 @@ from app.github.facts import Heads, IssueState
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, Planned, PublishVerdict
 from app.policy.draft_policy import find_refusal
-from app.policy.group_policy import CLOSED, plan_publication
+from app.policy.group_policy import CLOSED, VERDICT_FIRST, plan_publication
 from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from worker.outcomes import second_attempts
 from worker.publishing.replies import Replies
@@ -39,7 +39,7 @@ class PublishVerdictHandler:
     def __call__(self, context: Context, job: PublishVerdict) -> None:
         """Publish the verdict, unless a newer one is out or the issue is closed.
 
-        If a head moved since the evaluation, this plans a new one.
+        If a head moved since the evaluation, or changes waited for this verdict, this plans a new one.
         """
         with transaction(context.database) as connection:
             stored = groups.load_active_repository(connection, job.repository)
@@ -71,7 +71,9 @@ class PublishVerdictHandler:
         moved = self._publish(publisher, stored, evaluation, heads)
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)
-            context.enqueue(connection, self._plan_again(job) if moved else [])
+            group = groups.find_group(connection, job.repository, job.issue)
+            waits = group is not None and group.waiting == VERDICT_FIRST
+            context.enqueue(connection, self._plan_again(job) if moved or waits else [])
             if second_attempts.has_second_attempts(
                 second_attempts.leave_hints_of_verdict(connection, evaluation)
             ):

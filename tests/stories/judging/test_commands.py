@@ -84,7 +84,9 @@ def test_in_shadow_mode_who_asked_is_answered_though_a_head_moved(tell):
     story.wait_for(lambda: story.evaluations() == ["collected"])
     story.push(only, "w * h")
     story.settle()
-    assert story.verdict(issue).rows == {only: "Correct"}
+    verdict = story.verdict(issue)
+    assert verdict.rows == {only: "Incorrect"}
+    assert "has new commits" in verdict.body
 
 
 def test_verify_with_nothing_to_judge_says_so(story):

@@ -13,6 +13,7 @@ from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
 from worker.judging.submission import WAITS
 from worker.publishing.publish_verdict import PublishVerdictHandler
+from worker.queue.errors import Postponed
 
 pytestmark = pytest.mark.services
 
@@ -24,6 +25,11 @@ COMMENTED = {
 def judge(scene, **options):
     """Collect the group, judge and publish it as far as its jobs go; return the kinds of the jobs that ran."""
     scene.collect(**options)
+    return finish(scene)
+
+
+def finish(scene):
+    """Run the jobs that judge and publish; return their kinds."""
     ran = []
     for kind, build in ((VerifyGroup, verifying), (PublishVerdict, lambda: publishing(scene))):
         for job in [job for job in waiting(scene.database) if isinstance(job, kind)]:
@@ -196,3 +202,52 @@ def test_no_author_causes_more_than_a_share_of_the_writes(scene):
         scene.collect()
     assert len(list_evaluations(scene)) == 4
     assert read_waiting(scene) == WAITS
+
+
+def test_a_stranger_inherits_no_command(scene):
+    approved = CONFIG + "judge_from: approved\n"
+    scene.begin(*RESULTS, config=approved)
+    scene.collect(trigger="command", asked_in=900)
+    scene.repo.push(scene.pulls[0], files=area("w * h + 1"))
+    scene.repo.open_pr("Mine", f"Fixes #{scene.issue}", "stranger", files=area("h"))
+    scene.collect(trigger="moved_head")
+    (evaluation,) = list_evaluations(scene)
+    assert (evaluation.state, evaluation.trigger) == ("collected", "command")
+    assert [job.kind for job in waiting(scene.database)] == ["verify_group"]
+    assert finish(scene) == ["verify_group", "publish_verdict"]
+    assert [job.kind for job in waiting(scene.database)] == ["evaluate_issue"]
+    assert judge(scene, trigger="moved_head") == []
+    assert "not approved" in read_waiting(scene)
+    assert len(list_evaluations(scene)) == 1
+
+
+def test_an_edit_of_the_issue_waits_for_a_commanded_verdict(scene):
+    scene.begin(*RESULTS)
+    scene.collect(trigger="command", asked_in=900)
+    scene.repo.edit_issue(scene.issue, body="It divides.")
+    assert judge(scene, trigger="issue") == ["verify_group", "publish_verdict"]
+    assert [row.trigger for row in list_evaluations(scene)] == ["command"]
+    assert [job.kind for job in waiting(scene.database)] == ["evaluate_issue"]
+
+
+def test_the_comment_names_a_push_beyond_the_days_budget(scene):
+    scene.begin(*RESULTS)
+    judge(scene)
+    push_code(scene)
+    for _ in range(2):
+        with pytest.raises(Postponed):
+            carry_out(
+                scene.database,
+                scene.collecting(max_evaluations_per_repository_day=1),
+                scene.want_evaluation(),
+            )
+        with transaction(scene.database) as connection:
+            connection.execute(jobs.delete().where(jobs.c.kind == "evaluate_issue"))
+    assert finish(scene) == ["publish_verdict"]
+    body = read_comment(scene)
+    note = (
+        f"#{scene.pulls[0]} is left out: its new commits are not judged yet: the operator's daily"
+    )
+    assert (note in body, "goes on after midnight UTC" in body) == (True, True)
+    assert judge(scene) == ["verify_group", "publish_verdict"]
+    assert "is left out" not in read_comment(scene)
