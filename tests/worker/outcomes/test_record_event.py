@@ -219,7 +219,7 @@ def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, github_with
         )
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
-            assert left == {"jobs", "job_causes", "forgotten"}
+            assert left == {"jobs", "job_causes", "forgotten", "purged_usage"}
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
@@ -272,4 +272,5 @@ def test_purging_survives_a_crash_at_any_commit(twice, github_without_repository
     assert twice(partial(purge_data, github_without_repository), arrange, observe) == {
         "installations",
         "forgotten",
+        "purged_usage",
     }

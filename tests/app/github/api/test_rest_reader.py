@@ -131,7 +131,7 @@ def test_changed_threads_are_listed_and_asking_again_is_free(scene):
     scene.repo.close(closed)
     yesterday = datetime.now(UTC) - timedelta(days=1)
     first = rest_reader.list_changed_threads(scene.github, scene.repository, yesterday, 1)
-    listed = {(thread.number, thread.is_pull, thread.is_open) for thread in first}
+    listed = {(thread.number, thread.is_pull, thread.is_open) for thread in first.entries}
     assert listed == {(issue, False, True), (closed, True, False), (open_, True, True)}
     mark = scene.standin.mark()
     again = rest_reader.list_changed_threads(scene.github, scene.repository, yesterday, 1)
