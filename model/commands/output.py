@@ -119,6 +119,18 @@ def print_evaluation(document: dict[str, Any]) -> None:
             f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
         )
     )
+    if document["pair_accuracy"]:
+        out.print(_describe_pairs(document))
+
+
+def _describe_pairs(document: dict[str, Any]) -> str:
+    """Say which pairs `pair_accuracy` is about. A coin reaches 0.5 on any."""
+    if document["patches"] == 2 * document["groups"]:
+        return "pair accuracy is that of R4P, section 5.2, figure 3 (b): each pair judged alone; a coin reaches 0.500"
+    return (
+        "pair accuracy compares ranks within whole groups; --pairs judges each pair alone, as R4P does (section 5.2, "
+        "figure 3 (b)); a coin reaches 0.500"
+    )
 
 
 def _format(value: float | None, digits: int) -> str:

@@ -34,7 +34,9 @@ def report(
     for note in inputs.notes:
         warn(_REPORT, note)
     with STDERR.status("measuring and drawing", spinner="line"):
-        files = format_count(len(inputs.runs) + len(inputs.attacks), "run file")
+        files = format_count(
+            len(inputs.runs) + len(inputs.attacks) + len(inputs.best_of), "run file"
+        )
         write_page(_REPORT, build_report(inputs), folder, files)
 
 

@@ -56,7 +56,8 @@ def compute_pair_accuracy(group: JudgedGroup) -> float:
     """Compute the share of a group's pairs of a correct and an incorrect patch in which the correct one ranks higher.
 
     Equal patches count a half, and a patch without rank and belief is below all others. The value is NaN without such a
-    pair. R4P (section 5.2, figure 3b) measures pairs that are judged alone. Here the ranks come from judging the group.
+    pair. R4P (section 5.2, figure 3b) measures pairs that are judged alone, as groups of two are here. Otherwise the ranks come
+    from judging the whole group.
     """
     standings: dict[bool, list[float]] = {True: [], False: []}
     for patch in group.patches:

@@ -5,7 +5,7 @@ tests are chagned)". The paper gives no rule to recognise them. This one is ours
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from model.evaluation.labelled_group import LabelledGroup
@@ -32,6 +32,11 @@ class LeftOut:
     """Number of groups without any other patch."""
 
 
+def is_test_path(path: str) -> bool:
+    """Whether the path of a file says that it holds tests. The rule is ours."""
+    return _TEST_PATH.search(path) is not None
+
+
 def is_trivial(diff: str) -> bool:
     """Whether a unified diff is empty, or changes only comments, docstrings, blank lines and tests.
 
@@ -42,10 +47,10 @@ def is_trivial(diff: str) -> bool:
     edit = read_edit(diff)
     if not edit.files or _BEYOND_LINES.search(diff):
         return False
-    return all(_TEST_PATH.search(path) for path in edit.code_files)
+    return all(map(is_test_path, edit.code_files))
 
 
-def leave_out_trivial(groups: Iterable[LabelledGroup]) -> tuple[Sequence[LabelledGroup], LeftOut]:
+def leave_out_trivial(groups: Iterable[LabelledGroup]) -> tuple[list[LabelledGroup], LeftOut]:
     """Return the groups without trivial patches, and what was left out. The other patches keep their ids."""
     kept, patches, emptied = list[LabelledGroup](), 0, 0
     for group in groups:

@@ -9,10 +9,12 @@ from model.evaluation.report.content import Report
 from model.evaluation.report.input_folder import ReportInput
 from model.evaluation.report.sections import (
     attacks,
+    best_of,
     breakdown,
     comparison,
     error_types,
     headline,
+    pairs,
     reliability,
     repeatability,
     seat_bias,
@@ -25,6 +27,7 @@ _SECTIONS = (
     headline.build_runs_section,
     headline.build_headline_section,
     headline.build_metrics_section,
+    pairs.build_pairs_section,
     comparison.build_differences_section,
     comparison.build_group_wise_section,
     error_types.build_errors_section,
@@ -42,7 +45,7 @@ _SECTIONS = (
 def build_report(folder: ReportInput) -> Report:
     """Build the evaluation report for the content of a folder of run files.
 
-    The section on attacks is there only if the folder has attack documents.
+    The sections on re-judged Best@K and on attacks are there only if the folder has documents of them.
     """
     sets = build_sets(folder.runs)
     cautions = (
@@ -51,13 +54,14 @@ def build_report(folder: ReportInput) -> Report:
         for series in group_set.series
         if (caution := _get_caution(series))
     )
-    names = ", ".join(group_set.name for group_set in sets)
-    last = [attacks.build_attacks_section(folder.attacks)] if folder.attacks else []
+    names = ", ".join(group_set.name for group_set in sets) or "see below"
+    last = [best_of.build_best_of_section(folder.best_of)] if folder.best_of else []
+    last += [attacks.build_attacks_section(folder.attacks)] if folder.attacks else []
     return Report(
         "How right the verifiers are",
         [f"Measured offline on patches whose truth is known: {names}."],
         [*folder.notes, *cautions],
-        [*(build_section(sets) for build_section in _SECTIONS), *last],
+        [*(build_section(sets) for build_section in _SECTIONS if sets), *last],
     )
 
 

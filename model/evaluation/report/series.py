@@ -10,8 +10,8 @@ from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.judged_group import JudgedGroup, JudgementKey
 from model.evaluation.judgement_columns import Indices, JudgementColumns, build_columns
+from model.evaluation.rate_intervals import number_names
 from model.evaluation.report.content import format_size
-from model.evaluation.report.rate_intervals import number_names
 from model.prompts.untrusted import escape_invisible
 from model.verdict_json import Json
 

@@ -52,13 +52,13 @@ def report(tmp_path_factory):
 def test_output_names_the_page_and_counts_figures(report):
     folder, _, result = report
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == f"{folder}/report.html: 3 run files, 21 figures\n"
+    assert result.stdout == f"{folder}/report.html: 3 run files, 23 figures\n"
 
 
 def test_every_figure_is_a_png_file(report):
     folder, *_ = report
     figures = sorted(folder.glob("*.png"))
-    assert len(figures) == 21
+    assert len(figures) == 23
     for figure in figures:
         width, height = read_png_size(figure)
         assert width == 828

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch
 from model.evaluation.judgement_columns import score_decisions
+from model.evaluation.rate_intervals import estimate_means
 from model.evaluation.report.content import (
     Figure,
     Gap,
@@ -22,7 +23,6 @@ from model.evaluation.report.content import (
     list_estimates,
 )
 from model.evaluation.report.drawing import Panel, draw_curves, draw_dots
-from model.evaluation.report.rate_intervals import estimate_means
 from model.evaluation.report.series import GroupSet, Series, clean_name
 
 _REPOSITORIES = 12

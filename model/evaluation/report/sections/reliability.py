@@ -8,6 +8,7 @@ import numpy as np
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.metrics import bin_reliability
+from model.evaluation.rate_intervals import estimate_means
 from model.evaluation.report.content import (
     Figure,
     Gap,
@@ -18,7 +19,6 @@ from model.evaluation.report.content import (
     format_estimate,
 )
 from model.evaluation.report.drawing import draw_reliability
-from model.evaluation.report.rate_intervals import estimate_means
 from model.evaluation.report.series import GroupSet, Series, read_estimate
 
 

@@ -7,6 +7,7 @@ from itertools import chain
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate
+from model.evaluation.rate_intervals import estimate_rates, number_names
 from model.evaluation.report.content import (
     Figure,
     Gap,
@@ -19,7 +20,6 @@ from model.evaluation.report.content import (
 )
 from model.evaluation.report.drawing import Curve, draw_curves
 from model.evaluation.report.paper_results import ONE_DEVIATES_SHARE, UNANIMOUS_SHARE
-from model.evaluation.report.rate_intervals import estimate_rates, number_names
 from model.evaluation.report.series import GroupSet, Series, format_counts
 
 _LEAST = 3

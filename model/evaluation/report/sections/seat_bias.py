@@ -12,6 +12,7 @@ import numpy as np
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup
 from model.evaluation.judgement_columns import to_array
+from model.evaluation.rate_intervals import estimate_means, number_names
 from model.evaluation.report.content import (
     Figure,
     Gap,
@@ -22,7 +23,6 @@ from model.evaluation.report.content import (
     format_estimate,
 )
 from model.evaluation.report.drawing import draw_curves, show_differences
-from model.evaluation.report.rate_intervals import estimate_means, number_names
 from model.evaluation.report.series import GroupSet, Series, format_counts
 
 

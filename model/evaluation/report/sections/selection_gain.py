@@ -10,6 +10,7 @@ from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup
 from model.evaluation.judgement_columns import to_array
 from model.evaluation.metrics import compute_best_by_majority, compute_best_by_rank, has_edits
+from model.evaluation.rate_intervals import estimate_means, number_names
 from model.evaluation.report.content import (
     Figure,
     Gap,
@@ -20,7 +21,6 @@ from model.evaluation.report.content import (
     format_estimate,
 )
 from model.evaluation.report.drawing import GREY, draw_curves
-from model.evaluation.report.rate_intervals import estimate_means, number_names
 from model.evaluation.report.series import GroupSet, Series
 from model.voting.selection import compute_best_at_k
 

@@ -58,7 +58,7 @@ def parse_page(html):
 
 def render_run(*runs, name="s", notes=()):
     """The page about one set, with a picture that is none."""
-    report = build_report(ReportInput(((f"{name}.r4p.jsonl", runs[0]),), (), notes))
+    report = build_report(ReportInput(((f"{name}.r4p.jsonl", runs[0]),), (), (), notes))
     names = [figure.name for section in report.sections for figure in section.figures]
     return render_page(report, dict.fromkeys(names, (b"light", b"dark")))
 
@@ -66,10 +66,10 @@ def render_run(*runs, name="s", notes=()):
 def test_page_is_valid_and_every_figure_has_a_text():
     markup = parse_page(render_run(build_run(votes=3)))
     assert [tag for tag, _ in markup.tags][:2] == ["html", "head"]
-    assert len(markup.images) == 10
+    assert len(markup.images) == 11
     assert all(image["alt"] for image in markup.images)
     dark = [given for tag, given in markup.tags if tag == "source"]
-    assert len(dark) == 10
+    assert len(dark) == 11
     assert {given["media"] for given in dark} == {"(prefers-color-scheme: dark)"}
 
 

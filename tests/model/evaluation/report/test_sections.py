@@ -33,16 +33,16 @@ from tests.model.evaluation.report.builders import build_group, build_run, build
 
 def build_all_sections(*runs):
     files = tuple((f"s.{at}.jsonl", judged) for at, judged in enumerate(runs))
-    return build_report(ReportInput(files, (), ())).sections
+    return build_report(ReportInput(files, (), (), ())).sections
 
 
 def test_section_has_a_key_and_a_figure_or_a_reason():
     made = build_all_sections(
         build_run(votes=3), build_run("pointwise", votes=3), build_run("consensus")
     )
-    assert len({one.key for one in made}) == len(made) == 14
+    assert len({one.key for one in made}) == len(made) == 15
     names = [figure.name for one in made for figure in one.figures]
-    assert len(set(names)) == len(names) == 12
+    assert len(set(names)) == len(names) == 13
     assert all(one.figures or one.missing for one in made if one.key not in {"runs", "metrics"})
     for one in made:
         for figure in one.figures:

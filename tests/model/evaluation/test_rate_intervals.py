@@ -6,7 +6,7 @@ import pytest
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import build_document
 from model.evaluation.judgement_columns import build_columns, score_decisions, to_array
-from model.evaluation.report.rate_intervals import estimate_means, estimate_rates, number_names
+from model.evaluation.rate_intervals import estimate_means, estimate_rates, number_names
 from tests.model.evaluation.report.builders import build_run
 
 
