@@ -32,7 +32,7 @@ def measure(bench: Bench) -> list[Figure]:
     with (
         bench.services.broker(),
         bench.services.database() as database_url,
-        servers.bot(bench, database_url) as bot,
+        servers.ours(bench, database_url) as bot,
         servers.floor(bench, database_url) as floor,
     ):
         field = _Field(bench, database_url)
