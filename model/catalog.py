@@ -1,6 +1,6 @@
 """This module builds every engine and verifier from its name, and imports each one only when it is asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -142,12 +142,19 @@ class VotingChoice:
     """Every vote leaves out one patch of the group. A verdict that depends on one rival becomes unsure."""
 
 
-def check_choice(name: str, voting: VotingChoice) -> None:
-    """Check that the verifier `name` exists and supports the options in `voting`. Nothing is loaded.
+def check_choice(name: str, voting: VotingChoice, prompt: str | Path | None = None) -> None:
+    """Check that the verifier `name` exists and supports the options in `voting` and the templates in `prompt`.
 
-    Raises UnknownVerifier and IncompatibleOptions.
+    No model is loaded. `prompt` is as for `load_verifier`. Raises UnknownVerifier, IncompatibleOptions and
+    TemplateError.
     """
     parts = parse_verifier_name(name)
+    if prompt is not None:
+        from model.verifiers import judge_prompts
+
+        prompts = judge_prompts.parse_prompts(prompt, parts)
+        for verifier in prompts:
+            judge_prompts.load_prompt(verifier, prompts)
     if not voting.leave_one_out:
         return
     if GROUP_VERIFIERS.isdisjoint(parts):
@@ -166,22 +173,25 @@ def load_verifier(
     name: str,
     engine: Engine,
     *,
-    prompt: str | Path | None = None,
+    prompt: str | Path | Mapping[str, str] | None = None,
     reply_tokens: int | None = None,
     voting: VotingChoice = VotingChoice(),
 ) -> Verifier:
     """Build the verifier `name`, a name in VERIFIERS or a hybrid, which sends its prompts to `engine`.
 
-    `prompt` is the name or file of another prompt template; a hybrid uses it for its second part. `reply_tokens` limits
-    the reply of one vote; None takes the default. `voting` holds the options for votes.
+    `prompt` is the name or file of another prompt template, for the last part of a hybrid, or `VERIFIER=FILE` for any
+    part, separated by commas or as a mapping. `reply_tokens` limits the reply of one vote; None takes the default. `voting` holds the
+    options for votes.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
+    from model.verifiers import judge_prompts
     from model.verifiers.vote_sampling import Sampling
     from model.verifiers.voting_verifier import VotingOptions
 
     check_choice(name, voting)
     names = parse_verifier_name(name)
+    prompts = judge_prompts.parse_prompts(prompt, names)
     # On two CPU cores, 256 tokens keep three votes on four patches well under 90 seconds.
     sampling = (
         Sampling(max_tokens=256, batch=4) if engine.name == "local_transformers" else Sampling()
@@ -192,43 +202,38 @@ def load_verifier(
     options = VotingOptions(
         sampling, edited_lines=voting.edited_lines, leave_one_out=voting.leave_one_out
     )
-    if len(names) == 1:
-        return _build_verifier(names[0], engine, prompt, options)
+    built = [_build_verifier(part, engine, prompts, options) for part in names]
+    if len(built) == 1:
+        return built[0]
     from model.verifiers.hybrid import HybridVerifier
 
-    first, second = names
-    return HybridVerifier(
-        _build_verifier(first, engine, None, options),
-        _build_verifier(second, engine, prompt, options),
-    )
+    return HybridVerifier(*built)
 
 
 def _build_verifier(
-    name: str, engine: Engine, prompt: str | Path | None, options: "VotingOptions"
+    name: str, engine: Engine, prompts: Mapping[str, str], options: "VotingOptions"
 ) -> Verifier:
-    from model.prompts import prompt_template
     from model.verifiers import two_rounds, vote_schemes, yes_no
+    from model.verifiers.judge_prompts import load_prompt
 
-    load = prompt_template.load
+    if name == "consensus":
+        return load_consensus(options.edited_lines)
+    template = load_prompt(name, prompts)
     match name:
         case "pointwise":
-            return vote_schemes.PointwiseVerifier(engine, load(prompt or "r4p_group"), options)
+            return vote_schemes.PointwiseVerifier(engine, template, options)
         case "pairwise":
-            return vote_schemes.PairwiseVerifier(engine, load(prompt or "pairwise"), options)
+            return vote_schemes.PairwiseVerifier(engine, template, options)
         case "yes-no" | "yes-no-trajectory":
-            template = load(prompt or "yes_no")
             with_trajectory = name == TRAJECTORY_VERIFIER
             return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
         case "r4p-two-rounds":
-            template = load(prompt or "most_likely")
             return two_rounds.TwoRoundsVerifier(
-                _build_verifier("r4p", engine, None, options),
+                _build_verifier("r4p", engine, prompts, options),
                 two_rounds.MostLikelyVerifier(engine, template, options),
             )
-        case "consensus":
-            return load_consensus(options.edited_lines)
         case _:
-            return vote_schemes.R4PVerifier(engine, load(prompt or "r4p_group"), options)
+            return vote_schemes.R4PVerifier(engine, template, options)
 
 
 def prepare_model(choice: EngineChoice) -> Path:

@@ -5,7 +5,7 @@ if R4P_DATABASE_URL is set, and at GitHub's list of deliveries only if the App's
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -28,8 +28,9 @@ from app.settings import (
 from app.settings.repo_config import FILE
 from model import catalog
 from model.engines.server_check import PROBABILITIES, CapabilityCheck, check_server
-from model.errors import EngineDown, UnknownVerifier
+from model.errors import EngineDown, TemplateError, UnknownVerifier
 from model.prompts.untrusted import escape_invisible
+from model.verifiers import judge_prompts
 
 UNFIT = 5
 """Exit code of a command whose engine is down."""
@@ -85,6 +86,8 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
     if name in catalog.ENGINELESS_VERIFIERS:
         yield _report_no_server(settings)
         return
+    if settings.prompt is not None:
+        yield _check_prompt(settings.prompt, parts)
     match settings.engine_name:
         case "openai_compatible":
             yield from _check_server(
@@ -94,6 +97,17 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
             yield _check_script(settings)
         case _:
             yield _check_embedded(settings)
+
+
+def _check_prompt(prompt: str, parts: Sequence[str]) -> Line:
+    """Check the operator's templates, as a worker does when it starts."""
+    try:
+        prompts = judge_prompts.parse_prompts(prompt, parts)
+        loaded = {name: judge_prompts.load_prompt(name, prompts) for name in prompts}
+    except TemplateError as error:
+        return Line(Mark.FAIL, "R4P_PROMPT", str(error))
+    shown = (f"{name} asks with {each.name} ({each.fingerprint})" for name, each in loaded.items())
+    return Line(Mark.OK, "R4P_PROMPT", "; ".join(shown))
 
 
 def _check_agents() -> Line:

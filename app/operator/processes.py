@@ -36,7 +36,7 @@ from model import catalog
 from model.agents import agent_catalog as agents
 from model.catalog import VotingChoice
 from model.commands.extras import require_extras
-from model.errors import IncompatibleOptions, UnknownAgent, UnknownVerifier
+from model.errors import IncompatibleOptions, TemplateError, UnknownAgent, UnknownVerifier
 from model.interpreter import module_command
 
 _WRITER_KEY = frozenset({"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"})
@@ -219,11 +219,15 @@ def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) ->
 def _list_verifier_mistakes(settings: EngineSettings) -> list[str]:
     voting = VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out)
     try:
-        catalog.check_choice(settings.verifier, voting)
+        # a verifier without a language model never reads the setting
+        prompt = None if settings.verifier in catalog.ENGINELESS_VERIFIERS else settings.prompt
+        catalog.check_choice(settings.verifier, voting, prompt)
     except UnknownVerifier as error:
         return [f"R4P_VERIFIER: {error}"]
     except IncompatibleOptions as error:
         return [f"R4P_LEAVE_ONE_OUT: {error}"]
+    except TemplateError as error:
+        return [f"R4P_PROMPT: {error}"]
     return []
 
 

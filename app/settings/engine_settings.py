@@ -35,8 +35,8 @@ class EngineSettings(Settings):
     model: str | None = None
     """The served model's name, or the catalogue's name of an embedded model."""
     prompt: str | None = None
-    """Name or path of the prompt template. None: the verifier's own. Weights trained on another wording bring their
-    own."""
+    """Path of a prompt template, or `VERIFIER=PATH` for each part of a hybrid, separated by commas. None: the
+    verifier's own. Weights trained on another wording bring their own."""
     model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
     """Folder of the model files."""
 

@@ -160,6 +160,7 @@ def evaluate(options: EvaluateOptions) -> None:
             report_loading(choice, say),
             options.votes,
             options.voting,
+            prompt=options.prompt,
             independent=not attack,
             calibrator=fitted,
         ) as judges,

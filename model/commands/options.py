@@ -129,6 +129,13 @@ class JudgeOptions(EngineOptions):
             metavar="N", min=0, help="Do not judge patches that edit fewer lines; 0 judges all."
         ),
     ] = 0
+    prompt: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            help="Another prompt template, or VERIFIER=FILE,… for the parts of a hybrid (docs/judges.md).",
+        ),
+    ] = None
     calibrator: Annotated[
         Path | None,
         Option(
@@ -148,6 +155,7 @@ class JudgeOptions(EngineOptions):
         catalog.check_choice(verifier, voting)
         choice = self.choose_engine()
         refuse_unused_options(_list_given_options(self.context), verifier, choice.name)
+        catalog.check_choice(verifier, voting, self.prompt)
         return choice, calibrator_file.read(self.calibrator, verifier) if self.calibrator else None
 
 
@@ -186,7 +194,6 @@ def _list_ignored_by_verifier(name: str) -> dict[str, str]:
     idle = {}
     if name in catalog.ENGINELESS_VERIFIERS:
         idle = dict.fromkeys(_ENGINE_OPTIONS, f"verifier {name}, which asks no language model")
-    if parts[-1] in catalog.ENGINELESS_VERIFIERS:
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
     if catalog.VOTING_VERIFIERS.isdisjoint(parts):
         idle["--votes"] = f"verifier {name}, whose answer is the same however often it is asked"

@@ -52,7 +52,6 @@ class VerifyOptions(JudgeOptions):
     stop_early: Annotated[
         bool, Option("--stop-early", help="Skip votes that cannot change a verdict.")
     ] = False
-    prompt: Annotated[Path | None, Option(metavar="FILE", help="Another prompt template.")] = None
     json_output: Annotated[bool, Option("--json", help="Print an r4p.verdict/1 document.")] = False
 
     @property

@@ -5,7 +5,7 @@ judge uses a fit that never saw the issue.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -17,6 +17,7 @@ from model.errors import BadGroups
 from model.evaluation.judged_group import JudgedGroup, JudgementKey, build_judged_group
 from model.evaluation.labelled_group import LabelledGroup
 from model.protocols import Engine, Verifier
+from model.verifiers import judge_prompts
 from model.verifiers.admission import DEFAULT_RULES, AdmissionRules
 
 CONSENSUS = "consensus"
@@ -100,12 +101,13 @@ def check_trajectories(name: str, groups: Sequence[LabelledGroup]) -> None:
 
 
 @contextmanager
-def open_judges(
+def open_judges(  # noqa: PLR0913 - the options of the command
     name: str,
     choice: EngineChoice,
     votes: int,
     voting: VotingChoice,
     *,
+    prompt: str | None = None,
     independent: bool = True,
     calibrator: CalibratorFile | None = None,
 ) -> Iterator[tuple[Judge, ...]]:
@@ -113,12 +115,15 @@ def open_judges(
 
     Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository. Every
     other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
-    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities.
+    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` names other templates, as for
+    `catalog.load_verifier`.
 
     Raises EngineDown, TemplateError and UnknownVerifier. Raises IncompatibleOptions when the verifier does not support
     the options of `voting`, or the calibrator belongs to another judge.
     """
-    with _open_plain_judges(name, choice, votes, voting, independent=independent) as asked:
+    with _open_plain_judges(
+        name, choice, votes, voting, prompt=prompt, independent=independent
+    ) as asked:
         if calibrator is None:
             yield asked
             return
@@ -132,7 +137,13 @@ def open_judges(
 
 @contextmanager
 def _open_plain_judges(
-    name: str, choice: EngineChoice, votes: int, voting: VotingChoice, *, independent: bool
+    name: str,
+    choice: EngineChoice,
+    votes: int,
+    voting: VotingChoice,
+    *,
+    prompt: str | None,
+    independent: bool,
 ) -> Iterator[tuple[Judge, ...]]:
     catalog.check_choice(name, voting)
     names = catalog.parse_verifier_name(name)
@@ -149,18 +160,28 @@ def _open_plain_judges(
     with closing(catalog.load_engine(choice)) as engine:
         if CONSENSUS not in names:
             yield (
-                build_judge(run_name, catalog.load_verifier(name, engine, voting=voting), votes),
+                build_judge(
+                    run_name,
+                    catalog.load_verifier(name, engine, prompt=prompt, voting=voting),
+                    votes,
+                ),
             )
             return
-        parts = [None if name == CONSENSUS else _build_part(name, engine, voting) for name in names]
+        prompts = judge_prompts.parse_prompts(prompt, names)
+        parts = [
+            None if name == CONSENSUS else _build_part(name, engine, voting, prompts)
+            for name in names
+        ]
         yield (build_hybrid_judge(run_name, parts, votes, independent=independent, rules=rules),)
 
 
-def _build_part(name: str, engine: Engine, voting: VotingChoice) -> Verifier:
+def _build_part(
+    name: str, engine: Engine, voting: VotingChoice, prompts: Mapping[str, str]
+) -> Verifier:
     """Build one part of a hybrid. Leave-one-out applies only to a part that shows rivals."""
     without = replace(voting, leave_one_out=False)
     fits = name in catalog.GROUP_VERIFIERS
-    return catalog.load_verifier(name, engine, voting=voting if fits else without)
+    return catalog.load_verifier(name, engine, prompt=prompts, voting=voting if fits else without)
 
 
 def calibrate_judge(

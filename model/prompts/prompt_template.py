@@ -1,22 +1,36 @@
 """This module loads and renders prompt templates, one file each, with a version and a fingerprint.
 
-`model.prompts.untrusted` escapes untrusted text before it comes here.
+`model.prompts.untrusted` escapes untrusted text before it comes here. A template of the operator's is checked, and runs
+in Jinja2's sandbox like ours.
 """
 
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
 
 import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from model.errors import TemplateError
+from model.prompts import template_checks
+from model.prompts.special_tokens import SpecialTokens
 from model.protocols import Message
+
+MAX_BYTES = 65_536
+"""Size of the largest template. A larger file is hardly a prompt."""
 
 _FOLDER = Path(__file__).parent
 _VERSION = re.compile(r"r4p-prompt version:\s*([\w.-]+)")
 _BLOCKS = ("system", "user")
+
+
+# Prompts are plain text: HTML escaping would change the code in them.
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
+    undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,51 +38,104 @@ class Template:
     """A prompt template with a `system` and a `user` block. `version` is from a line of its file, or `unversioned`."""
 
     name: str
+    """Name of a shipped template, or path of a file."""
     version: str
     fingerprint: str
     """The first 12 hex digits of the SHA-256 of the file's bytes."""
-    compiled: jinja2.Template
+    source: str = field(repr=False)
+    compiled: jinja2.Template = field(repr=False)
+    delimiters: frozenset[str] = frozenset()
+    """Tags of an operator's own template. Untrusted text is escaped where it holds one. Ours are always escaped."""
 
     def render(self, **values: str | Sequence[str]) -> tuple[Message, ...]:
-        """Return the prompt's system message and user message, filled with `values`, the template's variables.
+        """Return the prompt's messages, filled with `values`, the template's variables.
 
-        Raises TemplateError for a missing value.
+        An empty `system` block gives no system message. Raises TemplateError for a missing value.
         """
         try:
             context = self.compiled.new_context(values)
-            return tuple(
-                Message(block, "".join(self.compiled.blocks[block](context)).strip())
-                for block in _BLOCKS
-            )
-        except (jinja2.TemplateError, TypeError, ValueError) as error:
-            raise TemplateError(f"prompt {self.name} does not render: {error}") from error
+            texts = {
+                block: "".join(self.compiled.blocks[block](context)).strip() for block in _BLOCKS
+            }
+        except (ArithmeticError, jinja2.TemplateError, LookupError, TypeError, ValueError) as error:
+            line = _find_line(self.compiled, error.__traceback__)
+            raise TemplateError(
+                f"prompt {self.name}, line {line}: does not render: {error}"
+            ) from error
+        return tuple(Message(role, text) for role, text in texts.items() if text or role == "user")
+
+    def add_delimiters(self, tokens: SpecialTokens) -> SpecialTokens:
+        """Return the texts to escape in untrusted text: a tokenizer's special tokens and this template's delimiters.
+
+        The result is None if neither is known.
+        """
+        return (tokens or frozenset()) | self.delimiters if self.delimiters else tokens
 
 
 def load(name: str | Path) -> Template:
     """Load a prompt template by its name in this folder (`r4p_group`) or by the path of a file.
 
-    Raises TemplateError, whose message names the file and, for a syntax error, the line.
+    Raises TemplateError, whose message names the file, the line where there is one, and the fix.
     """
-    path = _FOLDER / f"{name}.j2" if re.fullmatch(r"[a-z0-9_]+", str(name)) else Path(name)
+    is_shipped = re.fullmatch(r"[a-z0-9_]+", str(name)) is not None
+    path = _FOLDER / f"{name}.j2" if is_shipped else Path(name)
     try:
-        raw = path.read_bytes()
-        source = raw.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(f"prompt {path} can't be read: {error}") from error
-    # Prompts are plain text: HTML escaping would change the code in them.
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)  # noqa: S701
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise TemplateError(f"prompt {path} can't be read: {error}; name a file") from error
+    return build(path.stem if is_shipped else str(path), raw)
+
+
+def build(name: str, raw: bytes) -> Template:
+    """Build the template `name` from the bytes of its file. Raises TemplateError like `load`."""
+    source = _decode(name, raw)
     try:
-        compiled = environment.from_string(source)
+        template_checks.check_source(name, source)
+        compiled = _ENVIRONMENT.from_string(source)
     except jinja2.TemplateSyntaxError as error:
-        raise TemplateError(f"prompt {path}, line {error.lineno}: {error.message}") from error
+        raise TemplateError(f"prompt {name}, line {error.lineno}: {error.message}") from error
     if missing := [block for block in _BLOCKS if block not in compiled.blocks]:
         raise TemplateError(
-            f"prompt {path} has no block `{missing[0]}`: add {{% block {missing[0]} %}}"
+            f"prompt {name} has no block `{missing[0]}`: add {{% block {missing[0]} %}}"
         )
     version = _VERSION.search(source)
-    return Template(
-        name=path.stem,
+    template = Template(
+        name=name,
         version=version[1] if version else "unversioned",
         fingerprint=hashlib.sha256(raw).hexdigest()[:12],
+        source=source,
         compiled=compiled,
     )
+    if _is_shipped(name, raw):
+        return template
+    return replace(template, delimiters=template_checks.find_delimiters(template.render))
+
+
+def _decode(name: str, raw: bytes) -> str:
+    if len(raw) > MAX_BYTES:
+        raise TemplateError(f"prompt {name} has more than {MAX_BYTES:,} bytes; shorten it")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise TemplateError(f"prompt {name}, line {line}: is no UTF-8; save it as UTF-8") from error
+
+
+def _is_shipped(name: str, raw: bytes) -> bool:
+    path = _FOLDER / f"{name}.j2"
+    return (
+        re.fullmatch(r"[a-z0-9_]+", name) is not None
+        and path.is_file()
+        and path.read_bytes() == raw
+    )
+
+
+def _find_line(compiled: jinja2.Template, trace: TracebackType | None) -> int:
+    """Return the template's line in which an error was raised; 1 if it is unknown."""
+    line = 1
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__jinja_template__") is compiled:
+            line = compiled.get_corresponding_lineno(trace.tb_lineno)
+        trace = trace.tb_next
+    return line

@@ -11,6 +11,7 @@ from model.patches.diff import parse
 from model.patches.edits import count_changed_words, measure_overlap
 from model.prompts.fingerprint import derive_seed
 from model.prompts.prompt_template import Template
+from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_issue
 from model.protocols import Engine
 from model.verifiers.admission import (
@@ -83,6 +84,11 @@ class PromptBuilder:
     reply_tokens: int
     rules: AdmissionRules
 
+    @property
+    def escaped_texts(self) -> SpecialTokens:
+        """The texts that untrusted text must not hold: the engine's special tokens and the template's own tags."""
+        return self.template.add_delimiters(self.engine.special_tokens)
+
     def admit(
         self, issue: Issue, candidates: Sequence[Patch]
     ) -> tuple[str, tuple[AdmissionResult, ...]]:
@@ -92,7 +98,7 @@ class PromptBuilder:
         """
         if len({patch.id for patch in candidates}) < len(candidates):
             raise ValueError("two candidates have the same id; give each its own")
-        tokens = self.engine.special_tokens
+        tokens = self.escaped_texts
         text = escape_issue(issue.text, tokens).text
         free, needed = self._count_free(), self.engine.count_tokens(text)
         if free > needed:

@@ -201,7 +201,7 @@ class VotingVerifier:
         patches = [group.texts[seat] if seat else "" for seat in slot.seats]
         sampling = self._options.sampling
         request = Request(
-            messages=self._template.render(issue=group.issue, patches=patches),
+            messages=self._template.render(issue=group.issue, patches=patches, trajectory=""),
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             seed=slot.seed,

@@ -9,7 +9,16 @@ from model.prompts.prompt_template import Template
 from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_issue, escape_patch
 from model.protocols import Message
+from model.verifiers import judge_prompts
 from training.datasets.groups import TrainingGroup
+
+
+def load_template(name: str, verifier: str) -> Template:
+    """Load the template `name` of a plan for a model that will be asked as the verifier `verifier`.
+
+    `name` is a shipped template's name or the path of a file. Raises TemplateError as the verifier does.
+    """
+    return judge_prompts.load_prompt(verifier, {verifier: name})
 
 
 def render_group(
@@ -29,8 +38,9 @@ def render_patches(
 
     `tokens` are the special tokens of the model's tokenizer. Raises BadDiff for a patch that cannot be read.
     """
-    shown = tuple(_render_patch(patch, tokens) for patch in patches)
-    text = escape_issue(issue, tokens).text
+    escaped = template.add_delimiters(tokens)
+    shown = tuple(_render_patch(patch, escaped) for patch in patches)
+    text = escape_issue(issue, escaped).text
     return template.render(issue=text, patches=shown, trajectory="", hint="")
 
 

@@ -68,6 +68,8 @@ _CONDITIONS: Final[tuple[_Condition, ...]] = (
 """Sections and keys that only some plans have read, and which do; all others are read by every trainer."""
 _MAJORITY_VERIFIERS: Final = ("r4p", "pointwise")
 """Verifiers whose every vote calls each patch that it shows correct or incorrect."""
+_GROUP: Final = ("r4p_group", "r4p_appendix_b")
+"""Templates that ask for the box about a group."""
 _SHIPPED_NAME = re.compile(r"[a-z0-9_]+")
 """A template that comes with the bot; anything else is the path of a file."""
 
@@ -116,20 +118,19 @@ def _find_missing_condition(plan: TrainPlan, key: str) -> str | None:
 
 
 def _list_template_objections(plan: TrainPlan) -> Iterator[str]:
-    template, shipped, may_be_a_file = plan.prompt.template, *_get_template(plan)
-    if template == shipped or (may_be_a_file and not _SHIPPED_NAME.fullmatch(template)):
+    template, shipped, may_be_a_file = plan.prompt.template, *_list_templates(plan)
+    if template in shipped or (may_be_a_file and not _SHIPPED_NAME.fullmatch(template)):
         return
     another = ", or a file of your own" if may_be_a_file else ""
-    yield f"prompt.template = {template!r} does not match what this plan trains; give {shipped!r}{another}"
+    fix = f"{' or '.join(map(repr, shipped))}{another}"
+    yield f"prompt.template = {template!r} does not match what this plan trains; give {fix}"
 
 
-def _get_template(plan: TrainPlan) -> tuple[str, bool]:
-    """Return the shipped template that matches the plan, and whether a file may replace it."""
+def _list_templates(plan: TrainPlan) -> tuple[tuple[str, ...], bool]:
+    """Return the shipped templates that match the plan, and whether a file may replace them."""
     if plan.trainer is TrainingMethod.GRPO:
-        return (
-            ("mini_se", False) if plan.rollout.task is RolloutTask.REPAIR else ("r4p_group", True)
-        )
+        return (("mini_se",), False) if plan.rollout.task is RolloutTask.REPAIR else (_GROUP, True)
     if plan.trainer is TrainingMethod.SFT:
-        of_tasks = {"boxed": "r4p_group", "yes-no": "yes_no", "attempts": "mini_se"}
+        of_tasks = {"boxed": _GROUP, "yes-no": ("yes_no",), "attempts": ("mini_se",)}
         return of_tasks[plan.supervised.task], True
-    return "yes_no" if plan.trainer is TrainingMethod.REWARD_MODEL else "mini_se", True
+    return ("yes_no" if plan.trainer is TrainingMethod.REWARD_MODEL else "mini_se",), True

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from model.errors import BadDiff, UnreadableAnswer
-from model.prompts import prompt_template
 from model.prompts.special_tokens import read_special_tokens
 from model.voting.boxed_answer import read_box
 from training.datasets import verifier_prompts
@@ -98,9 +97,9 @@ def build_group_rollouts(
 ) -> GroupRollouts:
     """Build the rollouts that judge `groups`, whose order is the order of training.
 
-    Raises BadPlan if the plan's prompt template has no place for patches.
+    Raises TemplateError for a template of the operator's that the judge cannot ask with.
     """
-    template = prompt_template.load(plan.prompt.template)
+    template = verifier_prompts.load_template(plan.prompt.template, "r4p")
     tokens = read_special_tokens(tokenizer)
     return GroupRollouts(
         [
@@ -119,7 +118,8 @@ def filter_askable(
 
     Such a group has readable patches, and its prompt is within the plan's token limit.
     """
-    template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
+    template = verifier_prompts.load_template(plan.prompt.template, "r4p")
+    left_out, kept = Counter[str](), []
     tokens = read_special_tokens(tokenizer)
     for group in groups:
         try:

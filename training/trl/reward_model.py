@@ -13,7 +13,6 @@ from trl.trainer.reward_config import RewardConfig
 from trl.trainer.reward_trainer import RewardTrainer
 
 from model.errors import BadDiff
-from model.prompts import prompt_template
 from model.prompts.special_tokens import read_special_tokens
 from training.datasets import pairs, verifier_prompts
 from training.datasets.groups import TrainingGroup
@@ -66,7 +65,7 @@ def tokenize_scored_patch(plan: TrainPlan, tokenizer: Any, issue: str, patch: st
 
     `issue` is the issue's text, and `patch` a diff. Raises BadDiff if the diff cannot be read.
     """
-    template = prompt_template.load(plan.prompt.template)
+    template = verifier_prompts.load_template(plan.prompt.template, "yes-no")
     tokens = read_special_tokens(tokenizer)
     return tokenization.tokenize_prompt(
         tokenizer, verifier_prompts.render_patches(template, issue, (patch,), tokens)

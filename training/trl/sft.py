@@ -11,9 +11,8 @@ from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from model.agents.trajectories.trajectory import Trajectory
-from model.prompts import prompt_template
 from model.prompts.special_tokens import read_special_tokens
-from training.datasets import attempt_pairs, supervised_examples
+from training.datasets import attempt_pairs, supervised_examples, verifier_prompts
 from training.datasets.groups import TrainingGroup
 from training.datasets.pairs import JudgedAttempt
 from training.plans.plan import BadPlan, TrainPlan
@@ -24,7 +23,11 @@ from training.trl import model_loading
 from training.trl.checkpoints import CheckpointingTrainer
 from training.trl.training_arguments import build_common_arguments
 
-_TASKS = {"boxed": supervised_examples.build_boxed, "yes-no": supervised_examples.build_yes_no}
+_TASKS = {
+    "boxed": ("r4p", supervised_examples.build_boxed),
+    "yes-no": ("yes-no", supervised_examples.build_yes_no),
+}
+"""The verifier that asks with the plan's template, and the builder of examples, by task."""
 
 
 class OrderedSFTTrainer(CheckpointingTrainer, SFTTrainer):
@@ -39,8 +42,9 @@ def build_trainer(
 ) -> OrderedSFTTrainer:
     """Build the SFT trainer on groups, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
     tokenizer = model_loading.load_tokenizer(plan)
-    examples = _TASKS[plan.supervised.task](
-        prompt_template.load(plan.prompt.template),
+    verifier, build = _TASKS[plan.supervised.task]
+    examples = build(
+        verifier_prompts.load_template(plan.prompt.template, verifier),
         groups,
         seed=plan.seed,
         epochs=plan.optimiser.epochs,

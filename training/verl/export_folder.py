@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 import model
 import training
-from model.prompts import prompt_template
 from model.prompts.prompt_template import Template
 from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Message
@@ -101,7 +100,7 @@ def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Ve
         _write_files(
             beside, plan, hydra_overrides.build_overrides(plan, out, schedule.rounds), exported
         )
-        template = prompt_template.load(plan.prompt.template)
+        template = verifier_prompts.load_template(plan.prompt.template, "r4p")
         for split, groups in (("train", schedule.groups), ("validation", validation)):
             table = pa.Table.from_pylist(
                 build_rows(template, groups, split, read_special_tokens(tokenizer))

@@ -51,6 +51,16 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
             "R4P_LEAVE_ONE_OUT: .* choose one of the two options",
         ),
         ("verify", {"MIN_LINES": "-1"}, "R4P_MIN_LINES: can't be '-1': give .* at least 0"),
+        (
+            "verify",
+            {"PROMPT": "r4p=nowhere.j2"},
+            r"R4P_PROMPT: prompt nowhere.j2 can't be read: .*; name a file",
+        ),
+        (
+            "verify",
+            {"PROMPT": "a.j2", "VERIFIER": "hybrid:r4p+consensus"},
+            "R4P_PROMPT: .*; write VERIFIER=FILE for r4p",
+        ),
         ("agents", {"AGENT": "smith"}, "R4P_AGENT: no agent is called 'smith'"),
     ],
 )

@@ -20,7 +20,6 @@ ENGINES = ["openai_compatible", "local_vllm", "local_transformers", "scripted"]
         ("--engine-url", "consensus", "which asks no language model"),
         ("--engine", "consensus", "which asks no language model"),
         ("--prompt", "consensus", "which settles without a prompt"),
-        ("--prompt", "hybrid:r4p+consensus", "which settles without a prompt"),
         ("--stop-early", "pairwise", "which never stops early"),
     ],
 )

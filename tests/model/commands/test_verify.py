@@ -108,7 +108,7 @@ def test_unusable_patch_is_a_usage_error_of_one_line(run, tmp_path, content, mes
         (["dir"], "dir is a directory; give a file"),
         (["--issue", "dir", "a.diff"], "dir is a directory; give a file"),
         (["--issue", "blank.txt", "a.diff"], "blank.txt is empty"),
-        (["a.diff", "--prompt", "own.j2"], "own does not render: 'nothing' is undefined"),
+        (["a.diff", "--prompt", "own.j2"], "own.j2, line 1: unknown variable 'nothing'; there are issue"),
         (["a.diff", "--script", "none.jsonl"], "script none.jsonl can't be read"),
         (["a.diff", "--script", "a.diff"], "script a.diff, line 1 is no answer (no JSON"),
         (["a.diff", "--engine-url", "localhost:8000/v1"], "unsupported protocol 'localhost://'.); expected http://HOST:PORT/v1"),

@@ -1,5 +1,8 @@
 """Prompt templates render strictly and are identified by version and fingerprint."""
 
+import hashlib
+import re
+
 import pytest
 
 from model.errors import TemplateError
@@ -51,39 +54,85 @@ def test_prompt_mentions_a_trajectory_only_when_it_shows_one():
     assert "<patch-1-record>\nI ran it.\n</patch-1-record>" in shown[1].content
 
 
+OWN = "{% block system %}s{% endblock %}{% block user %}{{ issue }}{% endblock %}"
+
+
 def test_template_has_version_and_fingerprint(tmp_path):
     packaged = prompt_template.load("r4p_group")
     assert packaged.version == "1"
-    assert len(packaged.fingerprint) == 12
+    assert packaged.delimiters == frozenset()
     own = tmp_path / "own.j2"
-    own.write_text("{% block system %}s{% endblock %}{% block user %}{{ issue }}{% endblock %}")
+    own.write_text(OWN)
     template = prompt_template.load(own)
-    assert (template.name, template.version) == ("own", "unversioned")
-    assert template.fingerprint != packaged.fingerprint
+    assert (template.name, template.version) == (str(own), "unversioned")
+    assert template.fingerprint == hashlib.sha256(OWN.encode()).hexdigest()[:12]
     assert template.render(issue="I", patches=())[1].content == "I"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{% block system %}", "line 1"),
-        ("{% block user %}{% endblock %}", "no block `system`"),
-        (b"\xff\xfe", "can't be read"),
+        ("\n\n{% block system %}", "own.j2, line 3: Unexpected end of template"),
+        ("{% block user %}{% endblock %}", "own.j2 has no block `system`: add {% block system %}"),
+        (b"ok\n\xff\xfe", "own.j2, line 2: is no UTF-8; save it as UTF-8"),
+        ("x" * 65_537, "own.j2 has more than 65,536 bytes; shorten it"),
+        (
+            f"{OWN}\n{{{{ author }}}}",
+            "own.j2, line 2: unknown variable 'author'; there are issue, pat",
+        ),
+        (f"{OWN}\n{{% include 'b.j2' %}}", "own.j2, line 2: a prompt is one file; copy the other"),
+        (f"{OWN}\n{{% extends 'b.j2' %}}", "own.j2, line 2: a prompt is one file; copy the other"),
     ],
-    ids=["syntax", "no system block", "no text"],
+    ids=["syntax", "no system block", "no text", "large", "unknown", "include", "extends"],
 )
-def test_unusable_template_is_refused_with_the_reason(tmp_path, text, message):
+def test_unusable_template_is_refused_with_file_line_and_fix(tmp_path, text, message):
     path = tmp_path / "own.j2"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(TemplateError, match=message):
+    with pytest.raises(TemplateError, match=re.escape(message)):
         prompt_template.load(path)
 
 
-def test_template_with_an_unknown_name_does_not_render(tmp_path):
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("{{ issue.__class__.__mro__ }}", "access to attribute '__class__'"),
+        ("{{ patches[4] }}", "has no element 4"),
+        ("{{ issue + patches }}", "can only concatenate str"),
+        ("{{ 1 // 0 }}", "division"),
+        ("{{ trajectory }}", "'trajectory' is undefined"),
+    ],
+)
+def test_template_that_does_not_render_names_its_line(tmp_path, expression, error):
     path = tmp_path / "own.j2"
-    path.write_text("{% block system %}{{ author }}{% endblock %}{% block user %}{% endblock %}")
-    with pytest.raises(TemplateError, match="'author' is undefined"):
-        prompt_template.load(path).render(issue="", patches=())
+    path.write_text(OWN.replace("{{ issue }}", f"\n\n{expression}"))
+    with pytest.raises(TemplateError, match=rf"own\.j2, line 3: does not render: .*{error}"):
+        prompt_template.load(path).render(issue="I", patches=("A",))
+
+
+def test_empty_system_block_gives_no_system_message(tmp_path):
+    path = tmp_path / "own.j2"
+    path.write_text(OWN.replace("s{", "{"))
+    (message,) = prompt_template.load(path).render(issue="I")
+    assert (message.role, message.content) == ("user", "I")
+
+
+@pytest.mark.parametrize(
+    ("user", "delimiters"),
+    [
+        ("[ISSUE] {{ issue }} [/ISSUE]\na[0] [x]", {"[ISSUE]", "[/ISSUE]", "[issue]", "[/issue]"}),
+        ("---BEGIN---\n{{ issue }}\n---\n", {"---BEGIN---", "---begin---"}),
+        ("# Issue\n{{ issue }}", {"# Issue", "# ISSUE", "# issue"}),
+        ("Issue: {{ issue }} <end>", {"<end>", "<END>"}),
+        ("{% for patch in patches %}<p-{{ loop.index }}>{% endfor %}", {f"<{p}-{n}>" for p in "pP" for n in range(1, 65)}),
+    ],
+)  # fmt: skip
+def test_template_of_the_operators_knows_its_own_tags(tmp_path, user, delimiters):
+    path = tmp_path / "own.j2"
+    path.write_text(OWN.replace("{{ issue }}", user))
+    template = prompt_template.load(path)
+    assert template.delimiters == delimiters
+    assert template.add_delimiters(frozenset({"<|im_end|>"})) == {*delimiters, "<|im_end|>"}
+    assert template.add_delimiters(None) == delimiters
 
 
 def test_missing_template_is_named():

@@ -94,6 +94,13 @@ FORMS = {
         partial(read_seats, seats=4),
         reward_group,
     ),
+    "r4p_appendix_b": ReplyForm(
+        BOX,
+        {r"\boxed{1}": {1}, r"\boxed{2, 4}": {2, 4}, r"\boxed{1, 2, 3, 4}": {1, 2, 3, 4}, r"\boxed{}": set()},
+        ("3", r"\boxed{3", r"\boxed{5}", r"\boxed{the third}"),
+        partial(read_seats, seats=4),
+        reward_group,
+    ),
     "most_likely": ReplyForm(
         BOX,
         {r"\boxed{3}": {3}},

@@ -1,0 +1,92 @@
+"""This module chooses the prompt template of each verifier, the shipped one or the operator's, and checks it.
+
+Training loads its templates here too, so that a model is asked with the bytes that it learnt.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from model.errors import TemplateError
+from model.prompts import prompt_template, template_checks
+from model.prompts.prompt_template import Template
+from model.protocols import Message
+from model.voting.grouping import SEATS
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForm:
+    """What a verifier shows with its prompt, and its shipped template."""
+
+    template: str
+    seats: int
+    reads_trajectory: bool = False
+
+
+FORMS: Final[Mapping[str, PromptForm]] = {
+    "r4p": PromptForm("r4p_group", SEATS),
+    "r4p-two-rounds": PromptForm("most_likely", SEATS + 1),  # all candidates: any number of seats
+    "pointwise": PromptForm("r4p_group", 1),
+    "pairwise": PromptForm("pairwise", 2),
+    "yes-no": PromptForm("yes_no", 1),
+    "yes-no-trajectory": PromptForm("yes_no", 1, reads_trajectory=True),
+}
+"""The form of each verifier that has a prompt. `r4p-two-rounds` is its second round; the first one is `r4p`'s."""
+
+_SAMPLE = 'if a < b and b > "{}":\n    # ' + "a long line of it & more " * 20 + "\n\treturn '{}';"
+"""A text that a filter would change: escaping, wrapping, indenting, stripping, lower case, cutting."""
+
+
+def parse_prompts(
+    text: str | Path | Mapping[str, str] | None, parts: Sequence[str]
+) -> Mapping[str, str]:
+    """Return the operator's templates by verifier, from `FILE` or `VERIFIER=FILE,VERIFIER=FILE`.
+
+    `parts` are the verifiers that are asked, as `parse_verifier_name` gives them. A single FILE belongs to the last one.
+    A FILE can also be the name of a shipped template. A mapping stays as it is. Raises TemplateError for a verifier without a prompt or
+    outside `parts`.
+    """
+    if text is None or isinstance(text, Mapping):
+        return text or {}
+    pairs = [pair.partition("=") for pair in str(text).split(",")]
+    if not all(mark and name.strip() in FORMS for name, mark, _ in pairs):
+        pairs = [(parts[-1], "=", str(text))]
+    rounds = {"r4p"} if "r4p-two-rounds" in parts else set()
+    having = [name for name in FORMS if name in {*parts, *rounds}]
+    chosen = {name.strip(): file.strip() for name, _, file in pairs}
+    if idle := [name for name in chosen if name not in having]:
+        fix = f"write VERIFIER=FILE for {' or '.join(having)}" if having else "leave it out"
+        raise TemplateError(
+            f"a prompt does nothing for verifier {idle[0]} here, which settles without a prompt or is not asked; {fix}"
+        )
+    return chosen
+
+
+def load_prompt(verifier: str, prompts: Mapping[str, str]) -> Template:
+    """Load the template of the verifier `verifier`: the one that `prompts` names for it, else the shipped one.
+
+    Raises TemplateError, with file, line and fix, for a template that `verifier` cannot ask with.
+    """
+    form = FORMS[verifier]
+    template = prompt_template.load(prompts.get(verifier, form.template))
+    if template.name != form.template:
+        _check_form(template, form)
+    return template
+
+
+def _check_form(template: Template, form: PromptForm) -> None:
+    """Check that a template shows the issue, each patch and, where the form has one, the trajectory."""
+    values: dict[str, str | tuple[str, ...]] = {
+        "issue": _SAMPLE.format("Issue", 0),
+        "patches": tuple(_SAMPLE.format("Patch", seat) for seat in range(1, form.seats + 1)),
+    }
+    if form.reads_trajectory:
+        values["trajectory"] = _SAMPLE.format("Trajectory", 0)
+
+    def render(**shown: str | Sequence[str]) -> tuple[Message, ...]:
+        # every judge passes all three variables; a patch without a trajectory has an empty one
+        return template.render(**{"trajectory": "", **shown})
+
+    template_checks.check_values_are_shown(template.name, template.source, render, values)
+    render(**values | {"trajectory": ""})
