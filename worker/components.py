@@ -106,7 +106,8 @@ class Components:
     def agent_setup(self) -> AgentSetup:
         """The agent that the settings choose, with its language model; the first use loads an embedded model."""
         engine = _load_engine(_choose_engine(load(EngineSettings)))
-        return AgentSetup(self.agent_settings.agent, engine)
+        settings = self.agent_settings
+        return AgentSetup(settings.agent, engine, settings.repair_prompt)
 
     @property
     def agent_description(self) -> AgentDescription | None:

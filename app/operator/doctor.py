@@ -27,8 +27,9 @@ from app.settings import (
 )
 from app.settings.repo_config import FILE
 from model import catalog
+from model.agents.agent_catalog import require_agent
 from model.engines.server_check import PROBABILITIES, CapabilityCheck, check_server
-from model.errors import EngineDown, TemplateError, UnknownVerifier
+from model.errors import EngineDown, ModelError, TemplateError, UnknownVerifier
 from model.prompts.untrusted import escape_invisible
 from model.verifiers import judge_prompts
 
@@ -112,6 +113,11 @@ def _check_prompt(prompt: str, parts: Sequence[str]) -> Line:
 
 def _check_agents() -> Line:
     """Check whether agents can write alternatives. Verdicts need no agents."""
+    settings = load(AgentSettings)
+    try:
+        require_agent(settings.agent, settings.repair_prompt)
+    except ModelError as error:
+        return Line(Mark.LESS, "agents", f"no alternatives can be written: {error}")
     if why := check_sandbox():
         return Line(Mark.LESS, "agents", f"no alternatives can be written: {why}")
     return Line(Mark.OK, "agents", f"bubblewrap isolates them: {bubblewrap.find()}")

@@ -233,9 +233,11 @@ def _list_verifier_mistakes(settings: EngineSettings) -> list[str]:
 
 def _list_agent_mistakes(settings: AgentSettings) -> list[str]:
     try:
-        agents.require_agent(settings.agent)
+        agents.require_agent(settings.agent, settings.repair_prompt)
     except UnknownAgent as error:
         return [f"R4P_AGENT: {error}"]
+    except (IncompatibleOptions, TemplateError) as error:
+        return [f"R4P_REPAIR_PROMPT: {error}".replace("--repair-prompt", "it")]
     return []
 
 

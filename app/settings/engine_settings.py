@@ -63,6 +63,9 @@ class AgentSettings(Settings):
 
     agent: str = "mini-se"
     """Name of the agent in the agents' catalogue."""
+    repair_prompt: str | None = None
+    """Prompt of the repairs of `agentless-mini`: `agentless_repair`, `swe_rl_repair` or the path of a template. None:
+    the first."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
     """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
     verifier: str = "r4p"

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from model.agents.agentless.search_replace import PARSERS
-from model.errors import IncompatibleOptions, TemplateError, UnknownAgent
+from model.errors import IncompatibleOptions, UnknownAgent
 from model.protocols import Engine
 
 if TYPE_CHECKING:  # the import also loads the tools and every parser
     from model.agents.parallel_attempts import Agent
     from model.agents.trajectories.trajectory import AttemptLimits
+    from model.prompts.prompt_template import Template
 
 AGENTS = {
     "mini-se": "searches, edits and submits in a loop (the R4P paper's)",
@@ -17,22 +18,21 @@ AGENTS = {
 """Every agent's name with a short description."""
 
 
-def require_agent(name: str, repair_prompt: str | None = None) -> None:
-    """Check the name of an agent and of its repair prompt, before a model is loaded.
+def require_agent(name: str, repair_prompt: str | None = None) -> "Template | None":
+    """Check the name of an agent, and load its repair prompt where another than the default is named.
 
-    Raises UnknownAgent unless AGENTS has `name`, TemplateError unless PARSERS has `repair_prompt`, and IncompatibleOptions
-    for a repair prompt of an agent that has no repair stage.
+    `repair_prompt` is a name in PARSERS or the path of a file. Raises UnknownAgent unless AGENTS has `name`,
+    TemplateError for a prompt that cannot be used, and IncompatibleOptions for an agent that has no repair stage.
     """
     if name not in AGENTS:
         raise UnknownAgent(f"no agent is called {name!r}; there are {', '.join(AGENTS)}")
     if repair_prompt is None:
-        return
+        return None
     if name != "agentless-mini":
         raise IncompatibleOptions(f"--repair-prompt does nothing for agent {name}; leave it out")
-    if repair_prompt not in PARSERS:
-        raise TemplateError(
-            f"no repair prompt is called {repair_prompt!r}; there are {', '.join(PARSERS)}"
-        )
+    from model.agents.agentless.repair_prompt import load_repair_prompt
+
+    return load_repair_prompt(repair_prompt)
 
 
 def build_agent(
@@ -40,14 +40,14 @@ def build_agent(
     engine: Engine,
     limits: "AttemptLimits | None" = None,
     *,
-    repair_prompt: str | None = None,
+    repair_prompt: "Template | None" = None,
 ) -> "Agent":
-    """Build the agent called `name`, which asks `engine` for its replies. Raises what `require_agent` raises.
+    """Build the agent called `name`, which asks `engine` for its replies. Raises UnknownAgent.
 
-    `limits` bounds each attempt; None means the defaults of AttemptLimits. `repair_prompt` names the prompt of Agentless
-    Mini's repairs; None means the first of PARSERS.
+    `limits` bounds each attempt; None means the defaults of AttemptLimits. `repair_prompt` is the prompt of Agentless
+    Mini's repairs, from `require_agent`; None means the first of PARSERS.
     """
-    require_agent(name, repair_prompt)
+    require_agent(name)
     if name == "agentless-mini":
         from model.agents.agentless.agentless_mini import AgentlessMini
 

@@ -47,7 +47,10 @@ class ProposeOptions(EngineOptions):
     ] = "mini-se"
     repair_prompt: Annotated[
         str | None,
-        Option(metavar="NAME", help=f"Prompt of Agentless Mini's repairs: {', '.join(PARSERS)}."),
+        Option(
+            metavar="NAME|FILE",
+            help=f"Prompt of Agentless Mini's repairs: {', '.join(PARSERS)}, or a file.",
+        ),
     ] = None
     attempts: Annotated[int, Option(min=1, max=64, help="Number of attempts, side by side.")] = 1
     seed: Annotated[
@@ -104,7 +107,7 @@ def _run_attempts(
     if options.trajectories:
         options.trajectories.mkdir(parents=True, exist_ok=True)
     build_hint = _prepare_hint(options.feedback, options.parent, issue)
-    agents.require_agent(options.agent, options.repair_prompt)
+    repair_prompt = agents.require_agent(options.agent, options.repair_prompt)
     index = options.database or locate_index(options.repo)
     with show_progress() as (say, _), attempt_setup.open_tool_contexts(options.repo, index) as desk:
         say("reading the code")
@@ -114,7 +117,7 @@ def _run_attempts(
             say(f"{engine.model} works on it")
             keep = _build_writer(options.trajectories, unkept)
             return parallel_attempts.run_attempts(
-                agents.build_agent(options.agent, engine, repair_prompt=options.repair_prompt),
+                agents.build_agent(options.agent, engine, repair_prompt=repair_prompt),
                 issue,
                 desk,
                 seeds=range(options.seed, options.seed + options.attempts),

@@ -1,13 +1,13 @@
-"""Build judges for labelled groups from the verifiers of the catalogue.
+"""Build judges for labelled groups from the verifiers of the catalogue. They show the issue and the patches only.
 
-A judge shows its verifier the issue and the patches only. Consensus was trained on labelled issues, so its
-judge uses a fit that never saw the issue.
+Consensus was trained on labelled issues, so its judge uses a fit that never saw the issue.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from model import catalog
 from model.calibration.calibrator_file import CalibratorFile
@@ -115,15 +115,13 @@ def open_judges(  # noqa: PLR0913 - the options of the command
 
     Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository. Every
     other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
-    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` names other templates, as for
-    `catalog.load_verifier`.
+    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` is that of `load_verifier`.
 
     Raises EngineDown, TemplateError and UnknownVerifier. Raises IncompatibleOptions when the verifier does not support
     the options of `voting`, or the calibrator belongs to another judge.
     """
-    with _open_plain_judges(
-        name, choice, votes, voting, prompt=prompt, independent=independent
-    ) as asked:
+    asking = partial(_open_plain_judges, name, choice, votes, voting, prompt)
+    with asking(independent=independent) as asked:
         if calibrator is None:
             yield asked
             return
@@ -141,8 +139,8 @@ def _open_plain_judges(
     choice: EngineChoice,
     votes: int,
     voting: VotingChoice,
-    *,
     prompt: str | None,
+    *,
     independent: bool,
 ) -> Iterator[tuple[Judge, ...]]:
     catalog.check_choice(name, voting)
@@ -152,36 +150,26 @@ def _open_plain_judges(
     if catalog.VOTING_VERIFIERS.isdisjoint(names):
         votes = 1  # a verifier without votes is asked once, so that its runs belong to one judge
     if names == (CONSENSUS,):
-        yield tuple(
-            build_consensus_judge(run_name, strict=strict, independent=independent, rules=rules)
-            for strict in (False, True)
-        )
+        fit = partial(build_consensus_judge, run_name, independent=independent, rules=rules)
+        yield fit(strict=False), fit(strict=True)
         return
     with closing(catalog.load_engine(choice)) as engine:
         if CONSENSUS not in names:
-            yield (
-                build_judge(
-                    run_name,
-                    catalog.load_verifier(name, engine, prompt=prompt, voting=voting),
-                    votes,
-                ),
-            )
+            whole = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
+            yield (build_judge(run_name, whole, votes),)
             return
-        prompts = judge_prompts.parse_prompts(prompt, names)
-        parts = [
-            None if name == CONSENSUS else _build_part(name, engine, voting, prompts)
-            for name in names
-        ]
+        build = partial(_build_part, engine, voting, judge_prompts.parse_prompts(prompt, names))
+        parts = [None if part == CONSENSUS else build(part) for part in names]
         yield (build_hybrid_judge(run_name, parts, votes, independent=independent, rules=rules),)
 
 
 def _build_part(
-    name: str, engine: Engine, voting: VotingChoice, prompts: Mapping[str, str]
+    engine: Engine, voting: VotingChoice, prompts: Mapping[str, str], name: str
 ) -> Verifier:
     """Build one part of a hybrid. Leave-one-out applies only to a part that shows rivals."""
-    without = replace(voting, leave_one_out=False)
-    fits = name in catalog.GROUP_VERIFIERS
-    return catalog.load_verifier(name, engine, prompt=prompts, voting=voting if fits else without)
+    if name not in catalog.GROUP_VERIFIERS:
+        voting = replace(voting, leave_one_out=False)
+    return catalog.load_verifier(name, engine, prompt=prompts, voting=voting)
 
 
 def calibrate_judge(

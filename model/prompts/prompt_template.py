@@ -77,14 +77,18 @@ def load(name: str | Path) -> Template:
 
     Raises TemplateError, whose message names the file, the line where there is one, and the fix.
     """
-    is_shipped = re.fullmatch(r"[a-z0-9_]+", str(name)) is not None
-    path = _FOLDER / f"{name}.j2" if is_shipped else Path(name)
+    path = _FOLDER / f"{name}.j2" if is_name(name) else Path(name)
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise TemplateError(f"prompt {path} can't be read: {error}; name a file") from error
-    return build(path.stem if is_shipped else str(path), raw)
+    return build(str(name), raw)
+
+
+def is_name(name: str | Path) -> bool:
+    """Return whether `name` can only be the name of a shipped template; any other is the path of a file."""
+    return re.fullmatch(r"[a-z0-9_]+", str(name)) is not None
 
 
 def build(name: str, raw: bytes) -> Template:

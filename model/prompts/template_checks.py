@@ -29,7 +29,7 @@ Values = Mapping[str, str | Sequence[str]]
 Renderer = Callable[..., tuple[Message, ...]]
 
 _SEATS = 64
-"""Seats of the rendering in which delimiters are searched; above the number of rivals that any shipped setting allows."""
+"""Seats and files of the rendering in which delimiters are searched; above the number of rivals that any shipped setting allows."""
 _GAP = "\ufffe"
 """Stands for every value while delimiters are searched. No file can hold this character."""
 _FOREIGN = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
@@ -62,9 +62,10 @@ def find_delimiters(render: Renderer) -> frozenset[str]:
 
     Untrusted text must not hold them. `render` is the template's; a template that does not render has none.
     """
-    values = dict.fromkeys(VARIABLES, _GAP)
+    values: dict[str, str | Sequence[str]] = dict.fromkeys(VARIABLES, _GAP)
+    values |= dict.fromkeys(("patches", "paths", "files"), (_GAP,) * _SEATS)
     try:
-        messages = render(**values | {"patches": (_GAP,) * _SEATS, "paths": (), "files": ()})
+        messages = render(**values)
     except TemplateError:
         return frozenset()
     texts = [message.content.replace(_GAP, "") for message in messages]

@@ -85,7 +85,7 @@ class PromptBuilder:
     rules: AdmissionRules
 
     @property
-    def escaped_texts(self) -> SpecialTokens:
+    def texts_to_escape(self) -> SpecialTokens:
         """The texts that untrusted text must not hold: the engine's special tokens and the template's own tags."""
         return self.template.add_delimiters(self.engine.special_tokens)
 
@@ -98,7 +98,7 @@ class PromptBuilder:
         """
         if len({patch.id for patch in candidates}) < len(candidates):
             raise ValueError("two candidates have the same id; give each its own")
-        tokens = self.escaped_texts
+        tokens = self.texts_to_escape
         text = escape_issue(issue.text, tokens).text
         free, needed = self._count_free(), self.engine.count_tokens(text)
         if free > needed:

@@ -130,7 +130,7 @@ class YesNoVerifier:
     ) -> tuple[CandidateGroup, Mapping[PatchId, str]]:
         """Return the group, and the trajectory of each patch that has one to show."""
         text, cases = self._prompts.admit(issue, candidates)
-        tokens = self._prompts.escaped_texts
+        tokens = self._prompts.texts_to_escape
         records = {
             patch.id: escape_patch((patch.trajectory or "").strip("\n"), tokens).text
             for patch in candidates

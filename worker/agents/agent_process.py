@@ -18,6 +18,7 @@ from model.agents.process.messages import (
     AttemptFinished,
     BadMessage,
     ProcessFailed,
+    PromptFile,
     Ready,
     StepFinished,
     encode_message,
@@ -64,6 +65,7 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     engine: Engine,
     seeds: Sequence[int],
     guidance: Guidance | None = None,
+    repair_prompt: str | None = None,
     limits: AgentLimits = _LIMITS,
     on_step: Callable[[int, Step], None] = lambda _attempt, _step: None,
     ledger: UsageLedger | None = None,
@@ -71,14 +73,14 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     """Run one attempt of an agent per seed, in one sandboxed process, and return the attempts in seed order.
 
     The call blocks the thread. `agent` is a name in the catalog. `tree` is the source tree, which the agent can only
-    read. With `guidance` these are second attempts. `on_step` gets an attempt's position among the seeds and its step,
-    on the caller's thread; an exception in it kills the process. `ledger` gets the cost and the finished attempts, even
-    after an error.
+    read. With `guidance` these are second attempts. `repair_prompt` names the prompt of Agentless Mini's repairs.
+    `on_step` gets an attempt's position among the seeds and its step, on the caller's thread; an exception in it kills
+    the process. `ledger` gets the cost and the finished attempts, even after an error.
 
-    Raises AgentFailed, UnknownAgent, ValueError for repeated seeds, and the engine's errors except EngineError,
-    which the agent gets as an answer.
+    Raises AgentFailed, what `require_agent` raises, ValueError for repeated seeds, and the engine's errors except
+    EngineError, which the agent gets as an answer.
     """
-    agent_catalog.require_agent(agent)
+    template = agent_catalog.require_agent(agent, repair_prompt)
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds {list(seeds)} repeat; each attempt needs its own seed")
     metered = MeteredEngine(engine, limits.tokens, len(seeds))
@@ -92,6 +94,7 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
         seeds=tuple(seeds),
         seconds=limits.seconds,
         guidance=guidance,
+        repair_prompt=PromptFile(template.name, template.source) if template else None,
     )
     record = _AttemptChecks(task, metered, ledger)
     try:

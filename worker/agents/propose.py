@@ -42,11 +42,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AgentSetup:
-    """The agent that writes alternatives, and its engine."""
+    """The agent that writes alternatives, by its name in the catalog, and its engine."""
 
     agent: str
-    """The agent's name in the catalog."""
     engine: Engine
+    repair_prompt: str | None = None
+    """Name or file of the prompt of Agentless Mini's repairs; None for the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,7 @@ class ProposePatchesHandler:
                 engine=setup.engine,
                 seeds=batch.seeds,
                 guidance=second_attempts.create_guidance(tree, batch.hint) if batch.hint else None,
+                repair_prompt=setup.repair_prompt,
                 limits=reservation.limits,
                 on_step=record_step,
                 ledger=ledger,

@@ -22,6 +22,7 @@ from model.agents.agentless.file_localisation import (
 from model.agents.agentless.full_files import FullFiles, load_fitting_files
 from model.agents.agentless.prompt_sampling import ReadResult, Sample, Sampler, describe_drop
 from model.agents.agentless.repair import RepairCache
+from model.agents.agentless.repair_prompt import get_parser, load_repair_prompt
 from model.agents.agentless.search_replace import escape_file
 from model.agents.attempt_selection import choose_attempt
 from model.agents.tools.toolbox import ToolContext
@@ -38,6 +39,7 @@ from model.agents.trajectories.trajectory import (
 from model.domain import EngineInfo, Issue, Patch, PatchId
 from model.prompts import prompt_template
 from model.prompts.fingerprint import combine_fingerprints
+from model.prompts.prompt_template import Template
 from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_issue, escape_patch, escape_special_tokens
 from model.protocols import Engine, Message
@@ -87,13 +89,14 @@ class AgentlessMini:
         limits: AttemptLimits | None = None,
         plan: SamplingPlan | None = None,
         keep: CandidateFilter | None = None,
-        repair_prompt: str = "agentless_repair",
+        repair_prompt: str | Template = "agentless_repair",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare the agent. `keep` filters the candidate patches before the vote; None keeps all.
 
         `keep` receives every candidate, with duplicates, and returns the candidates that may win, in any order. The
-        trajectory records the ids of the kept candidates. `repair_prompt` is a key of `search_replace.PARSERS`.
+        trajectory records the ids of the kept candidates. `repair_prompt` is a loaded prompt, or what
+        `load_repair_prompt` loads.
         """
         self._engine = engine
         self._plan = plan or SamplingPlan()
@@ -105,7 +108,11 @@ class AgentlessMini:
         self._keep = keep
         self._clock = clock
         self._locate = prompt_template.load("agentless_locate")
-        self._repair = prompt_template.load(repair_prompt)
+        self._repair = (
+            repair_prompt
+            if isinstance(repair_prompt, Template)
+            else load_repair_prompt(repair_prompt)
+        )
         spoken = combine_fingerprints(self._locate.fingerprint, self._repair.fingerprint)
         self._speaker = EngineInfo(engine.name, engine.model, spoken)
 
@@ -124,7 +131,7 @@ class AgentlessMini:
         attempt has no patch. `guidance` is the hint of a second attempt. `on_step` receives each finished step.
         """
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
-        special = self._engine.special_tokens
+        special = self._repair.add_delimiters(self._engine.special_tokens)
         hint = escape_special_tokens(hints.render_hint(guidance), special) if guidance else ""
         task = _Task(
             issue,
@@ -201,7 +208,7 @@ class AgentlessMini:
                 f"{path}: {reason}" for shown in files for path, reason in shown.left_out.items()
             )
             raise AttemptEnded(StopReason.TOKENS, failure=f"no located file can be shown: {why}")
-        repairs = RepairCache(task.context.workspace, self._repair.name)
+        repairs = RepairCache(task.context.workspace, get_parser(self._repair))
         turns = assign_file_sets([sets[place] for place in usable], self._plan.repairs)
         return [
             self._build_repair(files[usable[turn]], number, repairs, task)

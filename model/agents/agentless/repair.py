@@ -1,11 +1,11 @@
 """Turn a reply's edits into a diff, and restore the workspace afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from model.agents.agentless.prompt_sampling import describe_drop
-from model.agents.agentless.search_replace import PARSERS, EditError, apply
+from model.agents.agentless.search_replace import EditError, SearchReplaceEdit, apply
 from model.agents.tools import edit_checks
 from model.codegraph import syntax_check
 from model.errors import MalformedEdit, WorkspaceError
@@ -15,12 +15,14 @@ from model.workspace import Workspace
 class RepairCache:
     """Cache of the diffs of one attempt: replies that write equal file contents cost one `git diff`.
 
-    `prompt` is the name of the repair prompt that the replies answer, a key of PARSERS.
+    `parse` reads the edits of a reply. It raises MalformedEdit.
     """
 
-    def __init__(self, workspace: Workspace, prompt: str) -> None:
+    def __init__(
+        self, workspace: Workspace, parse: Callable[[str], tuple[SearchReplaceEdit, ...]]
+    ) -> None:
         self._workspace = workspace
-        self._parse = PARSERS[prompt]
+        self._parse = parse
         self._diffs: dict[tuple[tuple[str, str], ...], str] = {}
 
     def apply_reply(

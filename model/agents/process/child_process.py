@@ -29,6 +29,7 @@ from model.agents.process.messages import (
 from model.agents.trajectories.trajectory import AttemptLimits
 from model.engines.pipe_engine import PipeAnswer, PipeEngine, Question
 from model.errors import ModelError
+from model.prompts import prompt_template
 
 MEMORY_BYTES: Final = 4 * 1024**3
 """Address space of each process. A thread reserves about 70 MB of it without using them."""
@@ -103,7 +104,15 @@ def run_task(task: AgentTask, pipe: ParentPipe) -> None:
     """Run all attempts of an agent's task, and send each step and each finished attempt to the parent."""
     tempfile.tempdir = task.scratch
     limits = replace(AttemptLimits(), seconds=min(AttemptLimits().seconds, task.seconds))
-    agent = agent_catalog.build_agent(task.agent, PipeEngine(task.engine, pipe.ask), limits)
+    chosen = task.repair_prompt
+    agent = agent_catalog.build_agent(
+        task.agent,
+        PipeEngine(task.engine, pipe.ask),
+        limits,
+        repair_prompt=(
+            prompt_template.build(chosen.name, chosen.source.encode()) if chosen else None
+        ),
+    )
     with attempt_setup.open_tool_contexts(
         Path(task.tree), Path(task.scratch) / "index.sqlite"
     ) as context:

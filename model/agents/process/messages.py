@@ -22,6 +22,14 @@ class BadMessage(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptFile:
+    """A prompt template that the operator chose. The agent's process cannot open its file."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class AgentTask:
     """The first message to an agent's process: the agent, its engine, the issue, the tree and one seed per attempt."""
 
@@ -37,6 +45,8 @@ class AgentTask:
     seconds: float
     """Time limit of each attempt."""
     guidance: Guidance | None = None
+    repair_prompt: PromptFile | None = None
+    """Prompt of Agentless Mini's repairs; None for the default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from app.bubblewrap import find
 from app.cli import main
 from app.db.store.queue import installation_controls
 from app.operator.doctor import UNFIT
+from model.prompts import prompt_template
 from tests.builders.local_github import KEY, LocalGitHub
 from tests.builders.local_github import Reply as GitHubReply
 from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
@@ -108,6 +109,21 @@ def test_an_unknown_verifier_is_named_with_those_there_are(doctor):
     code, found = doctor(verifier="oracle")
     assert code == UNFIT
     assert found["R4P_VERIFIER"].startswith("FAIL: unknown verifier 'oracle'; choose r4p, ")
+
+
+def test_a_prompt_is_named_with_its_fingerprint_or_refused(doctor, tmp_path):
+    own = tmp_path / "own.j2"
+    own.write_text(prompt_template.load("yes_no").source + "{# own #}")
+    shown = prompt_template.load(own).fingerprint
+    _, found = doctor(verifier="hybrid", prompt=f"yes-no={own}")
+    assert found["R4P_PROMPT"] == f"ok: yes-no asks with {own} ({shown})"
+    own.write_text(own.read_text().replace("{{ issue }}", "{{ author }}"))
+    code, found = doctor(verifier="yes-no", prompt=str(own))
+    assert code == UNFIT
+    assert found["R4P_PROMPT"].startswith(f"FAIL: prompt {own}, line 13: unknown variable 'author'")
+    code, found = doctor(verifier="consensus", prompt=str(own))
+    assert code == 0
+    assert "R4P_PROMPT" not in found
 
 
 def test_an_engine_that_needs_an_url_says_so(doctor):

@@ -61,6 +61,16 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
             {"PROMPT": "a.j2", "VERIFIER": "hybrid:r4p+consensus"},
             "R4P_PROMPT: .*; write VERIFIER=FILE for r4p",
         ),
+        (
+            "agents",
+            {"REPAIR_PROMPT": "swe_rl_repair"},
+            "R4P_REPAIR_PROMPT: it does nothing for agent mini-se; leave it out",
+        ),
+        (
+            "agents",
+            {"REPAIR_PROMPT": "other", "AGENT": "agentless-mini"},
+            "R4P_REPAIR_PROMPT: no repair prompt is called 'other'; there are agentless_repair, ",
+        ),
         ("agents", {"AGENT": "smith"}, "R4P_AGENT: no agent is called 'smith'"),
     ],
 )

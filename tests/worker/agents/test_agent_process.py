@@ -18,6 +18,7 @@ from model.agents.trajectories.trajectory import StopReason
 from model.agents.trajectories.trajectory_json import dump_trajectory
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import Cancelled, NoTools, UnknownAgent
+from model.prompts import prompt_template
 from tests.builders.attempt_replay import replay_attempt
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import (
@@ -80,6 +81,24 @@ def test_an_agent_process_gives_the_same_attempt_as_this_process(
         assert dump_trajectory(replay_attempt(done.trajectory, desk)) == dump_trajectory(
             done.trajectory
         )
+
+
+def test_an_operators_repair_prompt_reaches_the_process_that_cannot_open_it(bubblewrap, tmp_path):
+    own = tmp_path / "own.j2"
+    own.write_text(prompt_template.load("agentless_repair").source.replace("Reason first", "Think"))
+    files, lines = FULL["agentless-mini"]
+    write_files(tmp_path / "tree", files)
+    engine = RecordingEngine(*lines)
+    (done,) = run_agent(
+        tmp_path / "tree",
+        ISSUE,
+        agent="agentless-mini",
+        engine=engine,
+        seeds=(3,),
+        repair_prompt=str(own),
+    )
+    assert done.stop is StopReason.SUBMITTED
+    assert "\n\nThink: find the cause" in engine.requests[-1].messages[0].content
 
 
 def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):

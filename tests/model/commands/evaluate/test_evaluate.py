@@ -16,6 +16,7 @@ from model.catalog import VotingChoice
 from model.evaluation import judge_catalog, run_file
 from model.evaluation.evaluation_run import sample_groups
 from model.evaluation.labelled_group import read_groups
+from model.prompts import prompt_template
 from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.model.evaluation.builders import RIGHT, build_row, format_lines
 from tests.services import wait_for
@@ -54,6 +55,26 @@ def test_packaged_example_is_scored_by_its_hidden_tests(run, real_group):
     assert made["accuracy"]["value"] == 0.5  # the script holds none of them correct
     assert made["oracle"]["value"] == 1.0
     assert made["random"]["value"] == made["best_of_group"]["value"] == 0.5
+
+
+def test_run_of_another_prompt_is_judged_anew_and_named_by_its_fingerprint(run, tmp_path):
+    source = prompt_template.load("r4p_group").source
+    (tmp_path / "own.j2").write_text(source + "{# own #}")
+    shipped = read_document(run("--json", "--votes", "1", "--out", "kept.jsonl"))
+    own = read_document(run("--json", "--votes", "1", "--out", "kept.jsonl", "--prompt", "own.j2"))
+    loaded = [prompt_template.load(name).fingerprint for name in ("r4p_group", tmp_path / "own.j2")]
+    assert [made["engine"]["prompt_fingerprint"] for made in (shipped, own)] == loaded
+    kept = (tmp_path / "kept.jsonl").read_text()
+    assert [kept.count(fingerprint) for fingerprint in loaded] == [6, 6]
+
+
+def test_prompt_that_leaves_out_a_patch_is_refused_before_a_group_is_judged(run, tmp_path):
+    source = prompt_template.load("r4p_group").source
+    (tmp_path / "own.j2").write_text(source.replace("in patches", "in patches[:2]"))
+    result = run("--prompt", "own.j2", "--out", "kept.jsonl")
+    assert result.exit_code == 2
+    assert "own.j2, line 15: patches[2] is shown unchanged 0 times; show it once" in result.stderr
+    assert not (tmp_path / "kept.jsonl").exists()
 
 
 def test_smaller_limit_takes_a_prefix_of_a_larger_one(tmp_path):
