@@ -75,7 +75,7 @@ def read_groups(path: Path) -> Iterator[LabelledGroup]:
     line, an empty file, or a file that cannot be read.
     """
     number = 0
-    for number, line in enumerate(_iterate_lines(path), 1):
+    for number, line in enumerate(iterate_lines(path), 1):
         if line.strip():
             yield _parse_group(line, f"{path}, line {number}")
     if not number:
@@ -108,7 +108,8 @@ class _Row(BaseModel, strict=True):
     licence: str | None = None
 
 
-def _iterate_lines(path: Path) -> Iterator[str]:
+def iterate_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a `.jsonl` or `.jsonl.gz` file. Raises BadGroups, with what to do, for an unreadable file."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8") as lines:

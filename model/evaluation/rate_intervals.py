@@ -12,11 +12,14 @@ from model.evaluation.bootstrap import REPLICATES, Estimate, build_estimate, com
 from model.evaluation.judgement_columns import Floats, Indices
 
 
-def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
+def estimate_rates(
+    tops: Floats, bottoms: Floats, issue: Indices, *, are_differences: bool = False
+) -> list[Estimate]:
     """Estimate several rates with 95 % intervals. A rate is the sum of `tops` over the sum of `bottoms`.
 
     `tops` (numerators) and `bottoms` (denominators) have the shape (items, rates); the result has an estimate for each
-    rate. `issue` has the issue number (0, 1, …) of each item. Whole issues are resampled.
+    rate. `issue` has the issue number (0, 1, …) of each item. Whole issues are resampled. With `are_differences`, no
+    rate is a share, whatever its value, so a difference of 0 in each issue has the interval 0 … 0.
     """
     count = int(issue.max()) + 1
     top, bottom = (np.zeros((count, tops.shape[1])) for _ in range(2))
@@ -35,7 +38,9 @@ def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estima
             float(value),
             drawn[:, index],
             int(issue_counts[index]),
-            compute_effective_size(bottom[:, index]) if are_shares[index] else None,
+            compute_effective_size(bottom[:, index])
+            if are_shares[index] and not are_differences
+            else None,
         )
         for index, value in enumerate(whole)
     ]

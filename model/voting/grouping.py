@@ -47,6 +47,15 @@ class Scheme:
     """Every vote leaves out one candidate, to find verdicts that depend on a rival."""
 
 
+def rate_half_likeness(likeness: float) -> float:
+    """Rate how far two patches are from being equal and from having nothing in common: 0 for both, 1 half way.
+
+    `likeness` is 0 to 1. R4P (section 5.3, figure 9) finds that a verifier errs most between the two, and advises groups
+    of very high or very low similarity. The paper gives no measure; this parabola is ours.
+    """
+    return 4 * likeness * (1 - likeness)
+
+
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
     """Return for each candidate's id the id of the candidate that takes the seat for it.
 
@@ -160,8 +169,7 @@ class _History:
         repeated = sum(self.parts[frozenset(part)] for part in parts)
         pairs = [pair for part in parts for pair in combinations(sorted(part), 2)]
         return repeated, sum(
-            self.pairs[frozenset(pair)] + 4 * likeness(*pair) * (1 - likeness(*pair))
-            for pair in pairs
+            self.pairs[frozenset(pair)] + rate_half_likeness(likeness(*pair)) for pair in pairs
         )
 
     def take(self, orders: Sequence[tuple[PatchId, ...]]) -> tuple[PatchId, ...]:

@@ -148,9 +148,11 @@ def _estimate_shares(shares: Floats) -> list[Estimate]:
     """Estimate the means of (resolved, random, oracle) and the gain; `shares` has the shape (issues, 3)."""
     if not len(shares):
         return [_UNDEFINED] * 4
-    # (issues, 4): the gain is a difference within each issue, so its interval is a paired one
-    tops = np.column_stack([shares, shares[:, 0] - shares[:, 1]])
-    estimates = estimate_rates(tops, np.ones_like(tops), np.arange(len(tops), dtype=np.intp))
+    issue = np.arange(len(shares), dtype=np.intp)
+    estimates = estimate_rates(shares, np.ones_like(shares), issue)
+    # (issues, 1): a difference within each issue, so its interval is a paired one
+    gains = shares[:, :1] - shares[:, 1:2]
+    estimates += estimate_rates(gains, np.ones_like(gains), issue, are_differences=True)
     return [_round(estimate) for estimate in estimates]
 
 

@@ -73,9 +73,10 @@ def _print_table(result: BestOfDocument) -> None:
 
 
 def _format_estimate(estimate: Estimate) -> tuple[str, str]:
-    interval = f"{_format_number(estimate.low)} … {_format_number(estimate.high)}"
+    # two digits keep the table within 80 characters
+    interval = f"{_format_number(estimate.low, 2)}…{_format_number(estimate.high, 2)}"
     return _format_number(estimate.value), interval
 
 
-def _format_number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _format_number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

@@ -16,6 +16,7 @@ from model.evaluation.report.content import (
 from model.evaluation.report.drawing import GREY, draw_curves
 from model.evaluation.report.paper_results import BEST_OF_NOTE
 from model.evaluation.report.series import clean_name
+from model.prompts.untrusted import escape_invisible
 
 _TEXT = (
     "Share of issues whose chosen candidate is correct: K candidates of an issue are drawn and "
@@ -71,11 +72,12 @@ def _show_run(number: int, name: str, document: BestOfDocument) -> Iterator[Part
         for point in document.points
     ]  # fmt: skip
     yield Table(caption, _HEAD, rows)
+    if document.caution:
+        yield f"{clean_name(name)}: {escape_invisible(document.caution)}"
 
 
 def _build_caption(name: str, document: BestOfDocument) -> str:
     votes = f", {format_count(document.votes, 'vote')}" if document.votes else ""
     judge_name = f"{clean_name(document.verifier)} with {clean_name(document.engine.model)}{votes}"
     counts = f"{format_count(document.issues, 'issue')}, up to {format_count(document.draws, 'draw')} of each"
-    caution = f" {clean_name(document.caution)}" if document.caution else ""
-    return f"{clean_name(name)}: {judge_name}; {counts}.{caution}"
+    return f"{clean_name(name)}: {judge_name}; {counts}."

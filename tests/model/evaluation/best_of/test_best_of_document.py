@@ -15,6 +15,7 @@ from model.domain import VoteCount
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.evaluation.best_of.best_of_document import DOCUMENT_ADAPTER, build_best_of, read_choice
 from model.evaluation.best_of.candidate_sets import draw_sets
+from model.evaluation.bootstrap import Estimate
 from model.evaluation.judge_catalog import build_judge
 from model.voting.selection import compute_best_at_k
 from tests.model.evaluation.best_of.test_candidate_sets import build_group
@@ -53,6 +54,14 @@ def test_every_set_judged_anew_gives_the_exact_best_at_k():
     assert points[2].resolved.value == pytest.approx((0.5 + 1 + 1 + 0.5 + 0.5) / 10)
     assert points[1].resolved == points[1].random == points[1].oracle
     assert points[1].gain.value == 0
+
+
+def test_choice_no_better_than_chance_gains_exactly_nothing():
+    """A gain is a difference, so the interval of a share of 0 would claim a gain that nobody measured."""
+    groups = [build_group(True, False, issue=f"o__r-{at}") for at in range(5)]
+    points = measure(groups, (1, 2), 1, accept())
+    assert points[1].gain == points[2].gain == Estimate(0.0, 0.0, 0.0)
+    assert points[2].oracle.low == pytest.approx(5 / (5 + 1.959964**2), abs=1e-6)  # Wilson's, of 5
 
 
 def test_two_rounds_are_asked_about_each_set():

@@ -1,6 +1,7 @@
 """The sections on pairs and on re-judged Best@K show the figures of their documents beside the paper's."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import typer
@@ -82,6 +83,8 @@ def test_best_of_shows_every_k_and_draws_the_measured_ones():
     (figure,) = made.figures
     (axes,) = figure.draw().axes
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["2"]
+    warned = build_best_of_section([("a", replace(DOCUMENT, caution="Seen in training. " * 9))])
+    assert warned.text[-1] == "a: " + "Seen in training. " * 9
     assert "r4p-two-rounds with tiny, 1 vote; 20 issues, up to 4 draws of each." in figure.caption
 
 
