@@ -22,6 +22,7 @@ from model.commands.options import accept_options
 from model.evaluation import labelled_group
 from training import corpus
 from training.commands import run
+from training.commands.fix_study import count_tests
 from training.curation import dataset_builder
 from training.curation.balance import Balance
 from training.curation.combinations import GroupShape
@@ -40,6 +41,7 @@ NOTHING: Final = 3
 """Exit code: there is nothing to learn from."""
 
 app = typer.Typer(name="dataset", help="Datasets to train and measure on.", no_args_is_help=True)
+app.command("tests")(count_tests)
 
 _Json = Annotated[bool, Option("--json", help="Print the manifest as JSON.")]
 _Share = Annotated[float, Option(min=0, max=0.5, help="Share of the issues in this split.")]
@@ -111,6 +113,14 @@ class BuildOptions:
     most_characters: Annotated[
         int | None, Option(min=1, help="Most characters of an issue with the patches of a group.")
     ] = None
+    most_clear: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=1,
+            help="Form only the N groups of an issue whose patches are most alike or most unlike (R4P, section 5.3).",
+        ),
+    ] = None
     only_ascii: Annotated[
         bool, Option(help="Drop issues with other letters, as the R4P paper does.")
     ] = False
@@ -135,7 +145,10 @@ class BuildOptions:
             excluded_sources=tuple(self.leave_out or ()),
             licences=tuple(self.licence or ()),
             shape=GroupShape(
-                max_patches=self.most, min_patches=self.least, max_characters=self.most_characters
+                max_patches=self.most,
+                min_patches=self.least,
+                max_characters=self.most_characters,
+                clear_groups=self.most_clear,
             ),
             balance=self.balance,
             split=SplitPlan(

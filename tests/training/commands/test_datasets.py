@@ -136,3 +136,38 @@ def test_changed_dataset_is_refused(files, tmp_path):
     result = run("show", tmp_path / "d")
     assert result.exit_code == 2
     assert "does not match its hash in manifest.json" in result.output
+
+
+def test_tests_are_counted_beside_the_papers_figure(files, tmp_path):
+    shown = run("tests", "--groups", files["groups"])
+    assert shown.exit_code == 0, shown.output
+    assert "28.11%" in shown.stdout
+    (tmp_path / "fixes.jsonl").write_text(
+        json.dumps(
+            {
+                "instance_id": "o/r-0",
+                "repo": "o/r",
+                "patch": build_diff(),
+                "test_patch": build_diff(path="tests/test_a.py"),
+            }
+        )
+        + "\n"
+    )
+    fixes = ("--instances", tmp_path / "fixes.jsonl", "--groups", files["groups"])
+    study = json.loads(run("tests", *fixes, "--json").stdout)
+    assert (study["fixes"], study["qualified"], study["tested"]) == (1, 1, 1)
+    assert study["paper"] == {"qualified": 364628, "tested": 102494}
+    nothing = run("tests")
+    assert nothing.exit_code == 2
+    assert "nothing to count" in nothing.stderr
+
+
+def test_most_clear_limits_the_groups_of_an_issue(files, tmp_path):
+    few = ("--most-clear", "2", "--balance", "none", "--split-by", "issue")
+    made = run("build", "--groups", files["groups"], "--out", tmp_path / "few", *few, "--json")
+    assert made.exit_code == 0, made.output
+    train = json.loads(made.stdout)["splits"]["train"]
+    assert train["groups"] == 2 * train["issues"] - sum(
+        1 for one in dataset.read_split(tmp_path / "few", "train") if one.repo == "x/y"
+    )
+    assert "half alike" in made.stdout

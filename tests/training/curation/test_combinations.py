@@ -96,3 +96,49 @@ def test_groups_per_issue_are_limited():
     drawn = limit_per_issue(formed, 3, 1)
     assert [one.issue for one in drawn] == ["o/r#1"] * 3 + ["o/r#2"] * 3
     assert drawn == limit_per_issue(formed[::-1], 3, 1) != limit_per_issue(formed, 3, 2)
+
+
+def build_words_pool(*texts):
+    """Patches that add these words in a new file, so that they share what the texts share."""
+    diffs = [f"--- /dev/null\n+++ b/a.py\n@@ -0,0 +1 @@\n+{text}\n" for text in texts]
+    return replace(build_pool(), patches=tuple(build_patch(diff=text) for text in diffs))
+
+
+def read_words(diff):
+    return frozenset(diff.splitlines()[-1][1:].split())
+
+
+def list_word_groups(pool, shape):
+    return {
+        frozenset(" ".join(sorted(read_words(text))) for text in group.patches if text)
+        for group in form_groups(pool, shape, 1)[0]
+    }
+
+
+def test_clear_groups_are_alike_or_unlike():
+    """By hand: `a b` and `b a` are equal, both share nothing with `c d`, and a third with `a c`: 4 x 1/3 x 2/3 = 8/9."""
+    pool = build_words_pool("a b", "b a", "c d", "a c")
+    shape = GroupShape(seats=2, clear_groups=3)
+    assert list_word_groups(pool, shape) == {frozenset({"a b"}), frozenset({"a b", "c d"})}
+    groups, reasons = form_groups(pool, shape, 1)
+    assert (len(groups), reasons) == (3, ["half alike"] * 3)
+    assert len(form_groups(pool, replace(shape, clear_groups=6), 1)[0]) == 6
+
+
+def test_clear_fours_of_six_equal_a_second_implementation():
+    texts = ["a b c d", "a b c e f", "a b x", "p q r s u v w", "p q r t", "a p m n"]
+    pool = build_words_pool(*texts)
+
+    def jaccard(left, right):
+        return len(left & right) / len(left | right)
+
+    def score(four):
+        shares = [jaccard(*pair) for pair in combinations(four, 2)]
+        return sum(1 - (2 * share - 1) ** 2 for share in shares) / len(shares)
+
+    every = sorted(combinations(map(frozenset, map(str.split, texts)), 4), key=score)
+    assert score(every[4]) < score(every[5])  # the five best are no matter of order
+    expected = {frozenset(" ".join(sorted(words)) for words in four) for four in every[:5]}
+    assert list_word_groups(pool, GroupShape(clear_groups=5)) == expected
+    again = replace(pool, patches=pool.patches[::-1])
+    assert list_word_groups(again, GroupShape(clear_groups=5)) == expected

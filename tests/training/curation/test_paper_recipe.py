@@ -63,3 +63,14 @@ def test_builder_makes_the_documented_counts(pools, name, how, numbers):
     assert counts == numbers
     if how is not Balance.NONE:
         assert sum(one.positives for one in learnt) == 2 * len(learnt)
+
+
+def test_clear_groups_have_the_documented_counts(pools):
+    shape = replace(RECIPES["paper"].shape, clear_groups=5)
+    recipe = replace(RECIPES["paper"], shape=shape)
+    assert "820 groups of 164 issues, and 425 balanced by `even`" in PAGE.read_text()
+    counts = [
+        len(build_dataset(pools, replace(recipe, balance=how)).splits["train"])
+        for how in (Balance.NONE, Balance.EVEN)
+    ]
+    assert counts == [820, 425]
