@@ -91,18 +91,8 @@ class Completion:
     """The sampled ids, when the request asked for them and the engine knows them. The last id may be the end token."""
 
 
-class Engine(Protocol):
-    """The interface of an engine. An engine runs a language model and knows nothing about issues or patches."""
-
-    @property
-    def name(self) -> str:
-        """The engine's name in the catalogue, such as `openai_compatible`."""
-        ...
-
-    @property
-    def model(self) -> str:
-        """The name of the model that answers."""
-        ...
+class PromptReader(Protocol):
+    """What a prompt has to know of the model that reads it: an engine, or a tokenizer in training."""
 
     @property
     def context_tokens(self) -> int:
@@ -116,6 +106,20 @@ class Engine(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens in `text`: exact with a tokenizer, otherwise an upper estimate."""
+        ...
+
+
+class Engine(PromptReader, Protocol):
+    """The interface of an engine. An engine runs a language model and knows nothing about issues or patches."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name in the catalogue, such as `openai_compatible`."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The name of the model that answers."""
         ...
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:

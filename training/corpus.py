@@ -17,9 +17,12 @@ from app.outcomes.judgement import Judge, LabelCheck, PatchKey, PullRecord, Shad
 from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import InstallationId, IssueNumber, IssueRef, RepositoryId
 from model.agents.trajectories import trajectory_json
+from model.agents.trajectories.trajectory_text import read_record
+from training.curation.deduplication import build_edit_key
 from training.curation.pools import Pool, build_from_labels
 from training.datasets.pairs import JudgedAttempt
 from training.labels import labels
+from training.labels.labels import LabelledPatch
 from training.objective import episode_rewards
 from training.plans.plan import OverlongHandling
 
@@ -96,11 +99,15 @@ class Corpus:
             checks = label_checks.load_label_checks(connection)
             labelled = labels.label_patches(records, now, checks)
             first = [label for label in labelled if label.is_first]
+            issues = {label.group for label in first}
+            diffs = training_rows.load_diffs(connection, {label.patch for label in first})
+            own = training_rows.load_own_trajectories(connection, issues)
             return build_from_labels(
                 first,
-                training_rows.load_issues(connection, {label.group for label in first}),
-                training_rows.load_diffs(connection, {label.patch for label in first}),
+                training_rows.load_issues(connection, issues),
+                diffs,
                 training_rows.load_authors(connection, allowed),
+                _match_trajectories(first, diffs, own),
             )
 
     def list_attempts(self) -> list[JudgedAttempt]:
@@ -163,6 +170,21 @@ def _load_consenting_records(
         for record in history.load_records(connection)
         if record.issue.repository.id in allowed
     ]
+
+
+def _match_trajectories(
+    listed: Collection[LabelledPatch],
+    diffs: Mapping[str, str],
+    own: Collection[tuple[int, str, bytes]],
+) -> dict[tuple[int, str], str]:
+    """Return the texts of the bot's own attempts that made the edit of a labelled patch, by issue id and patch SHA-256.
+
+    `own` holds issue id, patch and trajectory of each attempt. Of several attempts at one edit the first counts.
+    """
+    attempts = {(group, build_edit_key(patch)): raw for group, patch, raw in reversed([*own])}
+    wanted = {(label.group, label.patch) for label in listed if label.patch in diffs}
+    matched = {key: attempts.get((key[0], build_edit_key(diffs[key[1]]))) for key in wanted}
+    return {key: read_record(raw) for key, raw in matched.items() if raw is not None}
 
 
 def _build_judged_attempt(issue: str, raw: bytes, patch_belief: float | None) -> JudgedAttempt:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from model.agents.trajectories.trajectory_json import FORMAT
+from model.agents.trajectories.trajectory_text import read_record
 from model.domain import Issue, Patch, PatchId
-from model.errors import BadDiff
+from model.errors import BadDiff, BadTrajectory
 from model.patches import diff
 from model.prompts.untrusted import HINT_TAG
 
@@ -86,13 +88,21 @@ def attach_trajectories(
 
 
 def _read_trajectory(path: Path) -> str:
-    """Read a trajectory. Raises BadInput for one with a hint, because the hint would tell the judge the answer."""
+    """Read a trajectory: any text, or what `r4p propose --trajectories` wrote, as the bot shows it.
+
+    Raises BadInput for one with a hint, because the hint would tell the judge the answer.
+    """
     text = _read_text(path, "trajectory")
     if HINT_TAG in text:
         raise BadInput(
             f"trajectory {path} was made with a hint, which no judge may see; give another"
         )
-    return text
+    if not text.startswith(f'{{"format":"{FORMAT}"'):
+        return text
+    try:
+        return read_record(text.encode())
+    except BadTrajectory as error:
+        raise BadInput(f"trajectory {path} can't be read: {error}") from error
 
 
 def _read_text(path: Path, what: str) -> str:

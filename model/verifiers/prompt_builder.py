@@ -23,7 +23,7 @@ from model.verifiers.admission import (
 )
 from model.voting.grouping import Candidate, Likeness, share_seats
 
-_CHAT_MARGIN = 64
+CHAT_MARGIN = 64
 """Tokens for the chat template's own marks, and for texts whose token count grows when they are joined."""
 
 OnVote = Callable[[int, int], None]
@@ -112,18 +112,11 @@ class PromptBuilder:
             RefusedPatch(patch.id, reason, _count_unseen(patch)) for patch in candidates
         )
 
-    def count_free_tokens(self, issue: str) -> int:
-        """Count the tokens that are free for all patches of one prompt beside `issue`, the issue's escaped text.
-
-        The number is negative if the issue alone is too long.
-        """
-        return self._count_free() - self.engine.count_tokens(issue)
-
     def _count_free(self) -> int:
         """Count the tokens that are free for the issue and the patches."""
         skeleton = self.template.render(issue="", patches=("",) * self.rules.seats, trajectory="")
         fixed = sum(self.engine.count_tokens(message.content) for message in skeleton)
-        return self.engine.context_tokens - fixed - _CHAT_MARGIN - self.reply_tokens
+        return self.engine.context_tokens - fixed - CHAT_MARGIN - self.reply_tokens
 
 
 def select_own_votes(

@@ -19,10 +19,16 @@ from model.domain import (
 from model.errors import EngineDown, EngineError
 from model.prompts.fingerprint import combine_fingerprints, derive_seed
 from model.prompts.prompt_template import Template
-from model.prompts.untrusted import escape_patch
-from model.protocols import Completion, Engine, Request, Token
-from model.verifiers.admission import AdmissionResult, AdmissionRules, RefusedPatch
+from model.prompts.record import fit_record
+from model.protocols import Completion, Engine, PromptReader, Request, Token
+from model.verifiers.admission import (
+    AdmissionResult,
+    AdmissionRules,
+    AdmittedPatch,
+    RefusedPatch,
+)
 from model.verifiers.prompt_builder import (
+    CHAT_MARGIN,
     CandidateGroup,
     KeepGoing,
     OnVote,
@@ -35,8 +41,11 @@ from model.voting.votes import ENGINE_FAILED
 from model.voting.yes_no_probability import TOP_LOGPROBS, compute_yes_probability, locate_verdict
 
 REPLY_TOKENS = 16
+CONTEXT_TOKENS = 32_768
+"""Longest prompt with a trajectory (R2E-Gym, appendix C.2). A longer context shows no more of a trajectory."""
 _SECOND_QUESTION = "\n\nIn one word, YES or NO:"
 _BY_TEXT_ALONE = "No trajectory is known, so it was judged by its text alone"
+_NO_ROOM = "Its trajectory does not fit into the prompt, so it was judged by its text alone"
 _ABSTAINED = "neither YES nor NO is among the likeliest words"
 
 
@@ -64,8 +73,8 @@ class YesNoVerifier:
     ) -> None:
         """Create the verifier. `trajectories` shows the trajectory of a patch, where one is known.
 
-        A trajectory may also hold words that flatter the patch. A patch without a trajectory is judged by its text
-        alone, and the reason says so.
+        A trajectory may also hold words that flatter the patch. A long one is shortened. A patch without a trajectory,
+        or without room for one, is judged by its text alone, and the reason says so.
         """
         self._engine = engine
         self._template = template
@@ -128,34 +137,20 @@ class YesNoVerifier:
     def _build_group(
         self, issue: Issue, candidates: Sequence[Patch]
     ) -> tuple[CandidateGroup, Mapping[PatchId, str]]:
-        """Return the group, and the trajectory of each patch that has one to show."""
+        """Return the group, and the text of each trajectory; it is "" where the prompt has no room for it."""
         text, cases = self._prompts.admit(issue, candidates)
-        tokens = self._prompts.texts_to_escape
+        by_id = {patch.id: patch.trajectory or "" for patch in candidates}
         records = {
-            patch.id: escape_patch((patch.trajectory or "").strip("\n"), tokens).text
-            for patch in candidates
-            if self._trajectories and (patch.trajectory or "").strip()
-        }
-        room = self._prompts.count_free_tokens(text)
-        fitting = tuple(self._add_record(case, records, room) for case in cases)
-        return CandidateGroup.from_cases(text, fitting, *self._salt), records
-
-    def _add_record(
-        self, case: AdmissionResult, records: Mapping[PatchId, str], room: int
-    ) -> AdmissionResult:
-        """Add the trajectory to a patch's fingerprint, or refuse the patch if both do not fit in the room."""
-        if isinstance(case, RefusedPatch) or case.candidate.id not in records:
-            return case
-        record = records[case.candidate.id]
-        needed = self._engine.count_tokens(case.text) + self._engine.count_tokens(record)
-        if needed > room:
-            reason = (
-                f"Not judged: the patch and its trajectory need {needed:,} tokens, "
-                f"and the verifier has room for {room:,}"
+            case.candidate.id: fit_trajectory(
+                self._engine, self._template, text, case.text, by_id[case.candidate.id]
             )
-            return RefusedPatch(case.candidate.id, reason, replace(case.coverage, files_seen=0))
-        fingerprint = case.candidate.fingerprint + hashlib.sha256(record.encode()).hexdigest()
-        return replace(case, candidate=replace(case.candidate, fingerprint=fingerprint))
+            for case in cases
+            if self._trajectories
+            and isinstance(case, AdmittedPatch)
+            and by_id[case.candidate.id].strip()
+        }
+        cases = tuple(_add_record(case, records) for case in cases)
+        return CandidateGroup.from_cases(text, cases, *self._salt), records
 
     def _build_request(self, group: CandidateGroup, patch: PatchId, record: str) -> Request:
         text = group.texts[patch]
@@ -211,12 +206,39 @@ class YesNoVerifier:
         opinion = opinions[seat]
         verdict = self._options.thresholds.decide(opinion.belief)
         text = _explain(opinion, verdict)
-        if self._trajectories and seat not in records:
-            text = f"{_BY_TEXT_ALONE}. {text}"
+        if self._trajectories and not records.get(seat):
+            text = f"{_NO_ROOM if seat in records else _BY_TEXT_ALONE}. {text}"
         reason = add_twin_note(patch, seat, text)
         return PatchVerdict(
             patch, verdict, _count_vote(opinion.vote), reason, case.coverage, score=opinion.belief
         )
+
+
+def fit_trajectory(
+    reader: PromptReader, template: Template, issue: str, patch: str, trajectory: str
+) -> str:
+    """Return the trajectory of a patch for its prompt: escaped, and shortened to the tokens that are free in it.
+
+    `issue` and `patch` are the escaped texts of the prompt, and `reader` is the engine, or the tokenizer of a training.
+    Both give the same text if they count alike and their contexts are equal, or at least CONTEXT_TOKENS long. The text
+    is "" without room.
+    """
+    # The template has more words beside a trajectory, so one stands in.
+    shown = template.render(issue=issue, patches=(patch,), trajectory=" ")
+    used = sum(reader.count_tokens(message.content) for message in shown)
+    context = min(reader.context_tokens, CONTEXT_TOKENS)
+    room = context - used - CHAT_MARGIN - 2 * REPLY_TOKENS
+    tokens = template.add_delimiters(reader.special_tokens)
+    return fit_record(trajectory, room, reader.count_tokens, tokens)
+
+
+def _add_record(case: AdmissionResult, records: Mapping[PatchId, str]) -> AdmissionResult:
+    """Add the trajectory to a patch's fingerprint, so that equal edits share a prompt only with equal trajectories."""
+    if isinstance(case, RefusedPatch) or not records.get(case.candidate.id):
+        return case
+    digest = hashlib.sha256(records[case.candidate.id].encode()).hexdigest()
+    candidate = replace(case.candidate, fingerprint=case.candidate.fingerprint + digest)
+    return replace(case, candidate=candidate)
 
 
 def _find_verdict_token(answer: Completion) -> Token | None:

@@ -7,6 +7,8 @@ from sqlalchemy import update
 from typer.testing import CliRunner
 
 from app.db.session import transaction
+from app.db.store.alternatives import attempts
+from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.issues import evaluations, groups, purge
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
@@ -14,12 +16,24 @@ from app.db.store.outcomes import outcome_events, outcomes
 from app.db.tables.schema import candidates, installations, repositories
 from app.db.tables.schema import evaluations as evaluation_table
 from app.outcomes import Details, EventKind, OutcomeEvent
-from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from app.values.identifiers import (
+    AlternativeNumber,
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
+from model.agents.trajectories.trajectory import StopReason
+from model.domain import Issue
+from model.protocols import Message
 from tests.builders import judged_history
 from tests.builders.patch_pools import build_diff
 from tests.builders.pull_requests import build_pull
+from tests.model.agents.builders import build_attempt, build_step
 from training.commands import datasets
 from training.corpus import Corpus
+from training.curation.pools import build_labelled_groups
 from training.curation.splits import SPLITS
 from training.datasets import dataset
 from training.datasets.groups import LabelSource
@@ -135,6 +149,31 @@ def test_pool_has_the_first_state_of_issue_and_patches(full_database):
     assert merged.target > 0.5 > reverted.target
     assert changed.target is None or changed.target < 0.5
     assert merged.outcome_at <= NOW
+
+
+def _save_attempts(connection, seats):
+    """Attempts of the bot's agents at the first issue: the edits of these seats, as agents print diffs."""
+    group = groups.find_group(connection, REPOSITORY, IssueNumber(1)).id
+    place = Place(REPOSITORY, group, BASE, Issue("It", "fails."))
+    for number, (seat, thought) in enumerate(seats, 1):
+        diff = build_diff(f"return {FIRST + seat}, 0").replace("@@ -1,2 +1,2 @@", "@@ -9,2 +9,2 @@")
+        step = build_step(reply=Message("assistant", thought), answers=())
+        attempt = build_attempt(steps=(step,), patch=diff, stop=StopReason.SUBMITTED)
+        attempts.save(
+            connection, place, AttemptRecord.from_attempt(attempt), AlternativeNumber(number)
+        )
+
+
+def test_pool_has_the_record_of_the_bots_own_attempt_at_the_same_edit(full_database):
+    with transaction(full_database) as connection:
+        _save_attempts(connection, [(1, "First."), (1, "Again."), (9, "Nobody's.")])
+    pools = Corpus(full_database).build_pools(NOW)
+    listed = [[patch.trajectory for patch in pool.patches] for pool in pools]
+    assert listed == [[None, "[step 1]\nFirst.", None, None], *[[None] * 4] * 5]
+    ((exported, *_), _) = build_labelled_groups(pools)
+    assert [patch.get("trajectory") for patch in exported["patches"]].count(None) == (
+        len(exported["patches"]) - 1
+    )
 
 
 def test_later_outcomes_are_unknown_on_an_earlier_day(full_database):

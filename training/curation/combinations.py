@@ -108,6 +108,9 @@ def _build_group(pool: Pool, seated: _Seated, seats: int) -> TrainingGroup:
         as_of=pool.as_of,
         outcome_at=max(times, default=None),
         licence=pool.licence,
+        trajectories=(*(patch.trajectory for patch in seated), *[None] * free)
+        if any(patch.trajectory for patch in seated)
+        else (),
     )
 
 

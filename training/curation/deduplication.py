@@ -112,10 +112,11 @@ def build_edit_key(text: str) -> str:
 
 
 def _merge_copies(copies: Sequence[PoolPatch]) -> PoolPatch:
-    """Return the first copy with the weighted mean target of all labelled copies."""
+    """Return the first copy with the weighted mean target of all labelled copies, and the first known trajectory."""
+    trajectory = next((copy.trajectory for copy in copies if copy.trajectory), None)
     labelled = [(copy.target, copy.weight) for copy in copies if copy.target is not None]
     if not labelled:
-        return copies[0]
+        return replace(copies[0], trajectory=trajectory)
     weight = sum(weight for _, weight in labelled)
     target = (
         sum(target * weight for target, weight in labelled) / weight if weight else labelled[0][0]
@@ -126,4 +127,5 @@ def _merge_copies(copies: Sequence[PoolPatch]) -> PoolPatch:
         target=target,
         weight=max(weight for _, weight in labelled),
         outcome_at=max(times, default=None),
+        trajectory=trajectory,
     )

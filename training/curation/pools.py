@@ -28,6 +28,8 @@ class PoolPatch:
     """A login, or `family/run` of a benchmark. Only filters use it; it is never stored or shown."""
     outcome_at: datetime | None = None
     """Time at which the label could be known."""
+    trajectory: str | None = None
+    """Text of the attempt that led to the patch. None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,12 @@ def build_from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
     joined: dict[str, Pool] = {}
     for group in groups:
         patches = tuple(
-            PoolPatch(patch.patch.diff, float(patch.resolved), author=patch.source)
+            PoolPatch(
+                patch.patch.diff,
+                float(patch.resolved),
+                author=patch.source,
+                trajectory=patch.patch.trajectory,
+            )
             for patch in group.patches
         )
         before = joined.get(group.instance_id)
@@ -85,13 +92,15 @@ def build_from_labels(
     issues: Mapping[int, FrozenIssue],
     diffs: Mapping[str, str],
     authors: Mapping[tuple[RepositoryId, PullNumber], str],
+    trajectories: Mapping[tuple[int, str], str] | None = None,
 ) -> list[Pool]:
     """Return one pool of labelled patches for each judged issue. Patches whose text was purged are left out.
 
     The weights are capped: no person, repository or owner has more than its share.
 
     `issues` has the bot's own issue ids as keys, and `diffs` the SHA-256 of each diff. `authors` maps repository and
-    pull request to a login.
+    pull request to a login. `trajectories` maps an issue id and a diff's SHA-256 to the text of the attempt of the bot's
+    own agents that made the same edit.
     """
     readable = [label for label in labels if label.patch in diffs and label.group in issues]
     by_issue: dict[int, list[LabelledPatch]] = {}
@@ -109,6 +118,7 @@ def build_from_labels(
                     weight=label.weight if label.probability is not None else 1.0,
                     author=authors.get((label.issue.repository.id, label.pull)),
                     outcome_at=label.outcome_at,
+                    trajectory=(trajectories or {}).get((label.group, label.patch)),
                 )
                 for label in pool_labels
             ),
@@ -168,6 +178,7 @@ def _build_labelled_group(pool: Pool, patches: Iterable[PoolPatch]) -> dict[str,
                 "resolved": patch.target is not None and patch.target >= 0.5,
                 "probability": patch.target,
                 "source": "outcomes",
+                **({"trajectory": patch.trajectory} if patch.trajectory else {}),
             }
             for patch in patches
         ],

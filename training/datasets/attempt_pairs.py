@@ -7,15 +7,14 @@ and an attempt that quotes its hint is left out. A hint never leads to the worse
 A conversation is one example. A pipeline (Agentless Mini) makes an example of each stage, locate and repair.
 """
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
 from model.agents.trajectories.guidance import HintSource
-from model.agents.trajectories.trajectory import Step, Trajectory
+from model.agents.trajectories.trajectory import Trajectory, find_patch_steps
 from model.protocols import Message
 from training.datasets.pairs import JudgedAttempt
 
@@ -26,9 +25,6 @@ QUOTES_HINT: Final = "it repeats its hint"
 UNJUDGED: Final = "nobody judged it, or the one before it"
 NO_BETTER: Final = "it is no better than the one before it"
 OTHER_PROMPT: Final = "it was asked something else than the one before it"
-
-
-_NO_REPAIR: Final[tuple[None, dict[str, Any]]] = (None, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +107,8 @@ def list_stage_replies(trajectory: Trajectory) -> dict[str, StageReply]:
 
     Of an attempt without a patch they are the first repair and the localisation of its files.
     """
-    steps = [step for step in trajectory.steps if step.reply.content and step.stage]
-    repairs = [(step, json.loads(step.outcome)) for step in steps if step.stage == "repair"]
-    wanted = [item for item in repairs if item[1].get("diff") == trajectory.patch]
-    repair, outcome = next(iter(wanted or repairs), _NO_REPAIR)
-    files = {*outcome.get("files", ()), *outcome.get("left_out", ())}
-    locates = [step for step in steps if step.stage == "locate"]
-    located = [step for step in locates if files == set(json.loads(step.outcome).get("paths", ()))]
-    replies = (next(iter(located or locates), None), repair)
-    return {step.stage: _build_stage_reply(step) for step in replies if step}
-
-
-def _build_stage_reply(step: Step) -> StageReply:
-    return StageReply(step.stage, step.prompt, step.reply.content)
+    steps = [step for step in find_patch_steps(trajectory) if step.stage]
+    return {step.stage: StageReply(step.stage, step.prompt, step.reply.content) for step in steps}
 
 
 def _index_attempts(

@@ -24,6 +24,8 @@ from training.datasets.manifest import SCHEMA, UNKNOWN, Manifest, SplitSummary
 MANIFEST = "manifest.json"
 
 _MOMENT = pa.timestamp("us", tz="UTC")
+_BATCH = 256
+"""Rows written or read at a time. Trajectories make rows of megabytes, and Arrow's columns of text end at 2 GB."""
 _COLUMNS = pa.schema(
     [
         pa.field("key", pa.string(), nullable=False),
@@ -37,6 +39,7 @@ _COLUMNS = pa.schema(
         pa.field("as_of", _MOMENT),
         pa.field("outcome_at", _MOMENT),
         pa.field("licence", pa.string()),
+        pa.field("trajectories", pa.list_(pa.string())),
     ]
 )
 
@@ -96,7 +99,12 @@ def read_split(directory: Path, split: str) -> list[TrainingGroup]:
             raise BadDataset(
                 f"{path} does not match its hash in {MANIFEST}; build the dataset again"
             )
-        return [_build_group(row) for row in pq.read_table(path).to_pylist()]
+        # Groups of an issue share patches and trajectories, so equal texts become one object.
+        texts: dict[str | None, str | None] = {}
+        rows = (
+            row for batch in pq.ParquetFile(path).iter_batches(_BATCH) for row in batch.to_pylist()
+        )
+        return [_build_group(row, texts) for row in rows]
     except OSError as error:
         raise BadDataset(
             f"{path} can't be read: {error.strerror}; build the dataset again"
@@ -116,8 +124,13 @@ def _get_file(directory: Path, split: str) -> Path:
 
 
 def _write_split(path: Path, groups: Sequence[TrainingGroup]) -> SplitSummary:
-    rows = [asdict(group) | {"source": group.source.value} for group in groups]
-    pq.write_table(pa.Table.from_pylist(rows, schema=_COLUMNS), path, compression="zstd")
+    with pq.ParquetWriter(path, _COLUMNS, compression="zstd") as writer:
+        for start in range(0, len(groups), _BATCH):
+            rows = [
+                asdict(group) | {"source": group.source.value}
+                for group in groups[start : start + _BATCH]
+            ]
+            writer.write_table(pa.Table.from_pylist(rows, schema=_COLUMNS))
     positives = Counter(str(group.positives) for group in groups)
     licences = Counter(group.licence or UNKNOWN for group in groups)
     return SplitSummary(
@@ -131,10 +144,14 @@ def _write_split(path: Path, groups: Sequence[TrainingGroup]) -> SplitSummary:
     )
 
 
-def _build_group(row: Mapping[str, Any]) -> TrainingGroup:
+def _build_group(row: Mapping[str, Any], texts: dict[str | None, str | None]) -> TrainingGroup:
+    # A file of an older version has no trajectories.
     fixed = {
-        "patches": tuple(row["patches"]),
+        "patches": tuple(texts.setdefault(text, text) for text in row["patches"]),
         "targets": tuple(row["targets"]),
+        "trajectories": tuple(
+            texts.setdefault(text, text) for text in row.get("trajectories") or ()
+        ),
         "source": LabelSource(row["source"]),
     }
     return TrainingGroup(**{**row, **fixed})

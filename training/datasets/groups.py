@@ -36,8 +36,14 @@ class TrainingGroup:
     """Time at which the last label became known."""
     licence: str | None = None
     """SPDX name of the repository's licence. None: unknown."""
+    trajectories: tuple[str | None, ...] = ()
+    """Text of the attempt that led to each patch, None where it is unknown. Empty: no patch has one."""
 
     def __post_init__(self) -> None:
+        if self.trajectories and len(self.trajectories) != len(self.patches):
+            raise ValueError(
+                f"group {self.key}: {len(self.patches)} patches but {len(self.trajectories)} trajectories; give one or None for each patch"
+            )
         if len(self.patches) != len(self.targets):
             raise ValueError(
                 f"group {self.key}: {len(self.patches)} patches but {len(self.targets)} targets; give one target for each patch"

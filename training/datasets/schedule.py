@@ -88,4 +88,5 @@ def permute_patches(group: TrainingGroup, seed: int, epoch: int) -> TrainingGrou
         group,
         patches=tuple(group.patches[seat] for seat in order),
         targets=tuple(group.targets[seat] for seat in order),
+        trajectories=tuple(group.trajectories[seat] for seat in order if group.trajectories),
     )

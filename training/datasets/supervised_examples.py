@@ -13,7 +13,7 @@ from functools import partial
 from model.errors import BadDiff
 from model.prompts.prompt_template import Template
 from model.prompts.special_tokens import SpecialTokens
-from model.protocols import Message
+from model.protocols import Message, PromptReader
 from training.datasets import verifier_prompts
 from training.datasets.groups import TrainingGroup
 from training.datasets.schedule import sample_epoch
@@ -96,6 +96,7 @@ class _LabelledPatch:
     patch: str
     target: float
     weight: float
+    trajectory: str | None = None
 
 
 def build_yes_no(
@@ -105,10 +106,12 @@ def build_yes_no(
     seed: int,
     epochs: int,
     tokens: SpecialTokens = None,
+    reader: PromptReader | None = None,
 ) -> SupervisedExamples:
     """Build as many examples with the reply YES as with NO in each epoch, of one patch each (R2E-Gym, section 4).
 
-    Patches without a label are left out. `tokens` are the special tokens of the model's tokenizer.
+    Patches without a label are left out. `tokens` are the special tokens of the model's tokenizer. `reader` is that
+    tokenizer with the longest prompt, to show the trajectory of a patch where it is known; None shows none.
     """
     examples = SupervisedExamples()
     patches = _list_labelled(groups)
@@ -128,12 +131,26 @@ def build_yes_no(
         ]
         rng.shuffle(chosen)
         for word, patch in chosen:
-            ask = partial(
-                verifier_prompts.render_patches, template, patch.statement, (patch.patch,), tokens
-            )
-            examples.add(patch.issue, ask, word)
+            examples.add(patch.issue, _build_question(template, patch, tokens, reader), word)
     examples.left_out += Counter()  # takes out what was counted zero times
     return examples
+
+
+def _build_question(
+    template: Template, patch: _LabelledPatch, tokens: SpecialTokens, reader: PromptReader | None
+) -> Callable[[], tuple[Message, ...]]:
+    if reader is None:
+        return partial(
+            verifier_prompts.render_patches, template, patch.statement, (patch.patch,), tokens
+        )
+    return partial(
+        verifier_prompts.render_patch_with_trajectory,
+        template,
+        patch.statement,
+        patch.patch,
+        patch.trajectory,
+        reader,
+    )
 
 
 def _has_all_labels(group: TrainingGroup) -> bool:
@@ -146,10 +163,13 @@ def _list_labelled(groups: Iterable[TrainingGroup]) -> list[_LabelledPatch]:
     """Return each labelled patch of an issue once, with its first label."""
     labelled: dict[tuple[str, str], _LabelledPatch] = {}
     for group in groups:
-        for patch, target in zip(group.patches, group.targets, strict=True):
+        trajectories = group.trajectories or (None,) * len(group.patches)
+        for patch, target, trajectory in zip(
+            group.patches, group.targets, trajectories, strict=True
+        ):
             if patch and target is not None:
                 entry = _LabelledPatch(
-                    group.issue, group.problem_statement, patch, target, group.weight
+                    group.issue, group.problem_statement, patch, target, group.weight, trajectory
                 )
                 labelled.setdefault((group.issue, patch), entry)
     return list(labelled.values())

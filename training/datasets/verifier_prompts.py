@@ -8,8 +8,8 @@ from model.patches.diff import extract_bare_diff
 from model.prompts.prompt_template import Template
 from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_issue, escape_patch
-from model.protocols import Message
-from model.verifiers import judge_prompts
+from model.protocols import Message, PromptReader
+from model.verifiers import judge_prompts, yes_no
 from training.datasets.groups import TrainingGroup
 
 
@@ -42,6 +42,20 @@ def render_patches(
     shown = tuple(_render_patch(patch, escaped) for patch in patches)
     text = escape_issue(issue, escaped).text
     return template.render(issue=text, patches=shown, trajectory="", hint="")
+
+
+def render_patch_with_trajectory(
+    template: Template, issue: str, patch: str, trajectory: str | None, reader: PromptReader
+) -> tuple[Message, ...]:
+    """Return the prompt of `yes-no-trajectory` about one patch, with its trajectory where that is known.
+
+    `issue` is its text. `reader` is the model's tokenizer, with the longest prompt that training shows; longer
+    trajectories are shortened, as in judging. Raises BadDiff for a patch that cannot be read.
+    """
+    escaped = template.add_delimiters(reader.special_tokens)
+    text, shown = escape_issue(issue, escaped).text, _render_patch(patch, escaped)
+    record = yes_no.fit_trajectory(reader, template, text, shown, trajectory) if trajectory else ""
+    return template.render(issue=text, patches=(shown,), trajectory=record, hint="")
 
 
 def _render_patch(patch: str, tokens: SpecialTokens) -> str:

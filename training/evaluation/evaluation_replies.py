@@ -36,7 +36,11 @@ def collect_replies(
     def ask(group: TrainingGroup) -> GroupReplies:
         issue = build_issue(group)
         candidates = [
-            Patch(build_candidate_id(index), group.patches[index])
+            Patch(
+                build_candidate_id(index),
+                group.patches[index],
+                group.trajectories[index] if group.trajectories else None,
+            )
             for index in list_occupied_seats(group)
         ]
         replies = score_verdict(group, verifier.verify(issue, candidates, votes=settings.votes))

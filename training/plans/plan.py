@@ -1,7 +1,6 @@
 """Define the plan of a training run. One plan serves every training engine.
 
-`training/trl/grpo_config.py` renders it for TRL and `training/verl/hydra_overrides.py` for verl. Each refuses
-settings that its engine cannot follow. `training/plans/plan_file.py` reads and checks the values.
+`plan_file.py` reads it. `training/trl/grpo_config.py` renders it for TRL, and `training/verl/hydra_overrides.py` for verl.
 """
 
 from dataclasses import dataclass, field
@@ -76,10 +75,9 @@ class LossAggregation(StrEnum):
 
 
 class ImportanceCorrection(StrEnum):
-    """How the loss corrects for replies that another engine sampled.
+    """How the loss weighs replies of another engine: each token, or its sequence, by a probability ratio.
 
-    The correction weighs each token, or its whole sequence, by a probability ratio. A ratio above the ceiling is cut to
-    it (truncate) or gives the weight 0 (mask).
+    A ratio above the ceiling is cut to it (truncate) or gives the weight 0 (mask).
     """
 
     OFF = "off"
@@ -121,13 +119,8 @@ class LoraSettings:
     alpha: Count = 64
     dropout: Fraction = 0.0
     targets: Annotated[tuple[str, ...], Field(min_length=1)] = (
-        "q_proj",
-        "k_proj",
-        "v_proj",
-        "o_proj",
-        "gate_proj",
-        "up_proj",
-        "down_proj",
+        *("q_proj", "k_proj", "v_proj", "o_proj"),
+        *("gate_proj", "up_proj", "down_proj"),
     )
 
 
@@ -196,10 +189,12 @@ class SupervisedSettings:
     __pydantic_config__ = _STRICT
     task: Literal["boxed", "yes-no", "attempts"] = "boxed"
     """`boxed`: answers to groups. `yes-no`: one patch (R2E-Gym). `attempts`: an agent's correct attempts (Agent-RLVR)."""
+    trajectories: bool = False
+    """Show the attempt that led to a patch, where it is known: for the verifier `yes-no-trajectory`."""
     share: Share = 1.0
     """Share of the correct attempts to learn from, drawn by the plan's seed."""
     max_tokens: Count = 32768
-    """Prompt and reply together. Longer examples are left out and counted."""
+    """Prompt and reply. Longer examples are left out and counted, trajectories shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +239,8 @@ class OptimiserSettings:
     learning_rate: Positive = 1e-6
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: Annotated[int, Field(ge=0)] = 0
+    warmup_ratio: Fraction = 0.0
+    """Share of all steps, rounded up, in place of `warmup_steps`."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.0
     max_gradient_norm: Positive = 1.0
     epochs: Count = 1

@@ -25,6 +25,11 @@ _CONDITIONS: Final[tuple[_Condition, ...]] = (
     ),
     (("supervised",), lambda plan: plan.trainer is TrainingMethod.SFT, 'trainer = "sft"'),
     (
+        ("supervised.trajectories",),
+        lambda plan: plan.supervised.task == "yes-no",
+        'supervised.task = "yes-no"',
+    ),
+    (
         ("supervised.share",),
         lambda plan: plan.supervised.task == "attempts",
         'supervised.task = "attempts"',
@@ -78,6 +83,11 @@ def list_objections(plan: TrainPlan) -> Iterator[str]:
     """Yield every contradiction between a plan's settings, as a text with key, value and fix."""
     yield from _list_unused(plan)
     yield from _list_template_objections(plan)
+    if plan.optimiser.warmup_steps and plan.optimiser.warmup_ratio:
+        yield (
+            f"optimiser.warmup_ratio = {plan.optimiser.warmup_ratio} beside warmup_steps = "
+            f"{plan.optimiser.warmup_steps}: give one of them"
+        )
     if plan.reward.binary and plan.reward.verifier not in _MAJORITY_VERIFIERS:
         yield (
             f"reward.binary = true needs votes on each patch, and reward.verifier = {plan.reward.verifier!r} has none; "

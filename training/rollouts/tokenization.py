@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Message
 from training.datasets.supervised_examples import SupervisedExample
 
@@ -19,6 +20,24 @@ class TokenizedRows:
 
     rows: list[dict[str, list[int]]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerReader:
+    """A tokenizer with the longest example of a plan, as the `PromptReader` of a training's prompts."""
+
+    tokenizer: Any
+    context_tokens: int
+    special_tokens: SpecialTokens
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens in `text`, without special ones, as engines count."""
+        return len(tokenize_text(self.tokenizer, text))
+
+
+def build_reader(tokenizer: Any, max_tokens: int) -> TokenizerReader:
+    """Return the reader of prompts for examples of at most `max_tokens` tokens."""
+    return TokenizerReader(tokenizer, max_tokens, read_special_tokens(tokenizer))
 
 
 def tokenize_prompt(tokenizer: Any, messages: Sequence[Message]) -> list[int]:

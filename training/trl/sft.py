@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ from datasets import Dataset
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
+from model import catalog
 from model.agents.trajectories.trajectory import Trajectory
-from model.prompts.special_tokens import read_special_tokens
 from training.datasets import attempt_pairs, supervised_examples, verifier_prompts
 from training.datasets.groups import TrainingGroup
 from training.datasets.pairs import JudgedAttempt
+from training.datasets.supervised_examples import SupervisedExamples
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import chat_encoding, tokenization
 from training.rollouts.chat_encoding import EncodedChat, SampledReply
@@ -22,12 +24,6 @@ from training.rollouts.tokenization import TOO_LONG, TokenizedRows
 from training.trl import model_loading
 from training.trl.checkpoints import CheckpointingTrainer
 from training.trl.training_arguments import build_common_arguments
-
-_TASKS = {
-    "boxed": ("r4p", supervised_examples.build_boxed),
-    "yes-no": ("yes-no", supervised_examples.build_yes_no),
-}
-"""The verifier that asks with the plan's template, and the builder of examples, by task."""
 
 
 class OrderedSFTTrainer(CheckpointingTrainer, SFTTrainer):
@@ -41,18 +37,35 @@ def build_trainer(
     plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
 ) -> OrderedSFTTrainer:
     """Build the SFT trainer on groups, with checkpoints in `folder`. Raises BadPlan if nothing is left to learn."""
+    if plan.supervised.trajectories and not any(group.trajectories for group in groups):
+        raise BadPlan(
+            f"supervised.trajectories = true, and no patch of {len(groups)} groups has a trajectory; build the dataset from "
+            "patches with one, or set it to false"
+        )
     tokenizer = model_loading.load_tokenizer(plan)
-    verifier, build = _TASKS[plan.supervised.task]
-    examples = build(
-        verifier_prompts.load_template(plan.prompt.template, verifier),
-        groups,
-        seed=plan.seed,
-        epochs=plan.optimiser.epochs,
-        tokens=read_special_tokens(tokenizer),
-    )
+    examples = _build_examples(plan, groups, tokenizer)
     encoded = tokenization.tokenize_examples(tokenizer, examples.shown, plan.supervised.max_tokens)
     encoded.left_out += examples.left_out
     return _build_on_rows(plan, encoded, f"{len(groups)} groups", folder)
+
+
+def _build_examples(
+    plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
+) -> SupervisedExamples:
+    # The longest example stands for an engine's context, so that both shorten trajectories alike.
+    reader = tokenization.build_reader(tokenizer, plan.supervised.max_tokens)
+    options: dict[str, Any] = {
+        "seed": plan.seed,
+        "epochs": plan.optimiser.epochs,
+        "tokens": reader.special_tokens,
+    }
+    load = partial(verifier_prompts.load_template, plan.prompt.template)
+    if plan.supervised.task == "boxed":
+        return supervised_examples.build_boxed(load("r4p"), groups, **options)
+    if plan.supervised.trajectories:
+        template = load(catalog.TRAJECTORY_VERIFIER)
+        return supervised_examples.build_yes_no(template, groups, reader=reader, **options)
+    return supervised_examples.build_yes_no(load("yes-no"), groups, **options)
 
 
 def build_attempt_trainer(

@@ -24,7 +24,8 @@ def build_common_arguments(
         "data_seed": plan.seed,
         "learning_rate": optimiser.learning_rate,
         "lr_scheduler_type": _get_schedule(plan),
-        "warmup_steps": optimiser.warmup_steps,
+        # A number below 1 is a share of all steps, rounded up.
+        "warmup_steps": optimiser.warmup_steps or optimiser.warmup_ratio,
         "weight_decay": optimiser.weight_decay,
         "max_grad_norm": optimiser.max_gradient_norm,
         "max_steps": optimiser.max_steps or -1,
@@ -48,7 +49,8 @@ def build_common_arguments(
 
 def _get_schedule(plan: TrainPlan) -> str:
     # transformers' "constant" ignores warm-up steps.
-    flat = plan.optimiser.schedule == "constant" and plan.optimiser.warmup_steps
+    warm = plan.optimiser.warmup_steps or plan.optimiser.warmup_ratio
+    flat = plan.optimiser.schedule == "constant" and warm
     return "constant_with_warmup" if flat else plan.optimiser.schedule
 
 

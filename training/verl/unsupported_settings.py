@@ -86,6 +86,11 @@ _RULES: Final[tuple[_Rule, ...]] = (
         "times rollout.replies it must be a multiple of the ranks that share a step",
     ),
     (
+        "optimiser.warmup_ratio",
+        lambda plan: plan.optimiser.warmup_ratio > 0,
+        "give optimiser.warmup_steps",
+    ),
+    (
         "optimiser.warmup_steps",
         lambda plan: _splits_round(plan, plan.optimiser.warmup_steps),
         _WHOLE,

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app.db.session import transaction
+from app.db.store.alternatives import attempts
 from app.db.store.issues import evaluations, moved_verdicts, votes
 from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.store.issues.evaluations import Evaluation, VerificationResult, patch_id
 from app.db.store.models import calibrators
 from app.db.store.models.calibrators import StoredCalibrator
@@ -17,6 +19,8 @@ from app.jobs.job import Json, Planned, PublishVerdict, VerifyGroup
 from app.outcomes.judgement import Judge
 from app.policy.event_policy import BY_COMMAND
 from app.values.identifiers import InstallationId
+from model import catalog
+from model.agents.trajectories.trajectory_text import read_record
 from model.calibration import evidence
 from model.domain import (
     Coverage,
@@ -28,7 +32,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from model.errors import ModelError
+from model.errors import BadTrajectory, ModelError
 from model.protocols import Verifier
 from model.verdict_json import Calibration, Proposer, Subject, to_json
 from worker.judging.trained_models import JudgeSetup, TrainedModels
@@ -91,7 +95,12 @@ class VerifyGroupHandler:
             shown = moved_verdicts.find_first_equal(connection, evaluation)
         issue = Issue(shown.title, shown.body)
         patches = [Patch(patch_id(c.pull), c.diff) for c in shown.candidates if c.diff is not None]
-        patches += [Patch(alternative.id, alternative.diff) for alternative in shown.alternatives]
+        with transaction(context.database) as connection:
+            records = load_records(connection, setup.name, shown.alternatives)
+        patches += [
+            Patch(alternative.id, alternative.diff, records.get(alternative.attempt))
+            for alternative in shown.alternatives
+        ]
         verdict = verifier.verify(
             issue,
             patches,
@@ -117,6 +126,25 @@ class VerifyGroupHandler:
     def _report_progress(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:
             progress.set_progress(connection, context.claimed, f"{done} of {asked} votes")
+
+
+def load_records(
+    connection: Connection, verifier: str, alternatives: Sequence[Alternative]
+) -> dict[int, str]:
+    """Load how the bot's agents wrote alternatives, as text by attempt id, for a verifier that reads trajectories.
+
+    The result is empty for other verifiers. Attempts with a hint, and unreadable ones, are left out.
+    """
+    if catalog.TRAJECTORY_VERIFIER not in catalog.parse_verifier_name(verifier):
+        return {}
+    records: dict[int, str] = {}
+    wanted = [alternative.attempt for alternative in alternatives]
+    for attempt, raw in attempts.load_trajectories(connection, wanted).items():
+        try:
+            records[attempt] = read_record(raw)
+        except BadTrajectory as error:
+            log.warning("the trajectory of attempt %d is not shown: %s", attempt, error)
+    return records
 
 
 def judge_by_prior(

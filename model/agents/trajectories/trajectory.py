@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from model.agents.trajectories import guidance_leak
 from model.agents.trajectories.guidance import Guidance, remove_hint
@@ -161,6 +162,24 @@ class Trajectory:
             opening=_strip_messages(self.opening),
             steps=tuple(replace(step, prompt=_strip_messages(step.prompt)) for step in self.steps),
         )
+
+
+def find_patch_steps(trajectory: Trajectory) -> tuple[Step, ...]:
+    """Return the steps that led to an attempt's patch: all of a conversation; a repair and its localisation of a pipeline.
+
+    Without a patch, a pipeline has its first repair and the localisation of its files.
+    """
+    if not any(step.stage for step in trajectory.steps):
+        return trajectory.steps
+    steps = [step for step in trajectory.steps if step.reply.content and step.stage]
+    repairs = [(step, json.loads(step.outcome)) for step in steps if step.stage == "repair"]
+    wanted = [item for item in repairs if item[1].get("diff") == trajectory.patch]
+    nothing: tuple[Step | None, dict[str, Any]] = (None, {})
+    repair, outcome = next(iter(wanted or repairs), nothing)
+    files = {*outcome.get("files", ()), *outcome.get("left_out", ())}
+    locates = [step for step in steps if step.stage == "locate"]
+    located = [step for step in locates if files == set(json.loads(step.outcome).get("paths", ()))]
+    return tuple(step for step in (next(iter(located or locates), None), repair) if step)
 
 
 def _list_contents(messages: Iterable[Message]) -> list[str]:

@@ -107,6 +107,19 @@ def test_trajectory_is_sent_escaped_to_its_verifier(run, tmp_path):
     assert "trajectory of a.diff: 1 × box escaped" in result.stderr
 
 
+def test_stored_trajectory_is_sent_as_the_bot_sends_it(run, tmp_path):
+    (tmp_path / "a.json").write_bytes(dump_trajectory(build_trajectory()))
+    with serve_chat(models=[MODELS], chat=[build_weighed_completion("YES", YES=1)]) as server:
+        arguments = ("--verifier", "yes-no-trajectory", "--trajectory", "a.json")
+        url = ("--engine-url", server.url)
+        run(*build_patch_options("a.diff"), *arguments, *url, script=None)
+        (sent,) = server.list_bodies("/v1/chat/completions")
+    assert (
+        '[step 1]\nLet\'s see.\n[call] search_tool {"entity": "half"}'
+        in (sent["messages"][1]["content"])
+    )
+
+
 def test_trajectory_with_a_hint_is_refused(run, tmp_path):
     record = build_trajectory(
         opening=(Message("user", f"Mend.\n\n{render_hint(Guidance('It is n / 2'))}"),)

@@ -179,13 +179,37 @@ def test_patch_without_a_trajectory_gets_the_plain_prompt(trajectory):
     assert other.reason == f"{note} {one.reason}"
 
 
-def test_too_long_trajectory_leaves_its_patch_unjudged():
-    engine = LogprobEngine({"solution": YES}, context_tokens=3000)
-    patches = [build_told_patch("a", "x" * 20_000), Patch(PatchId("e"), "")]
-    verdict = verifier(engine, trajectories=True).verify(ISSUE, patches, votes=1)
-    assert {patch.verdict for patch in verdict.patches} == {Verdict.NOT_JUDGED}
-    assert "the patch and its trajectory need 5," in verdict.patches[0].reason
-    assert engine.requests == []
+def show_record(context_tokens, trajectory="x" * 200_000, patch="solution"):
+    """The record in the prompt of an engine with this context, and the engine's tokens of the prompt."""
+    engine = LogprobEngine({patch: YES}, context_tokens=context_tokens)
+    verdict = verifier(engine, trajectories=True).verify(
+        ISSUE, [build_told_patch("a", trajectory, patch)], votes=1
+    )
+    ((request,), (one,)) = engine.requests, verdict.patches
+    record = request.messages[1].content.partition("<patch-1-record>\n")[2]
+    tokens = sum(engine.count_tokens(message.content) for message in request.messages)
+    return record.partition("\n</patch-1-record>")[0], tokens, one
+
+
+def test_long_trajectory_is_shortened_to_the_free_tokens():
+    record, tokens, one = show_record(3_000)
+    assert "characters left out" in record
+    # 64 for the chat template and 2 x 16 for the replies
+    assert 3_000 - 64 - 32 - 4 <= tokens <= 3_000 - 64 - 32
+    assert one.reason == "The model gives YES 89% against NO"
+
+
+def test_context_beyond_32k_shows_no_more_of_a_trajectory():
+    assert show_record(32_768) == show_record(1_000_000)
+    assert show_record(32_768)[0] != show_record(32_700)[0]
+
+
+def test_patch_without_room_for_its_trajectory_is_judged_by_its_text():
+    record, _, one = show_record(3_000, "I ran it.", "solution " * 1_200)
+    assert record == ""
+    assert one.reason.startswith(
+        "Its trajectory does not fit into the prompt, so it was judged by its text alone. The model"
+    )
 
 
 def test_second_run_adds_no_vote():

@@ -26,6 +26,15 @@ def test_six_patches_make_all_fifteen_groups_of_four():
     assert sorted(one.positives for one in formed) == [0] + [1] * 8 + [2] * 6
 
 
+def test_trajectories_stay_with_their_patches():
+    told = replace(SIX.patches[0], trajectory="I ran it.")
+    formed, _ = form_groups(replace(SIX, patches=(told, *SIX.patches[1:3])), GroupShape(), 1)
+    ((patches, trajectories),) = [(one.patches, one.trajectories) for one in formed]
+    assert trajectories == tuple("I ran it." if text == told.diff else None for text in patches)
+    assert len(trajectories) == 4
+    assert all(one.trajectories == () for one in form_groups(SIX, GroupShape(), 1)[0])
+
+
 def test_seats_do_not_depend_on_submission_or_labels():
     again = replace(SIX, patches=SIX.patches[::-1])
     assert form_groups(again, GroupShape(), 1) == form_groups(SIX, GroupShape(), 1)

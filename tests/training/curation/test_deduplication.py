@@ -48,6 +48,13 @@ def test_labels_of_copies_are_merged():
     assert (copy.weight, copy.outcome_at) == (1.0, LATER)
 
 
+@pytest.mark.parametrize("target", [None, 1.0])
+def test_copies_keep_the_first_known_trajectory(target):
+    copies = [build_patch(0, target, trajectory=text) for text in (None, "first", "second")]
+    kept, _ = drop_duplicate_edits([replace(build_pool(), patches=tuple(copies))])
+    assert [patch.trajectory for patch in kept[0].patches] == ["first"]
+
+
 def test_copies_without_weight_keep_their_label():
     kept, _ = drop_duplicate_edits(
         [replace(build_pool(), patches=(build_patch(0, 0.9, weight=0.0),) * 2)]

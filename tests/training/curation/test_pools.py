@@ -1,5 +1,6 @@
 """Pools of patches, and the labelled groups made of them."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -70,6 +71,19 @@ def test_groups_of_one_issue_are_one_pool():
     )
 
 
+def test_groups_and_exports_carry_trajectories(tmp_path):
+    group = build_labelled_group("a-1", True, False)
+    first = replace(group.patches[0], patch=replace(group.patches[0].patch, trajectory="I ran it."))
+    (pool,) = build_from_groups([replace(group, patches=(first, group.patches[1]))])
+    assert [patch.trajectory for patch in pool.patches] == ["I ran it.", None]
+    ((exported,), _) = pools.build_labelled_groups([pool])
+    assert [patch.get("trajectory") for patch in exported["patches"]] == ["I ran it.", None]
+    assert "trajectory" not in exported["patches"][1]
+    (tmp_path / "groups.jsonl").write_text(json.dumps(exported))
+    (read,) = build_from_groups(labelled_group.read_groups(tmp_path / "groups.jsonl"))
+    assert [patch.trajectory for patch in read.patches] == ["I ran it.", None]
+
+
 def test_labels_make_a_pool_with_the_frozen_issue_text():
     rival = replace(
         LABEL, pull=PullNumber(14), patch="bb", probability=None, weight=0.0, outcome_at=None
@@ -81,6 +95,7 @@ def test_labels_make_a_pool_with_the_frozen_issue_text():
         {7: FrozenIssue(Issue("Title", "Body"), READ)},
         {"aa": "diff a", "bb": "diff b"},
         {(REPOSITORY.id, PullNumber(13)): "somebody"},
+        {(7, "bb"): "I ran it.", (8, "aa"): "of another issue"},
     )
     assert built == [
         Pool(
@@ -89,7 +104,7 @@ def test_labels_make_a_pool_with_the_frozen_issue_text():
             statement="Title\n\nBody",
             patches=(
                 PoolPatch("diff a", 0.9, 0.5, "somebody", KNOWN),
-                PoolPatch("diff b", None, 1.0),
+                PoolPatch("diff b", None, 1.0, trajectory="I ran it."),
             ),
             source=LabelSource.OUTCOMES,
             as_of=READ,

@@ -1,7 +1,9 @@
+import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pyarrow.parquet as pq
 import pytest
 
 from training.datasets import dataset
@@ -46,6 +48,25 @@ def test_dataset_survives_a_round_trip(tmp_path):
         train.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1}
     )
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["d"]
+
+
+def test_trajectories_survive_a_round_trip_and_equal_texts_are_shared(tmp_path):
+    told = replace(GROUP, trajectories=("[step 1]\nä", None, "", None))
+    groups = [replace(told, key=str(at)) for at in range(600)]
+    dataset.write_dataset(tmp_path / "d", {"train": groups}, MANIFEST)
+    read = dataset.read_split(tmp_path / "d", "train")
+    assert read == groups
+    assert len({id(group.trajectories[0]) for group in read}) == 1
+
+
+def test_dataset_of_an_older_version_has_no_trajectories(tmp_path):
+    dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
+    file, manifest = tmp_path / "d" / "train.parquet", tmp_path / "d" / "manifest.json"
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    pq.write_table(pq.read_table(file).drop_columns(["trajectories"]), file)
+    older = hashlib.sha256(file.read_bytes()).hexdigest()
+    manifest.write_text(manifest.read_text().replace(digest, older))
+    assert dataset.read_split(tmp_path / "d", "train") == [GROUP, SECOND]
 
 
 def test_digest_depends_on_the_groups(tmp_path):

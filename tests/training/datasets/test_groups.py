@@ -23,8 +23,9 @@ def test_unknown_target_is_no_positive():
     [
         ({"targets": (1.0,)}, "group a: 4 patches but 1 targets"),
         ({"targets": (1.5, 0.0, 0.0, 0.0)}, "group a: target 1.5 is no probability"),
+        ({"trajectories": ("I ran it.",)}, "group a: 4 patches but 1 trajectories"),
     ],
 )
-def test_targets_must_fit_the_patches(change, message):
+def test_targets_and_trajectories_must_fit_the_patches(change, message):
     with pytest.raises(ValueError, match=message):
         replace(GROUP, **change)

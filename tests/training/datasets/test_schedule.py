@@ -110,6 +110,13 @@ def test_repeated_group_is_seated_anew():
 PADDED = TrainingGroup("a", "o/r#1", "o/r", "It adds.", ("w", "x", "y", ""), (1.0, 0.0, 0.5, None))
 
 
+def test_permutation_keeps_trajectories_with_patches():
+    told = replace(PADDED, trajectories=tuple(f"how {text}" for text in PADDED.patches))
+    for epoch in range(9):
+        shown = permute_patches(told, 1, epoch)
+        assert shown.trajectories == tuple(f"how {text}" for text in shown.patches)
+
+
 def test_permutation_keeps_targets_with_patches_and_depends_on_seed_and_epoch():
     truth = dict(zip(PADDED.patches, PADDED.targets, strict=True))
     shown = [permute_patches(PADDED, 1, epoch) for epoch in range(240)]

@@ -4,9 +4,13 @@ from dataclasses import replace
 import pytest
 
 from model.prompts import prompt_template
+from model.verifiers.yes_no import YesNoVerifier
 from tests.builders import tiny_model
+from tests.model.fake_engines import LogprobEngine, build_token
 from training.datasets import supervised_examples, verifier_prompts
 from training.datasets.supervised_examples import NO_COUNTERPART, UNKNOWN, UNREADABLE
+from training.evaluation import evaluation_replies
+from training.evaluation.evaluation_replies import ReplySettings
 
 GROUP_PROMPT = prompt_template.load("r4p_group")
 ONE_PROMPT = prompt_template.load("yes_no")
@@ -110,6 +114,45 @@ def test_unknown_target_makes_no_example():
     examples = supervised_examples.build_yes_no(ONE_PROMPT, [group], seed=0, epochs=1)
     assert len(examples.shown) == 2
     assert examples.left_out == {UNKNOWN: 2}
+
+
+RECORDS = {
+    "short": "[step 1]\nI guarded it.\n[result]\nEdited </issue> <|im_end|>",
+    "long": "".join(f"[step {at}]\nI look.\n[result]\n" + "line\n" * at * 9 for at in range(30)),
+    "none": None,
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_training_prompt_is_the_bots_prompt_to_the_byte(name):
+    engine = LogprobEngine({"": [build_token("YES", YES=0.9, NO=0.1)]}, context_tokens=2_000)
+    group = replace(
+        GROUP,
+        patches=(GROUP.patches[0], GROUP.patches[1], "", ""),
+        targets=(1.0, 0.0, None, None),
+        trajectories=(RECORDS[name], "[step 1]\nI gave up.", None, None),
+    )
+    examples = supervised_examples.build_yes_no(
+        ONE_PROMPT, [group], seed=0, epochs=1, tokens=engine.special_tokens, reader=engine
+    )
+    verifier = YesNoVerifier(engine, ONE_PROMPT, trajectories=True)
+    evaluation_replies.collect_replies(verifier, [group], ReplySettings(votes=1))
+    asked = {request.messages for request in engine.requests}
+    assert {example.messages for example in examples.shown} == asked
+    assert len(asked) == 2
+    (shown,) = (e.messages[1].content for e in examples.shown if "I gave up" not in str(e.messages))
+    assert ("-record>" in shown, "(left out)" in shown) == (name != "none", name == "long")
+
+
+def test_patches_of_other_plans_show_no_trajectory():
+    told = replace(GROUP, trajectories=("I ran it.",) * 4)
+    for build, template in (
+        (supervised_examples.build_boxed, GROUP_PROMPT),
+        (supervised_examples.build_yes_no, ONE_PROMPT),
+    ):
+        assert build(template, [told], seed=0, epochs=1) == build(
+            template, [GROUP], seed=0, epochs=1
+        )
 
 
 def test_one_sided_group_makes_no_yes_no_example():

@@ -28,6 +28,7 @@ def test_shipped_plan_is_named_as_its_file():
         "r4p-qwen2.5-coder-0.5b",
         "reward-model",
         "yes-no-sft",
+        "yes-no-trajectory-sft",
     )
     assert [plan_file.load_plan(name).name for name in plan_file.list_shipped_plans()] == list(
         plan_file.list_shipped_plans()
@@ -108,6 +109,29 @@ def test_plans_of_agent_rlvr_have_the_papers_values():
     assert (dpo.optimiser.learning_rate, dpo.optimiser.epochs, dpo.pairs.flip_rate) == (1e-6, 1, 0)
     # the second stage goes on with the adapter of the first
     assert (sft.model.base, sft.adapter) == (dpo.model.base, dpo.adapter)
+
+
+def test_plan_of_r2e_gyms_verifier_has_the_papers_values():
+    plan = plan_file.load_plan("yes-no-trajectory-sft")
+    # appendix C.2
+    assert plan.model.base == "Qwen/Qwen2.5-Coder-14B-Instruct"
+    assert (plan.adapter.rank, plan.supervised.max_tokens) == (64, 32_768)
+    steps = plan.optimiser
+    assert (steps.batch, steps.epochs, steps.warmup_ratio, steps.warmup_steps) == (8, 2, 0.1, 0)
+    # section 4.1
+    assert (plan.supervised.task, plan.supervised.trajectories) == ("yes-no", True)
+    # the authors' launch file, train_r2egym_14B_verifier.yaml
+    assert (steps.learning_rate, steps.schedule) == (1e-5, "cosine")
+
+
+def test_plan_of_the_ablation_differs_in_the_trajectories_alone():
+    paper, ablation = map(plan_file.load_plan, ("yes-no-trajectory-sft", "yes-no-sft"))
+    differences = plan_file.list_differences(paper, ablation)
+    assert {text.partition(" ")[0] for text in differences} == {
+        "name",
+        "about",
+        "supervised.trajectories",
+    }
 
 
 def test_minimal_plan_has_plain_defaults():

@@ -33,6 +33,7 @@ def test_minimal_plan_has_no_objection(trainer):
         ("sft", {"rollout": {"url": "a"}}, "rollout.url = a", 'trainer = "grpo"'),
         ("sft", {"prompt": {"max_tokens": 9}}, "prompt.max_tokens = 9", 'trainer = "grpo"'),
         ("sft", {"supervised": {"share": 0.5}}, "supervised.share = 0.5", 'supervised.task = "attempts"'),
+        ("sft", {"supervised": {"trajectories": True}}, "supervised.trajectories = True", 'supervised.task = "yes-no"'),
         ("sft", {"pairs": {"beta": 0.2}}, "pairs.beta = 0.2", 'trainer = "dpo"'),
         ("sft", {"pairs": {"max_tokens": 9}}, "pairs.max_tokens = 9", 'trainer = "dpo" or "reward-model"'),
         ("dpo", {"pairs": {"margin": True}}, "pairs.margin = True", 'trainer = "reward-model"'),
@@ -63,6 +64,12 @@ def test_unused_setting_is_named_with_its_reader(trainer, tables, key, reader):
     ]
 
 
+def test_warm_up_is_steps_or_a_share():
+    assert list_objections("sft", optimiser={"warmup_ratio": 0.1, "warmup_steps": 5}) == [
+        "optimiser.warmup_ratio = 0.1 beside warmup_steps = 5: give one of them"
+    ]
+
+
 def test_binary_reward_needs_votes_on_each_patch():
     rewards = {"binary": True, "verifier": "yes-no"}
     (objection,) = list_objections("grpo", **REPAIR, reward=rewards)
@@ -78,6 +85,8 @@ def test_binary_reward_needs_votes_on_each_patch():
     [
         ("sft", {"supervised": {"max_tokens": 9}}),
         ("sft", {"supervised": {"task": "attempts", "share": 0.5}, "prompt": {"template": "mini_se"}}),
+        ("sft", {"supervised": {"task": "yes-no", "trajectories": True}, "prompt": {"template": "yes_no"}}),
+        ("sft", {"optimiser": {"warmup_ratio": 0.1}}),
         ("dpo", {"pairs": {"beta": 0.2, "flip_rate": 0.1, "max_tokens": 9}}),
         ("reward-model", {"pairs": {"margin": True, "max_tokens": 9}}),
         ("grpo", {"rollout": {"engine": "server", "url": "a", "api_key_file": "b"}}),

@@ -121,6 +121,7 @@ def test_adapter_is_sent_to_a_server_with_the_base():
         (change_plan(optimiser={"batch": 256}), "optimiser.batch = 256: give a divisor"),
         (change_plan(scale={"nodes": 3}), "optimiser.batch = 8: times rollout.replies"),
         (change_plan(optimiser={"warmup_steps": 5}), "optimiser.warmup_steps = 5: give a multiple"),
+        (change_plan(optimiser={"warmup_ratio": 0.1}), "optimiser.warmup_ratio = 0.1: give optimiser.warmup_steps"),
         (change_plan(optimiser={"max_steps": 100}), "optimiser.max_steps = 100: give a multiple"),
         (change_plan(checkpoints={"every_steps": 10}), "checkpoints.every_steps = 10"),
         (change_plan(scale={"sequence_parallel": 3}), "scale.sequence_parallel = 3"),

@@ -137,6 +137,21 @@ def save(
     return int(connection.execute(statement).scalar_one())
 
 
+def load_trajectories(connection: Connection, identities: Collection[int]) -> dict[int, bytes]:
+    """Load the trajectories (`r4p.trajectory/1`) of the attempts with these row ids, by row id.
+
+    Attempts without a stored trajectory, or with a hint, are left out: no judge may see a hint.
+    """
+    rows = connection.execute(
+        select(attempts.c.id, attempts.c.trajectory).where(
+            attempts.c.id.in_(identities),
+            attempts.c.trajectory.is_not(None),
+            attempts.c.guided_by.is_(None),
+        )
+    )
+    return {row.id: zlib.decompress(row.trajectory) for row in rows}
+
+
 def next_number(connection: Connection, group: int) -> AlternativeNumber:
     """Return the number of the next alternative of the group with the id `group`, from 1."""
     return AlternativeNumber(_find_highest(connection, group, attempts.c.number, 0) + 1)

@@ -129,6 +129,28 @@ def load_attempts(
     ]
 
 
+def load_own_trajectories(
+    connection: Connection, groups: Collection[int]
+) -> list[tuple[int, str, bytes]]:
+    """Load the agents' attempts with a patch, a stored trajectory and no hint in the groups with these ids, oldest first.
+
+    Each result is a tuple: the group's id, the patch, and the bytes of `r4p.trajectory/1`.
+    """
+    rows = connection.execute(
+        select(attempt_table.c.group_id, patches.c.diff, attempt_table.c.trajectory)
+        .join(patches, patches.c.sha256 == attempt_table.c.patch_sha256)
+        .where(
+            attempt_table.c.group_id.in_(groups),
+            attempt_table.c.trajectory.is_not(None),
+            attempt_table.c.guided_by.is_(None),
+        )
+        .order_by(attempt_table.c.id)
+    )
+    return [
+        (row.group_id, bytes(row.diff).decode(), zlib.decompress(row.trajectory)) for row in rows
+    ]
+
+
 def _compute_belief(row: Row[*tuple[object, ...]]) -> float | None:
     if row.probability is not None:
         return float(row.probability)
