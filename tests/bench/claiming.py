@@ -48,7 +48,7 @@ class _Queue:
 
     def ours(self, way: str, workers: int = 1) -> float:
         """Our claims or jobs a second, on a full queue."""
-        self._do("truncate jobs")
+        self._do("truncate jobs cascade")
         self._do(_FILL, ROWS)
         rate = self._rate(way, workers)
         once, twice = self._do(_CLAIMED)

@@ -86,7 +86,7 @@ class _Field:
 
     def _empty(self) -> None:
         with psycopg.connect(self._database_url, autocommit=True) as connection:
-            connection.execute("truncate deliveries, jobs, floor_deliveries, floor_jobs")
+            connection.execute("truncate deliveries, jobs, floor_deliveries, floor_jobs cascade")
             connection.execute("checkpoint")
 
 

@@ -63,11 +63,12 @@ CLAIM_NEXT: Final = _TURNS + _CLAIM.format(
     where due_at <= now()
         and not (%(heeds_pause)s and (control.paused_at is not null or (
             select paused_at from installation_controls where installation_id = 0) is not null))
-        and (select true from jobs as running
+        and (coalesce((control.limits ->> 'max_running')::int, %(max_running)s::int) is null or (
+            select true from jobs as running
             where running.queue = %(queue)s and running.installation_id = turns.installation_id
                 and running.lease_until is not null
-            offset coalesce((control.limits ->> 'max_running')::int, %(max_running)s) - 1
-            limit 1) is null
+            offset coalesce((control.limits ->> 'max_running')::int, %(max_running)s::int) - 1
+            limit 1) is null)
     limit 1"""
 )
 

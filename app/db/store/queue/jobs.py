@@ -23,7 +23,6 @@ _WAITS_FOR_NOBODY: Final = {"who": None, "times": 0, "since": None}
 
 BEFORE_ALL: Final = InstallationId(-1)
 """No installation: the first turn is that of the lowest id, which is 0 for jobs of the whole App."""
-UNLIMITED: Final = 1_000_000
 ERROR_LIMIT: Final = 2_000
 """Most characters of an error that the table keeps."""
 
@@ -111,13 +110,13 @@ def claim_next(
     lease_seconds: float,
     *,
     after: InstallationId = BEFORE_ALL,
-    max_running: int = UNLIMITED,
+    max_running: int | None = None,
 ) -> ClaimedJob | None:
     """Claim the job that has been due longest of the next installation, for `lease_seconds`, or return None.
 
     The installations take turns in the order of their ids, and `after` had the last turn. An installation is passed
     over while it has nothing due, is paused, or runs `max_running` jobs of the queue (or its own limit). The queue
-    `events` ignores pauses, because recording events writes nothing on GitHub and spends no tokens.
+    `events` ignores pauses, because recording events writes nothing on GitHub and spends no tokens. None sets no limit.
     """
     values: dict[str, Json] = {
         "queue": queue.value,

@@ -20,7 +20,7 @@ def pulls(installation, count):
     ]
 
 
-def claim_in_turn(database, count, *, after=jobs.BEFORE_ALL, max_running=jobs.UNLIMITED):
+def claim_in_turn(database, count, *, after=jobs.BEFORE_ALL, max_running=None):
     """The installations of the next claims of one worker."""
     served = []
     for _ in range(count):
