@@ -1,6 +1,10 @@
-"""Train a reward model on pairs of a correct and an incorrect patch (Agent-RLVR; Bradley and Terry, 1952).
+"""Train a reward model on pairs of a correct and an incorrect patch (Agent-RLVR, section 3.1).
 
-It scores one patch with its issue. Only score differences within one issue have a meaning. Loads TRL.
+The model reads an issue and one patch and gives one score s, as the paper's does. TRL's loss of a pair is
+-log sigmoid(s_better - s_worse - margin): with margin 0 the likelihood of Bradley and Terry (1952). The paper says
+"pairwise loss" and gives no formula. Only score differences within one issue have a meaning, because the loss reads
+nothing else. Differences from the paper: the pairs come from labelled groups, not from tests of attempts, and the
+prompt's words are ours. Loads TRL.
 """
 
 from collections import Counter

@@ -134,6 +134,17 @@ def test_plan_of_the_ablation_differs_in_the_trajectories_alone():
     }
 
 
+def test_reward_model_plan_has_the_papers_values():
+    """Section 3.1 of Agent-RLVR: base, rate, 500 steps, a warm-up of 0.05 of them, and a pairwise loss."""
+    plan = plan_file.load_plan("reward-model")
+    assert plan.model.base == "Qwen/Qwen2.5-Coder-32B-Instruct"
+    assert plan.optimiser.learning_rate == 1e-5
+    assert plan.optimiser.max_steps == 500
+    assert plan.optimiser.warmup_ratio == 0.05
+    # with a margin the loss would be another one
+    assert plan.pairs.margin is False
+
+
 def test_minimal_plan_has_plain_defaults():
     plan = plan_file.parse_plan(MINIMAL, "mine")
     assert plan.trainer == TrainingMethod.GRPO

@@ -1,5 +1,6 @@
 """A reward model, for real: a tiny one learns which of two patches is the better."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -61,6 +62,41 @@ def test_better_patch_gets_the_higher_score(base, tmp_path):
     losses = [one["loss"] for one in trainer.state.log_history if "loss" in one]
     assert losses[-1] < 0.3 < losses[0]
     assert measure_accuracy(trainer, plan) >= 0.9
+
+
+def compute_pair_loss(base, folder, *, scores=None, **pairs):
+    """TRL's loss of the first two pairs, and their (better, worse) scores; with `scores` False the head gives zeros."""
+    unsure = [replace(one, targets=(0.75, 0.75, 0.25, 0.25)) for one in build_groups(1)]
+    trainer = reward_model.build_trainer(build_plan(base, **pairs), unsure, folder)
+    if scores is False:
+        trainer.model.score.weight.data.zero_()
+    trainer.model.eval()
+    batch = trainer.data_collator([trainer.train_dataset[at] for at in range(2)])
+    with torch.no_grad():
+        better, worse = trainer.model(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        ).logits.view(2, 2)
+        loss = trainer.compute_loss(trainer.model, batch)
+    return float(loss), list(zip(better.tolist(), worse.tolist(), strict=True))
+
+
+def test_loss_is_the_negative_log_likelihood_of_bradley_and_terry(base, tmp_path):
+    """P(better wins) = e^b / (e^b + e^w), in Bradley and Terry's own form; the loss is the mean of -log P."""
+    loss, pairs = compute_pair_loss(base, tmp_path)
+    likelihoods = [math.exp(b) / (math.exp(b) + math.exp(w)) for b, w in pairs]
+    assert len({round(b - w, 4) for b, w in pairs}) == 2, "two pairs of different scores"
+    assert loss == pytest.approx(-sum(map(math.log, likelihoods)) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("margin", "number"),
+    # log 2 at equal scores; log(1 + e^0.5) where the better patch should lead by 0.75 - 0.25
+    [(False, 0.6931472), (True, 0.9740770)],
+)
+def test_loss_of_equal_scores_is_an_exact_number(base, tmp_path, margin, number):
+    loss, pairs = compute_pair_loss(base, tmp_path, scores=False, margin=margin)
+    assert pairs == [(0.0, 0.0)] * 2
+    assert loss == pytest.approx(number, abs=1e-6)
 
 
 def test_adapter_trains_the_score_head_too(base, tmp_path):
