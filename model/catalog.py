@@ -1,6 +1,7 @@
 """This module builds every engine and verifier from its name, and imports each one only when it is asked for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -25,7 +26,8 @@ class EngineChoice:
     name: str
     """`openai_compatible`, `local_transformers`, `local_vllm` or `scripted`."""
     model: str | None = None
-    """The model's name on the server or in our catalogue; `local_vllm` also takes a model's directory.
+    """The model's name on the server or in our catalogue. `local_vllm` also takes a model's directory, and
+    `local_transformers` the directory of a reward model.
 
     None takes the only model that the server serves, or DEFAULT_MODEL.
     """
@@ -63,8 +65,7 @@ def load_engine(choice: EngineChoice) -> Engine:
             return scripted.load_script(_require(choice.script, choice, "script"))
         case unknown:
             raise BadEngine(
-                f"unknown engine {unknown!r}; choose openai_compatible, local_transformers, local_vllm or "
-                "scripted"
+                f"unknown engine {unknown!r}; choose openai_compatible, local_transformers, local_vllm or scripted"
             )
 
 
@@ -75,28 +76,21 @@ VERIFIERS = {
     "pairwise": "two at a time: which is better",
     "yes-no": "P(YES) of one patch, from log-probabilities",
     "yes-no-trajectory": "yes-no that also reads the agent's trajectory",
+    "reward-model": "the score of a trained reward model, one patch at a time",
     "consensus": "how rivals agree, without a language model",
     "hybrid": "yes-no makes a shortlist, r4p judges it; hybrid:A+B combines any two",
 }
 """Every verifier by name, with a short description."""
-
-
 TRAJECTORY_VERIFIER = "yes-no-trajectory"
 """The verifier that also reads the trajectory of a patch."""
-
-
 ENGINELESS_VERIFIERS = frozenset({"consensus"})
 """Verifiers that need no engine, because they ask no language model."""
-
-
+SCORING_VERIFIERS = frozenset({"reward-model"})
+"""Verifiers whose engine runs a reward model, which writes nothing."""
 VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise"})
 """Verifiers whose verdict becomes more reliable with more votes."""
-
-
 EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise"}
 """Verifiers that can know their verdict before the last vote."""
-
-
 GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
 """Verifiers that show a patch beside its rivals, so that a vote can leave one rival out."""
 
@@ -127,7 +121,18 @@ def parse_verifier_name(name: str) -> tuple[str, ...]:
         raise UnknownVerifier(
             f"unknown verifier {unknown[0]!r}; choose {', '.join(VERIFIERS)}, or hybrid:A+B for any other two"
         )
+    scoring = SCORING_VERIFIERS.intersection(names)
+    if scoring and {*names} - scoring - ENGINELESS_VERIFIERS:
+        raise UnknownVerifier(
+            f"{name!r} asks one engine for a reward model and for a model that writes; combine reward-model with consensus"
+        )
     return names
+
+
+def has_writing_model(name: str) -> bool:
+    """Return whether the engine of the verifier `name` runs a model that writes. Agents need one."""
+    parts = name.removeprefix("hybrid:").split("+")
+    return name not in ENGINELESS_VERIFIERS and SCORING_VERIFIERS.isdisjoint(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +198,13 @@ def load_verifier(
     names = parse_verifier_name(name)
     prompts = judge_prompts.parse_prompts(prompt, names)
     # On two CPU cores, 256 tokens keep three votes on four patches well under 90 seconds.
-    sampling = (
-        Sampling(max_tokens=256, batch=4) if engine.name == "local_transformers" else Sampling()
-    )
-    sampling = replace(
-        sampling, max_tokens=reply_tokens or sampling.max_tokens, stop_early=voting.stop_early
-    )
+    here = engine.name == "local_transformers"
+    default = Sampling(max_tokens=256, batch=4) if here else Sampling()
+    tokens = reply_tokens or default.max_tokens
     options = VotingOptions(
-        sampling, edited_lines=voting.edited_lines, leave_one_out=voting.leave_one_out
+        replace(default, max_tokens=tokens, stop_early=voting.stop_early),
+        edited_lines=voting.edited_lines,
+        leave_one_out=voting.leave_one_out,
     )
     built = [_build_verifier(part, engine, prompts, options) for part in names]
     if len(built) == 1:
@@ -213,17 +217,13 @@ def load_verifier(
 def _build_verifier(
     name: str, engine: Engine, prompts: Mapping[str, str], options: "VotingOptions"
 ) -> Verifier:
-    from model.verifiers import two_rounds, vote_schemes, yes_no
+    from model.verifiers import reward_model, two_rounds, vote_schemes, yes_no
     from model.verifiers.judge_prompts import load_prompt
 
     if name == "consensus":
         return load_consensus(options.edited_lines)
     template = load_prompt(name, prompts)
     match name:
-        case "pointwise":
-            return vote_schemes.PointwiseVerifier(engine, template, options)
-        case "pairwise":
-            return vote_schemes.PairwiseVerifier(engine, template, options)
         case "yes-no" | "yes-no-trajectory":
             with_trajectory = name == TRAJECTORY_VERIFIER
             return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
@@ -232,8 +232,14 @@ def _build_verifier(
                 _build_verifier("r4p", engine, prompts, options),
                 two_rounds.MostLikelyVerifier(engine, template, options),
             )
-        case _:
-            return vote_schemes.R4PVerifier(engine, template, options)
+        case "reward-model":
+            return reward_model.RewardModelVerifier(engine, template, options.edited_lines)
+    scheme = {
+        "pointwise": vote_schemes.PointwiseVerifier,
+        "pairwise": vote_schemes.PairwiseVerifier,
+        "r4p": vote_schemes.R4PVerifier,
+    }[name]
+    return scheme(engine, template, options)
 
 
 def prepare_model(choice: EngineChoice) -> Path:
@@ -243,27 +249,27 @@ def prepare_model(choice: EngineChoice) -> Path:
     and WeightsUnavailable when no source has the file.
     """
     cache: Path = _require(choice.cache, choice, "cache")
+    with _name_missing_extra():
+        from model.engines import bf16_copy
+    name = choice.model or DEFAULT_MODEL
+    return bf16_copy.fetch_copy(name, cache, local=choice.weights, on_step=choice.on_step)
+
+
+@contextmanager
+def _name_missing_extra() -> Iterator[None]:
     try:
-        from model.engines import bf16_copy, weights
+        yield
     except ImportError as error:
         raise EngineDown(
             f"the embedded model needs {error.name}: pip install 'r4p-bot[local]', or give an engine's URL"
         ) from error
-    file = weights.CATALOGUE.get(choice.model or DEFAULT_MODEL)
-    if file is None:
-        raise EngineDown(
-            f"unknown embedded model {choice.model!r}; choose {', '.join(weights.CATALOGUE)}, "
-            "or give the URL of an engine with another model"
-        )
-    copy = bf16_copy.locate_copy(file, cache)
-    if copy.is_dir():
-        return copy
-    gguf = weights.fetch(file, cache, local=choice.weights, on_progress=choice.on_step)
-    choice.on_step("unpacking the model, once", 0, 0)
-    return bf16_copy.prepare(file, gguf, cache)
 
 
 def _load_embedded(choice: EngineChoice) -> Engine:
+    if choice.model and Path(choice.model).is_dir():
+        with _name_missing_extra():
+            from model.engines import local_reward_model
+        return local_reward_model.LocalRewardModel(Path(choice.model), model=choice.model)
     copy = prepare_model(choice)
     from model.engines import local_transformers
 

@@ -1,4 +1,4 @@
-"""The two protocols of this package: what an engine and a verifier must offer."""
+"""The protocols of this package: what an engine, an engine that scores, and a verifier must offer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,6 +91,15 @@ class Completion:
     """The sampled ids, when the request asked for them and the engine knows them. The last id may be the end token."""
 
 
+@dataclass(frozen=True, slots=True)
+class RawScore:
+    """The number that a reward model gives to one prompt. Only differences on one issue have a meaning."""
+
+    value: float
+    """A number of any sign and size."""
+    prompt_tokens: int
+
+
 class PromptReader(Protocol):
     """What a prompt has to know of the model that reads it: an engine, or a tokenizer in training."""
 
@@ -132,6 +141,17 @@ class Engine(PromptReader, Protocol):
 
     def close(self) -> None:
         """Free the engine's connections and memory. Callers do not use the engine afterwards."""
+        ...
+
+
+class ScoringEngine(Engine, Protocol):
+    """The interface of an engine whose model has a trained head of one score."""
+
+    def score(self, prompts: Sequence[tuple[Message, ...]]) -> list[RawScore | EngineError]:
+        """Return the score of each prompt, in order. A failed prompt is an EngineError in the list.
+
+        An engine that scores nothing raises EngineDown.
+        """
         ...
 
 

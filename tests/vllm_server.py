@@ -58,9 +58,12 @@ def weights(model: str = SMALL) -> Path:
 
 @contextmanager
 def running(
-    model: str = SMALL, *, context: int = 4096, directory: Path | None = None
+    model: str = SMALL, *, context: int = 4096, directory: Path | None = None, adapters: bool = True
 ) -> Iterator[Server]:
-    """A server of one model, of our catalogue or in `directory`; takes half a minute to start, is killed at the end."""
+    """A server of one model, of our catalogue or in `directory`; takes half a minute to start, is killed at the end.
+
+    A reward model needs `adapters` False: vLLM takes no adapters of such a model here.
+    """
     port = free_port()
     arguments = {
         "model": directory or weights(model),
@@ -71,10 +74,10 @@ def running(
         "max-num-seqs": 16,
         "max-num-batched-tokens": 2 * context,
         "block-size": BLOCK_TOKENS,
-        "max-lora-rank": 8,
     }
-    flags = ["--enforce-eager", "--enable-lora", "--enable-prompt-tokens-details"]
+    flags = ["--enforce-eager", "--enable-prompt-tokens-details"]
     flags += ["--enable-tokenizer-info-endpoint"]
+    flags += ["--enable-lora", "--max-lora-rank=8"] if adapters else []
     # vLLM 0.32 dies on a CPU when the prompt of a request with a seed is read in pieces
     flags += ["--no-enable-chunked-prefill"]
     command = ["vllm.entrypoints.openai.api_server", *flags]

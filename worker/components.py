@@ -85,9 +85,8 @@ class Components:
     def adapter_models(self) -> TrainedModels | None:
         """Trained models that may judge in place of the base model; None if the engine cannot load adapters."""
         settings = load(EngineSettings)
-        if (
-            settings.engine_name != "openai_compatible"
-            or settings.verifier in catalog.ENGINELESS_VERIFIERS
+        if settings.engine_name != "openai_compatible" or not catalog.has_writing_model(
+            settings.verifier
         ):
             return None
         return TrainedModels(settings.verifier, self._create_trained_judge)
@@ -111,8 +110,8 @@ class Components:
 
     @property
     def agent_description(self) -> AgentDescription | None:
-        """The agent's name and its model's name, for replies; None if the settings use no language model."""
-        if self.agent_settings.verifier in catalog.ENGINELESS_VERIFIERS:
+        """The agent's name and its model's name, for replies; None if the settings name no model that writes."""
+        if not catalog.has_writing_model(self.agent_settings.verifier):
             return None
         return AgentDescription(self.agent_settings.agent, self.agent_settings.model)
 

@@ -35,7 +35,7 @@ WAITS = {
 }
 
 REFUSALS = {
-    RefusalReason.NO_AGENT: "the bot has no language model, so it has no agent",
+    RefusalReason.NO_AGENT: "the bot has no language model that writes, so it has no agent",
     RefusalReason.NO_BASE: "the bot could not read the code",
     RefusalReason.BUDGET: "this repository's budget for alternatives is used up for today",
     RefusalReason.ENOUGH: "the agent has already made enough attempts at this text on this commit, or at this issue today",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
+from pathlib import Path
 
 from app import bubblewrap
 from app.operator.database_setup import describe_pauses, describe_separation
@@ -28,7 +29,12 @@ from app.settings import (
 from app.settings.repo_config import FILE
 from model import catalog
 from model.agents.agent_catalog import require_agent
-from model.engines.server_check import PROBABILITIES, CapabilityCheck, check_server
+from model.engines.server_check import (
+    PROBABILITIES,
+    CapabilityCheck,
+    check_scores,
+    check_server,
+)
 from model.errors import EngineDown, ModelError, TemplateError, UnknownVerifier
 from model.prompts.untrusted import escape_invisible
 from model.verifiers import judge_prompts
@@ -64,7 +70,7 @@ def run() -> int:
     settings = load(EngineSettings)
     lines = list(list_findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
-    if works and settings.verifier not in catalog.ENGINELESS_VERIFIERS:
+    if works and catalog.has_writing_model(settings.verifier):
         lines += [_check_agents(), _check_drafts()]
     lines += [*_check_database(), *_check_webhooks()]
     width = max(len(line.about) for line in lines)
@@ -89,13 +95,18 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
         return
     if settings.prompt is not None:
         yield _check_prompt(settings.prompt, parts)
+    scores = not catalog.SCORING_VERIFIERS.isdisjoint(parts)
     match settings.engine_name:
+        case "openai_compatible" if scores and settings.engine_url:
+            yield _check_reward_server(settings, settings.engine_url)
         case "openai_compatible":
             yield from _check_server(
                 settings, needs_probabilities=_NEEDS_PROBABILITIES & {*parts} != set()
             )
         case "scripted":
             yield _check_script(settings)
+        case _ if scores:
+            yield _check_reward_model(settings)
         case _:
             yield _check_embedded(settings)
 
@@ -181,6 +192,23 @@ def _check_server(settings: EngineSettings, *, needs_probabilities: bool) -> Ite
         yield _describe_ability(
             ability, is_needed=needs_probabilities and ability.name == PROBABILITIES
         )
+
+
+def _check_reward_server(settings: EngineSettings, url: str) -> Line:
+    key = settings.engine_api_key
+    try:
+        served = check_scores(url, settings.model, key.get_secret_value() if key else None)
+    except EngineDown as error:
+        return Line(Mark.FAIL, "reward model", str(error))
+    return Line(Mark.OK, "reward model", f"{url} serves {served.name}, which gives scores")
+
+
+def _check_reward_model(settings: EngineSettings) -> Line:
+    about, model = "reward model", settings.model or ""
+    if not Path(model).is_dir():
+        fix = "set it to the folder of a trained reward model, or R4P_ENGINE_URL to a vLLM that serves one"
+        return Line(Mark.FAIL, about, f"R4P_MODEL is no folder ({model or 'not set'}): {fix}")
+    return Line(Mark.OK, about, f"{model} scores patches in the worker, on its CPU")
 
 
 def _describe_ability(check: CapabilityCheck, *, is_needed: bool) -> Line:

@@ -68,7 +68,7 @@ class Promotion:
 def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
     """Return the URL and key of each vLLM server in `settings`. Raises NotPromoted if none can load an adapter."""
     urls = settings.engine_urls or ((settings.engine_url,) if settings.engine_url else ())
-    if not urls or settings.verifier in catalog.ENGINELESS_VERIFIERS:
+    if not urls or not catalog.has_writing_model(settings.verifier):
         raise NotPromoted(
             "no server can load an adapter: set R4P_ENGINE_URL to a vLLM server, and R4P_ENGINE_URLS to all servers "
             "behind a load balancer"

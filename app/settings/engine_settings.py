@@ -33,7 +33,7 @@ class EngineSettings(Settings):
     engine_script: Path | None = None
     """Replies of the scripted engine, for tests."""
     model: str | None = None
-    """The served model's name, or the catalogue's name of an embedded model."""
+    """The served model's name, the catalogue's name of an embedded model, or the folder of a reward model."""
     prompt: str | None = None
     """Path of a prompt template, or `VERIFIER=PATH` for each part of a hybrid, separated by commas. None: the
     verifier's own. Weights trained on another wording bring their own."""
@@ -69,7 +69,7 @@ class AgentSettings(Settings):
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
     """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
     verifier: str = "r4p"
-    """Name of the verifier in the catalogue. `hybrid:A+B` combines two verifiers. `consensus` needs no language model,
-    so agents cannot write with it."""
+    """Name of the verifier in the catalogue. `hybrid:A+B` combines two verifiers. Agents cannot write with `consensus`,
+    which needs no language model, and with `reward-model`, whose model only scores."""
     model: str | None = None
     """The served model's name, or the catalogue's name of an embedded model. The bot names it to people."""

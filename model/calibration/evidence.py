@@ -10,13 +10,13 @@ CONSENSUS = "consensus"
 """The engine name of the consensus verifier."""
 
 
-_PROBABILITY_VERIFIERS = frozenset({"yes-no", "yes-no-trajectory"})
-"""Verifiers whose belief is P(YES)."""
+_NUMBER_VERIFIERS = frozenset({"yes-no", "yes-no-trajectory", "reward-model"})
+"""Verifiers whose belief is one number of the model: P(YES), or the sigmoid of a reward model's score."""
 
 
 def is_vote_share(verifier: str) -> bool:
     """Return whether the belief of the verifier with this name is a share of votes. A hybrid's last part decides."""
-    return verifier.rpartition("+")[2] not in _PROBABILITY_VERIFIERS
+    return verifier.rpartition("+")[2] not in _NUMBER_VERIFIERS
 
 
 def build_evidence(

@@ -4,6 +4,7 @@ Imports torch and transformers, so `model.catalog` imports this module on demand
 """
 
 import tempfile
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -11,7 +12,31 @@ from pathlib import Path
 import torch
 import transformers
 
+from model.engines import weights
 from model.engines.weights import ModelFile, lock_directory
+from model.errors import EngineDown
+
+
+def fetch_copy(
+    name: str, cache: Path, *, local: Path | None, on_step: Callable[[str, int, int], None]
+) -> Path:
+    """Return the directory of the bf16 copy of the catalogue's model `name`; fetch and convert the model if needed.
+
+    `local` is a directory that may already hold the model's file. `on_step` reports progress as a step, the amount done
+    and the total. Raises EngineDown for an unknown name, and WeightsUnavailable when no source has the file.
+    """
+    file = weights.CATALOGUE.get(name)
+    if file is None:
+        raise EngineDown(
+            f"unknown embedded model {name!r}; choose {', '.join(weights.CATALOGUE)}, "
+            "or give the URL of an engine with another model"
+        )
+    copy = locate_copy(file, cache)
+    if copy.is_dir():
+        return copy
+    gguf = weights.fetch(file, cache, local=local, on_progress=on_step)
+    on_step("unpacking the model, once", 0, 0)
+    return prepare(file, gguf, cache)
 
 
 def locate_copy(model: ModelFile, cache: Path) -> Path:
@@ -38,18 +63,18 @@ def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
             tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
             # hides a progress bar that has no option to turn it off
             with redirect_stderr(StringIO()):
-                weights = transformers.AutoModelForCausalLM.from_pretrained(
+                model_weights = transformers.AutoModelForCausalLM.from_pretrained(
                     gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16
                 )
             # Loading already unpacked every tensor to bf16. Only the marks of the GGUF file are left.
-            _forget_quantisation(weights)
-            weights.save_pretrained(copy)
+            _forget_quantisation(model_weights)
+            model_weights.save_pretrained(copy)
             tokenizer.save_pretrained(copy)
             return copy.rename(target)
 
 
-def _forget_quantisation(weights: transformers.PreTrainedModel) -> None:
+def _forget_quantisation(model: transformers.PreTrainedModel) -> None:
     """Remove the quantiser's marks: the tensors are plain bf16, and `save_pretrained` refuses marked models."""
     for mark in ("hf_quantizer", "is_quantized", "quantization_method"):
-        vars(weights).pop(mark, None)
-    vars(weights.config).pop("quantization_config", None)
+        vars(model).pop(mark, None)
+    vars(model.config).pop("quantization_config", None)

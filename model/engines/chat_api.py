@@ -56,6 +56,31 @@ def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True
     return body
 
 
+def build_scored_body(model: str, prompt: Sequence[Message]) -> dict[str, Any]:
+    """Build the JSON body of a request to vLLM's `/classify`: the score of one prompt, as the reward model learnt it.
+
+    `model` is the model's name on the server.
+    """
+    return {
+        "model": model,
+        "messages": [_encode_message(item) for item in prompt],
+        # Training ends the prompt where a reply would begin; without this the last token would be another.
+        "add_generation_prompt": True,
+        # vLLM would apply a sigmoid, which is 1.0 in 32 bits for every score above 17.
+        "use_activation": False,
+    }
+
+
+def parse_scores(document: Any) -> tuple[list[float], int]:
+    """Decode `document`, the parsed JSON answer of `/classify`: the head's numbers, and the prompt's tokens.
+
+    Raises ValueError, KeyError, TypeError or AttributeError for other documents.
+    """
+    (entry,) = document["data"]
+    usage = document.get("usage") or {}
+    return [float(value) for value in entry["probs"]], int(usage.get("prompt_tokens") or 0)
+
+
 def parse_completions(document: Any) -> list[Completion]:
     """Decode `document`, the parsed JSON answer of the chat completions API: one completion per choice.
 

@@ -1,16 +1,30 @@
 """Connect to a model server: the HTTP client, and questions whose answers need no engine."""
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import httpx
 
+from model.errors import BadEngine, EngineDown
 from model.prompts.special_tokens import SpecialTokens, parse_tokenizer_info
 
+DEFAULT_CONTEXT_TOKENS = 32_768
+"""Assumed when the server reports none: R4P's public launch scripts serve this context."""
 CONNECT_SECONDS: Final = 5.0
 REFUSED_KEY_STATUSES: Final = (401, 403)
 _LONGEST_WAIT_SECONDS: Final = 30.0
 _IDLE_SECONDS: Final = 2.0
 """Below vLLM's keep-alive of 5 s: the fate of a request on a closing connection would be unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model that a server offers, with its limit for prompt and reply together."""
+
+    name: str
+    context_tokens: int
+    is_context_reported: bool = True
+    """False: the server does not report its context length, and DEFAULT_CONTEXT_TOKENS is assumed."""
 
 
 def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
@@ -74,3 +88,53 @@ def explain_refused_key(answer: httpx.Response, url: str, api_key: str | None) -
         "A command reads it from --api-key-file, the bot from R4P_ENGINE_API_KEY, a training's evaluation from "
         "--api-key-file in R4P_TRAIN_EVALUATE_ARGS, its run from rollout.api_key_file and reward.api_key_file in the plan"
     )
+
+
+def probe(url: str, model: str | None, api_key: str | None = None) -> ServedModel:
+    """Ask the server at `url` for the name and context length of `model`, or of its only model when `model` is None.
+
+    Raises BadEngine for a URL that is not HTTP. Raises EngineDown without a server, for invalid JSON, for a refused
+    key, or when no such model exists.
+    """
+    try:
+        with create_client(url, api_key, CONNECT_SECONDS) as client:
+            answer = client.get("models")
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise BadEngine(
+            f"engine URL {url!r} is no http address ({error}); expected http://HOST:PORT/v1"
+        ) from error
+    except httpx.HTTPError as error:
+        raise EngineDown(
+            f"no engine answers at {url} ({describe_error(error)}); check the URL and that the server runs"
+        ) from error
+    if refusal := explain_refused_key(answer, url, api_key):
+        raise EngineDown(refusal)
+    try:
+        cards = {str(entry["id"]): entry for entry in answer.json()["data"]}
+        offered = {name: _get_context_length(card, cards) for name, card in cards.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EngineDown(
+            f"{url}/models is no list of models (HTTP {answer.status_code}); the URL usually ends in /v1"
+        ) from error
+    # A bot that guesses among several models would judge by an unknown one.
+    names = ", ".join(offered) or "none"
+    if model is None and len(offered) != 1:
+        raise EngineDown(f"the engine at {url} serves {len(offered)} models ({names}); name one")
+    chosen = model or next(iter(offered))
+    if chosen not in offered:
+        raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
+    context = offered[chosen]
+    return ServedModel(
+        chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_reported=bool(context)
+    )
+
+
+def _get_context_length(card: dict[str, Any], cards: dict[str, Any]) -> Any:
+    """Return a model's context length; an adapter inherits that of its base. None when it is not reported."""
+    base = cards.get(str(card.get("parent")), {})
+    return card.get("max_model_len") or base.get("max_model_len")
+
+
+def describe_error(error: Exception) -> str:
+    """Return the text of a failed connection's error, or the name of its class if it has no text."""
+    return str(error) or type(error).__name__

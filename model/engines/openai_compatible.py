@@ -7,25 +7,29 @@ tests a server's abilities.
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
 from model.engines import chat_api, connection
-from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
+from model.errors import EngineDown, EngineError, EngineTimeout, NoTools
 from model.prompts.special_tokens import SpecialTokens
-from model.protocols import Completion, Request
+from model.protocols import Completion, Message, RawScore, Request
 
-DEFAULT_CONTEXT_TOKENS = 32_768
-"""Assumed when the server reports none: R4P's public launch scripts serve this context."""
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
 COUNT_SECONDS = 10.0
 _BUSY = (429, 503)
 _REFUSED_STATUSES = (400, 422)
 """The server read the request and refused it; it sampled nothing."""
+_NO_SCORES = (
+    "the verifier reward-model needs a vLLM that serves a merged reward model (r4p train merge)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Endpoint:
     """Base URL of the API, as in `http://127.0.0.1:8000/v1`."""
     model: str
     api_key: str | None = field(default=None, repr=False)
-    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    context_tokens: int = connection.DEFAULT_CONTEXT_TOKENS
     reply_seconds: float = 600.0
     """Time limit of one reply. A later reply is a failed request that may have been billed."""
     concurrency: int = 16
@@ -46,68 +50,13 @@ class Endpoint:
     """Pause before the second attempt to connect. It doubles each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
-    """A model that a server offers, with its limit for prompt and reply together."""
-
-    name: str
-    context_tokens: int
-    is_context_reported: bool = True
-    """False: the server does not report its context length, and DEFAULT_CONTEXT_TOKENS is assumed."""
-
-
 class _RequestRefused(EngineError):
     """The server refused this request as it was. It may accept another form."""
 
 
-def probe(url: str, model: str | None, api_key: str | None = None) -> ServedModel:
-    """Ask the server at `url` for the name and context length of `model`, or of its only model when `model` is None.
-
-    Raises BadEngine for a URL that is not HTTP. Raises EngineDown without a server, for invalid JSON, for a refused
-    key, or when no such model exists.
-    """
-    try:
-        with connection.create_client(url, api_key, connection.CONNECT_SECONDS) as client:
-            answer = client.get("models")
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise BadEngine(
-            f"engine URL {url!r} is no http address ({error}); expected http://HOST:PORT/v1"
-        ) from error
-    except httpx.HTTPError as error:
-        raise EngineDown(
-            f"no engine answers at {url} ({_describe_error(error)}); check the URL and that the server runs"
-        ) from error
-    if refusal := connection.explain_refused_key(answer, url, api_key):
-        raise EngineDown(refusal)
-    try:
-        cards = {str(entry["id"]): entry for entry in answer.json()["data"]}
-        offered = {name: _get_context_length(card, cards) for name, card in cards.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise EngineDown(
-            f"{url}/models is no list of models (HTTP {answer.status_code}); the URL usually ends in /v1"
-        ) from error
-    # A bot that guesses among several models would judge by an unknown one.
-    names = ", ".join(offered) or "none"
-    if model is None and len(offered) != 1:
-        raise EngineDown(f"the engine at {url} serves {len(offered)} models ({names}); name one")
-    chosen = model or next(iter(offered))
-    if chosen not in offered:
-        raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
-    context = offered[chosen]
-    return ServedModel(
-        chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_reported=bool(context)
-    )
-
-
-def _get_context_length(card: dict[str, Any], cards: dict[str, Any]) -> Any:
-    """Return a model's context length; an adapter inherits that of its base. None when it is not reported."""
-    base = cards.get(str(card.get("parent")), {})
-    return card.get("max_model_len") or base.get("max_model_len")
-
-
 def connect(url: str, model: str | None, api_key: str | None = None) -> "OpenAICompatible":
     """Build an engine for `model`, or the only model, of the server at `url`. Raises BadEngine and EngineDown."""
-    served = probe(url, model, api_key)
+    served = connection.probe(url, model, api_key)
     return OpenAICompatible(Endpoint(url, served.name, api_key, served.context_tokens))
 
 
@@ -179,26 +128,57 @@ class OpenAICompatible:
         now = time.monotonic()  # deadlines include the time in the pool's queue
         single = [[index] for index in range(len(requests))]
         groups = chat_api.group_by_prompt(requests) if self._samples_several else single
-        # The server batches what arrives together, so the pool sends as much as it may hold.
-        with ThreadPoolExecutor(min(len(groups), self._endpoint.concurrency)) as pool:
-            # In the caller's context, so that log lines name its job.
-            asked = [(copy_context(), [requests[index] for index in group]) for group in groups]
-            parts = list(pool.map(lambda ask: ask[0].run(self._answer, ask[1], now), asked))
+        parts = self._ask_together(
+            lambda samples: self._answer(samples, now),
+            [[requests[index] for index in group] for group in groups],
+        )
         pairs = (zip(group, part, strict=True) for group, part in zip(groups, parts, strict=True))
         by_index = dict(pair for part_pairs in pairs for pair in part_pairs)
         answers = [by_index[index] for index in range(len(requests))]
-        # One answer proves that the server lives. Then the rest are failed votes, which count as unknown.
-        down = [answer for answer in answers if isinstance(answer, EngineDown)]
-        if len(down) == len(answers):
-            raise down[0]
-        return answers
+        return _require_one_answer(answers)
+
+    def score(self, prompts: Sequence[tuple[Message, ...]]) -> list[RawScore | EngineError]:
+        """Return the reward model's score of each prompt or an error, in order, by vLLM's `/classify`.
+
+        Raises EngineDown when the server accepted none, serves no scores, or serves a head of several labels.
+        """
+        return _require_one_answer(self._ask_together(self._score, prompts)) if prompts else []
+
+    def _score(self, prompt: tuple[Message, ...]) -> RawScore | EngineError:
+        body = chat_api.build_scored_body(self.model, prompt)
+        try:
+            # `/classify` lies beside `/v1`; an absolute URL replaces the client's base.
+            answer = self._send(f"{connection.get_server_root(self._client)}/classify", body)
+        except EngineDown as error:
+            return EngineDown(f"{error}; {_NO_SCORES}")
+        except EngineError as error:
+            return error
+        try:
+            values, tokens = chat_api.parse_scores(answer.json())
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise EngineDown(
+                f"the engine's answer is no score: {answer.text[:80]!r}; {_NO_SCORES}"
+            ) from error
+        if len(values) != 1:
+            return EngineDown(
+                f"{self.model} has a head of {len(values)} labels, not one; {_NO_SCORES}"
+            )
+        return RawScore(values[0], tokens)
+
+    def _ask_together(self, ask: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        # The server batches what arrives together, so the pool sends as much as it may hold.
+        with ThreadPoolExecutor(min(len(items), self._endpoint.concurrency)) as pool:
+            # In the caller's context, so that log lines name its job.
+            calls = [(copy_context(), item) for item in items]
+            return list(pool.map(lambda call: call[0].run(ask, call[1]), calls))
 
     def _answer(self, samples: list[Request], start: float) -> list[Completion | EngineError]:
         """Answer requests that differ only in the seed. Samples missing from an `n` are requested one by one."""
         until = start + (math.inf if samples[0].seconds is None else samples[0].seconds)
         with_ids = self._returns_ids  # as sent: another thread may change it before the answer
         try:
-            answer = self._send(chat_api.build_body(self.model, samples, token_ids=with_ids), until)
+            body = chat_api.build_body(self.model, samples, token_ids=with_ids)
+            answer = self._send("chat/completions", body, until)
             answers: list[Completion | EngineError] = [*_decode_answer(answer)[: len(samples)]]
         except _RequestRefused as error:
             # A refused batch may be refused for its `n`. Each sample then gets its own request.
@@ -217,8 +197,8 @@ class OpenAICompatible:
             self._samples_several = False  # this server ignores or refuses `n`; stop asking for it
         return answers + missing
 
-    def _send(self, body: dict[str, Any], until: float) -> httpx.Response:
-        """Return the successful HTTP answer of a chat request.
+    def _send(self, path: str, body: dict[str, Any], until: float = math.inf) -> httpx.Response:
+        """Return the successful HTTP answer of a request to `path`, which samples or scores.
 
         Raises EngineDown when the server did not accept it, EngineError when it failed, EngineTimeout at `until`.
         """
@@ -232,21 +212,21 @@ class OpenAICompatible:
             last = attempt >= self._endpoint.attempts
             wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
-                answer = self._client.post(
-                    "chat/completions", json=body, timeout=self._build_timeout(left)
-                )
+                answer = self._client.post(path, json=body, timeout=self._build_timeout(left))
             except (
                 httpx.ConnectError,
                 httpx.ConnectTimeout,
             ) as error:  # nothing was sent, nothing billed
                 if last or self._stop.wait(wait):
                     raise EngineDown(
-                        f"{place} can't be reached: {_describe_error(error)}"
+                        f"{place} can't be reached: {connection.describe_error(error)}"
                     ) from error
                 continue
             except httpx.HTTPError as error:  # the request may have been billed: never repeat it
                 kind = EngineTimeout if time.monotonic() >= until else EngineError
-                raise kind(f"{place} closed the connection: {_describe_error(error)}") from error
+                raise kind(
+                    f"{place} closed the connection: {connection.describe_error(error)}"
+                ) from error
             if answer.is_success:
                 return answer
             # a busy server that names a time has not taken the request
@@ -261,6 +241,17 @@ class OpenAICompatible:
         return httpx.Timeout(
             min(left, self._endpoint.reply_seconds), connect=min(left, connection.CONNECT_SECONDS)
         )
+
+
+def _require_one_answer(answers: list[Answer]) -> list[Answer]:
+    """Return `answers`, or raise the first EngineDown if every answer is such an error.
+
+    One answer proves that the server lives. Then the rest are failed votes, which count as unknown.
+    """
+    down = [answer for answer in answers if isinstance(answer, EngineDown)]
+    if down and len(down) == len(answers):
+        raise down[0]
+    return answers
 
 
 def _decode_answer(answer: httpx.Response) -> list[Completion]:
@@ -290,7 +281,3 @@ def _explain_refusal(request: Request, error: _RequestRefused) -> EngineError:
     """Return NoTools for a refusal that names tools, and any other refusal as it is."""
     named = request.tools and "tool" in str(error).lower()
     return NoTools(str(error)) if named else error
-
-
-def _describe_error(error: Exception) -> str:
-    return str(error) or type(error).__name__

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from model.engines.connection import CONNECT_SECONDS, create_client, get_server_root
-from model.engines.openai_compatible import (
+from model.engines.connection import (
+    CONNECT_SECONDS,
     DEFAULT_CONTEXT_TOKENS,
-    Endpoint,
-    OpenAICompatible,
     ServedModel,
+    create_client,
+    get_server_root,
     probe,
 )
-from model.errors import EngineDown
+from model.engines.openai_compatible import Endpoint, OpenAICompatible
+from model.errors import EngineDown, EngineError
 from model.protocols import Completion, Message, Request
 from model.voting.yes_no_probability import TOP_LOGPROBS
 
@@ -107,6 +108,22 @@ def check_server(url: str, model: str | None = None, api_key: str | None = None)
         # Every ability is listed, present or not, so that an operator sees what was tested.
         tuple(CapabilityCheck(name, there, _REMEDIES[name]) for name, there in abilities.items()),
     )
+
+
+def check_scores(url: str, model: str | None = None, api_key: str | None = None) -> ServedModel:
+    """Test that the server at `url` serves a reward model, by one score, and return the model.
+
+    `model` None takes the server's only model. Raises BadEngine and EngineDown, also when no score comes back.
+    """
+    served = probe(url, model, api_key)
+    endpoint = Endpoint(
+        url, served.name, api_key, served.context_tokens, _PATIENCE_SECONDS, attempts=1
+    )
+    with closing(OpenAICompatible(endpoint)) as engine:
+        (answer,) = engine.score([_QUESTION])
+    if isinstance(answer, EngineError):
+        raise EngineDown(f"the server returns no score: {answer}") from answer
+    return served
 
 
 def _build_request(prefill: str | None = None, alternatives: int = 0) -> Request:

@@ -31,6 +31,7 @@ FORMS: Final[Mapping[str, PromptForm]] = {
     "pairwise": PromptForm("pairwise", 2),
     "yes-no": PromptForm("yes_no", 1),
     "yes-no-trajectory": PromptForm("yes_no", 1, reads_trajectory=True),
+    "reward-model": PromptForm("yes_no", 1),
 }
 """The form of each verifier that has a prompt. `r4p-two-rounds` is its second round; the first one is `r4p`'s."""
 

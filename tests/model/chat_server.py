@@ -24,6 +24,31 @@ def build_completion(text, **extra):
     return Reply(build_choices(text).body | extra)
 
 
+def build_classification(*values, prompt_tokens=100):
+    """The answer of vLLM 0.32 to `/classify`, as it sends it, with the numbers of the head.
+
+    A proof in `test_judge_by_reward_model` holds it against a real server.
+    """
+    entry = {"index": 0, "label": "LABEL_0", "probs": [*values], "num_classes": len(values)}
+    usage = {
+        "prompt_tokens": prompt_tokens,
+        "total_tokens": prompt_tokens,
+        "completion_tokens": 0,
+        "prompt_tokens_details": None,
+        "completion_tokens_details": None,
+    }
+    return Reply(
+        {
+            "id": "classify-a31f22e47edb7c9e",
+            "object": "list",
+            "created": 1_795_412_362,
+            "model": "r4p",
+            "data": [entry],
+            "usage": usage,
+        }
+    )
+
+
 def build_choices(*texts, completion_tokens=7, **of_each):
     """A good answer with several samples, or with more than a text in each."""
     found = [
@@ -111,12 +136,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve_chat(**routes) -> Iterator[ChatServer]:
-    """A running server; routes by short name: models, chat, tokenize, tokenizer_info."""
+    """A running server; routes by short name: models, chat, tokenize, tokenizer_info, classify."""
     paths = {
         "models": "/v1/models",
         "chat": "/v1/chat/completions",
         "tokenize": "/tokenize",
         "tokenizer_info": "/tokenizer_info",
+        "classify": "/classify",
     }
     with ChatServer({paths[name]: replies for name, replies in routes.items()}) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

@@ -61,7 +61,7 @@ def test_leave_one_out_needs_groups_and_excludes_early_stopping(name):
         catalog.check_choice(name, VotingChoice(stop_early=True, leave_one_out=True))
 
 
-@pytest.mark.parametrize("name", ["pointwise", "pairwise", "yes-no", "consensus"])
+@pytest.mark.parametrize("name", ["pointwise", "pairwise", "yes-no", "consensus", "reward-model"])
 def test_leave_one_out_is_refused_by_verifiers_without_groups(name):
     with pytest.raises(
         IncompatibleOptions, match=f"verifier {name} shows no groups.* r4p, r4p-two-rounds"
@@ -80,12 +80,39 @@ def test_hybrid_name_is_parsed_into_two_verifiers():
     assert catalog.parse_verifier_name("pointwise") == ("pointwise",)
 
 
+@pytest.mark.parametrize("name", ["hybrid:reward-model+r4p", "hybrid:yes-no+reward-model"])
+def test_reward_model_shares_no_engine_with_a_model_that_writes(name):
+    with pytest.raises(UnknownVerifier, match="combine reward-model with consensus"):
+        catalog.check_choice(name, VotingChoice())
+
+
+@pytest.mark.parametrize(
+    ("name", "writes"),
+    [
+        ("r4p", True),
+        ("hybrid", True),
+        ("hybrid:consensus+yes-no", True),
+        ("consensus", False),
+        ("reward-model", False),
+        ("hybrid:reward-model+consensus", False),
+    ],
+)
+def test_agents_write_with_the_engine_of_a_model_that_writes(name, writes):
+    catalog.check_choice(name, VotingChoice())
+    assert catalog.has_writing_model(name) is writes
+
+
 def test_verifiers_have_different_fingerprints(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text("")
     engine = catalog.load_engine(EngineChoice("scripted", script=script))
-    prints = {
-        catalog.load_verifier(name, engine).engine.prompt_fingerprint for name in catalog.VERIFIERS
+    names = catalog.VERIFIERS.keys() - catalog.SCORING_VERIFIERS
+    prints = {catalog.load_verifier(name, engine).engine.prompt_fingerprint for name in names}
+    with serve_chat(models=[MODELS]) as server:
+        served = catalog.load_engine(EngineChoice("openai_compatible", url=server.url))
+    prints |= {
+        catalog.load_verifier(name, served).engine.prompt_fingerprint
+        for name in catalog.SCORING_VERIFIERS
     }
     assert len(prints) == len(catalog.VERIFIERS)
     assert all(len(item) == 12 for item in prints)

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from model.commands.exit_codes import exit_on_error, format_count, warn
+from model.commands.exit_codes import Exit, exit_on_error, format_count, stop, warn
 from model.commands.extras import PASSED_ON, TrainingCommandGroup, require_extras
 from model.commands.options import AsJson
 from model.commands.report import write_page
 from training.runs.run_folder import BadRun
 
 _REPORT = "train report"
+_MERGE = "train merge"
 
 main = typer.Typer(
     name="r4p train",
@@ -110,6 +111,28 @@ def run(context: typer.Context) -> None:
     from training.commands.run import app
 
     app(context.args, prog_name="r4p train run")
+
+
+@main.command()
+def merge(
+    model: Annotated[
+        Path, Argument(metavar="MODEL", help="RUN/adapter of a run of the plan reward-model.")
+    ],
+    out: Annotated[Path, Option(metavar="DIR", help="Folder to create.")],
+) -> None:
+    """Write a reward model and its base as one model, which vLLM can serve for the verifier reward-model.
+
+    Exit codes: 0 written, 2 usage.
+    """
+    require_extras(_MERGE, "train")
+    from model.engines.local_reward_model import load_merged
+
+    if out.exists():
+        stop(_MERGE, Exit.USAGE, f"{out} exists already; name a folder to create")
+    with exit_on_error(_MERGE, OSError):
+        for part in load_merged(model):
+            part.save_pretrained(out)
+    warn(_MERGE, f"written; serve it with `vllm serve {out} --enable-tokenizer-info-endpoint`")
 
 
 @main.command(context_settings=PASSED_ON)

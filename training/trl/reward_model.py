@@ -69,7 +69,7 @@ def tokenize_scored_patch(plan: TrainPlan, tokenizer: Any, issue: str, patch: st
 
     `issue` is the issue's text, and `patch` a diff. Raises BadDiff if the diff cannot be read.
     """
-    template = verifier_prompts.load_template(plan.prompt.template, "yes-no")
+    template = verifier_prompts.load_template(plan.prompt.template, "reward-model")
     tokens = read_special_tokens(tokenizer)
     return tokenization.tokenize_prompt(
         tokenizer, verifier_prompts.render_patches(template, issue, (patch,), tokens)

@@ -64,7 +64,7 @@ def test_a_server_with_one_model_needs_no_name_for_it():
 
 def test_a_refusal_says_why_at_once_or_later():
     assert write_proposal_refused_reply("900", RefusalReason.NO_AGENT) == (
-        "<!-- r4p:reply=900 -->\n\nNo alternative: the bot has no language model, so it has no agent.\n"
+        "<!-- r4p:reply=900 -->\n\nNo alternative: the bot has no language model that writes, so it has no agent.\n"
     )
     assert write_no_alternative_reply("900", RefusalReason.NO_BASE) == (
         "<!-- r4p:not-judged=900 -->\n\nNo alternative: the bot could not read the code.\n"

@@ -96,6 +96,10 @@ def test_replicas_are_those_of_the_settings():
         "http://b/v1",
         "http://c/v1",
     ]
-    for none in (EngineSettings(), EngineSettings(engine_url="http://a/v1", verifier="consensus")):
+    without = [
+        EngineSettings(engine_url="http://a/v1", verifier=name)
+        for name in ("consensus", "reward-model")
+    ]
+    for none in (EngineSettings(), *without):
         with pytest.raises(NotPromoted, match="set R4P_ENGINE_URL to a vLLM"):
             promotion.list_replicas(none)

@@ -6,11 +6,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from model.engines.openai_compatible import (
-    DEFAULT_CONTEXT_TOKENS,
-    connect,
-    probe,
-)
+from model.engines.connection import DEFAULT_CONTEXT_TOKENS, probe
+from model.engines.openai_compatible import connect
 from model.errors import BadEngine, EngineDown
 from model.protocols import Message, Request
 from tests.model.chat_server import DEAD_URL, MODELS, Reply, build_completion, serve_chat

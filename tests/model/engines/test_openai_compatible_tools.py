@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.engines.openai_compatible import DEFAULT_CONTEXT_TOKENS
+from model.engines.connection import DEFAULT_CONTEXT_TOKENS
 from model.engines.scripted import ScriptedEngine, ScriptLine, load_script
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request, Tool, ToolCall

@@ -145,7 +145,8 @@ def _has_fitted(database):
 def test_without_a_model_there_is_no_agent_and_who_asks_for_one_is_told(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose")
-    assert "No alternative: the bot has no language model, so it has no agent" in story.answer(
-        issue, asked
+    assert (
+        "No alternative: the bot has no language model that writes, so it has no agent"
+        in story.answer(issue, asked)
     )
     assert story.reactions(issue, asked) == ["eyes", "confused"]

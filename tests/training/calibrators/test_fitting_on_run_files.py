@@ -8,7 +8,9 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from model.calibration.calibration import from_json
+from model.calibration.calibration import from_json, sigmoid
+from model.calibration.evidence import build_vote_evidence
+from model.domain import VoteCount
 from model.evaluation import judge_catalog, run_file
 from model.evaluation.judgement_columns import build_columns
 from model.evaluation.labelled_group import read_groups
@@ -16,7 +18,7 @@ from model.evaluation.metrics import METRICS
 from tests.model.evaluation.builders import make_judged_group
 from training.calibrate import main
 from training.calibrators.claims import ClaimTargets
-from training.calibrators.evidence import collect_evidence, list_rows
+from training.calibrators.evidence import PatchEvidence, collect_evidence, list_rows
 from training.calibrators.fitting import fit_calibrator, judge_with_held_out, measure_gains
 
 app = Typer()
@@ -50,6 +52,21 @@ def test_votes_and_consensus_beat_either(tmp_path):
     gains = measure_gains(cases, fit_calibrator(list_rows(cases), fitted_at="now"), ClaimTargets())
     for part in ("votes", "consensus"):
         assert gains[part]["brier"]["high"] < 0 < gains[part]["auroc"]["low"]
+
+
+def test_scores_of_a_reward_model_become_the_probabilities_that_came_true():
+    """Labels are drawn with P(correct) = sigmoid(2 s - 1): the fit finds the line again."""
+    randomness, rows = random.Random(7), []
+    for issue in range(400):
+        for score in (randomness.gauss(0, 1.5) for _ in range(4)):
+            given = build_vote_evidence(VoteCount(), sigmoid(score), None, None, "reward-model")
+            label = randomness.random() < sigmoid(2 * score - 1)
+            rows.append(PatchEvidence(given, label, str(issue)))
+    fitted = fit_calibrator(rows, fitted_at="now").calibrator
+    for score in (-1.0, 0.0, 0.5, 1.5):
+        given = build_vote_evidence(VoteCount(), sigmoid(score), None, None, "reward-model")
+        wanted = sigmoid(2 * score - 1)
+        assert fitted.predict_probability(given) == pytest.approx(wanted, abs=0.04)
 
 
 def test_strict_consensus_is_no_evidence(tmp_path):

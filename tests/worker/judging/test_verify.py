@@ -30,7 +30,7 @@ from tests.builders.job_attempts import carry_out
 from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import build_diff
 from tests.model.agents.builders import build_attempt, build_step
-from tests.model.chat_server import MODELS, serve_chat
+from tests.model.chat_server import MODELS, Reply, build_classification, serve_chat
 from tests.model.fake_engines import LogprobEngine, build_token
 from worker.components import Components
 from worker.judging.verify import JudgeSetup, VerifyGroupHandler
@@ -101,6 +101,20 @@ def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(dat
     ]
     assert {row["forced_share"] for row in rows} == {0.0}
     assert all(0 < row["consensus"] < 1 for row in rows)
+
+
+def test_reward_model_of_the_settings_ranks_and_leaves_no_agent(database, job, monkeypatch):
+    monkeypatch.setenv("R4P_VERIFIER", "reward-model")
+    known = Reply({"added_tokens_decoder": {"7": "<|im_end|>"}})
+    score = replace(build_classification(2.0), headers={"Connection": "close"})
+    with serve_chat(models=[MODELS], classify=[score], tokenizer_info=[known]) as server:
+        monkeypatch.setenv("R4P_ENGINE_URL", server.url)
+        parts = Components(database, QueueSettings())
+        document, rows = judge(database, job, parts.judge_setup)
+    assert (parts.agent_description, parts.adapter_models) == (None, None)
+    assert document["verifier"] == "reward-model"
+    assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
+    assert {round(row["score"], 6) for row in rows} == {0.880797}, "sigmoid(2)"
 
 
 def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
