@@ -1,5 +1,6 @@
 """From what the database keeps to pools and datasets: only with consent, as it was first, and nothing that was purged."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -241,3 +242,15 @@ def test_purged_or_withdrawn_repository_is_in_no_later_dataset(
     assert build_dataset(tmp_path / "after").exit_code == datasets.NOTHING
     assert not (tmp_path / "after").exists()
     assert [pull for name in SPLITS for pull in dataset.read_split(tmp_path / "before", name)]
+
+
+def test_patches_of_the_database_are_counted_by_their_tests(
+    full_database, database_url, monkeypatch
+):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    counted = CliRunner().invoke(datasets.app, ["tests", "--outcomes", "--json"])
+    assert counted.exit_code == 0, counted.output
+    study = json.loads(counted.stdout)
+    pools = Corpus(full_database).build_pools(NOW)
+    assert study["fixes"] == sum(len(pool.patches) for pool in pools) == 24
+    assert (study["qualified"], study["tested"]) == (24 - sum(study["dropped"].values()), 0)

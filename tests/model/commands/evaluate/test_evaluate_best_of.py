@@ -137,6 +137,23 @@ def test_wrong_choice_is_a_usage_error(run, crowd, arguments, message):
     assert message in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize("verifier", ["r4p", "pointwise", "pairwise", "r4p-two-rounds"])
+def test_pairs_measure_every_kind_of_verifier_alike(run, tmp_path, verifier):
+    """The script prefers what calls itself right: true twice, a lie once, and said of both once."""
+    rows = [build_row(at, True, False) for at in range(4)]
+    rows[2]["patches"][0]["resolved"], rows[2]["patches"][1]["resolved"] = False, True
+    both = rows[3]["patches"][1]
+    both["patch"] = both["patch"].replace("wrong", "right")
+    (tmp_path / "groups.jsonl").write_text(format_lines(*rows))
+    # the second round has to choose one
+    last = {"when": "most likely", "box_containing": ["right 3 0", "right 0", "right 1", "right 2"]}
+    script = [last | {"repeat": True}] if verifier == "r4p-two-rounds" else []
+    (tmp_path / "script.jsonl").write_text(format_lines(*script, RIGHT))
+    document = read_document(run("--pairs", "--json", "--votes", "1", verifier=verifier))
+    chosen = 1.0 if verifier == "r4p-two-rounds" else 0.5
+    assert document["pair_accuracy"]["value"] == (1 + 1 + 0 + chosen) / 4
+
+
 def test_pairs_need_a_correct_and_an_incorrect_patch(run, tmp_path):
     (tmp_path / "groups.jsonl").write_text(format_lines(build_row(1, True, True)))
     result = run("--pairs")
