@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from pydantic import TypeAdapter
 
-from model.domain import EngineInfo
+from model.domain import EngineInfo, Verdict
 from model.evaluation.best_of.candidate_sets import CandidateSets
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judge_catalog import Judge
@@ -102,17 +102,23 @@ def read_choice(judged: JudgedGroup) -> float | None:
     The result is None, unknown, where an unread vote leaves the choice open:
 
     - no candidate has an opinion
-    - all votes about some candidate failed or could not be read
+    - some candidate was judged and has no opinion, because every request about it failed or could not be read
     - candidates with different edits tie for the first place, and a vote failed or could not be read
     """
     standings = [patch.standing for patch in judged.patches if patch.standing is not None]
-    unread = any(patch.votes.none and not patch.votes.valid for patch in judged.patches)
-    if not standings or unread:
+    if not standings or any(map(_has_failed, judged.patches)):
         return None
     first = [patch for patch in judged.patches if patch.standing == max(standings)]
     if judged.valid < judged.asked and not _make_one_edit(first):
         return None
     return fmean(patch.resolved for patch in first)
+
+
+def _has_failed(patch: JudgedPatch) -> bool:
+    """Whether every request about a patch failed. A patch that was refused, such as a too long one, was not asked about."""
+    return (
+        patch.belief is None and not patch.votes.valid and patch.verdict is not Verdict.NOT_JUDGED
+    )
 
 
 def _make_one_edit(patches: Sequence[JudgedPatch]) -> bool:

@@ -86,7 +86,7 @@ def count_requests(verifier: str, size: int, votes: int) -> int:
         "r4p-two-rounds": votes * (len(parts) + 1),
         "pointwise": votes * size,
         "pairwise": votes * pairs,
-        "yes-no": size,
-        "yes-no-trajectory": size,
+        **dict.fromkeys(catalog.ENGINELESS_VERIFIERS, 0),
     }
-    return sum(requests.get(name, 0) for name in catalog.parse_verifier_name(verifier))
+    # All others, such as yes-no, ask once about each candidate.
+    return sum(requests.get(name, size) for name in catalog.parse_verifier_name(verifier))

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from model.catalog import load_verifier
-from model.domain import VoteCount
+from model.domain import Verdict, VoteCount
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.evaluation.best_of.best_of_document import DOCUMENT_ADAPTER, build_best_of, read_choice
 from model.evaluation.best_of.candidate_sets import draw_sets
@@ -113,11 +113,13 @@ def test_failed_judgements_are_unknown_and_not_wrong():
     assert (every[2].issues, every[2].unknown, every[2].resolved.value) == (0, 3, None)
 
 
-def judge_with(*pairs, votes=(), asked=0, edits=None, unread=()):
+def judge_with(*pairs, votes=(), asked=0, edits=None, unread=(), failed=1):
     group = make_judged_group("a", *pairs, votes=votes, asked=asked)
     group = set_edits(group, edits or "abcdefgh"[: len(pairs)])
     patches = (
-        replace(patch, votes=VoteCount(none=1)) if at in unread else patch
+        replace(patch, verdict=Verdict.UNSURE, votes=VoteCount(none=failed))
+        if at in unread
+        else patch
         for at, patch in enumerate(group.patches, 1)
     )
     return replace(group, patches=tuple(patches))
@@ -135,6 +137,10 @@ YES, NO = cast_vote(["candidate-1"]), cast_vote(None)
         (judge_with((None, True), (0.1, False)), 0.0),  # too long to be judged
         (judge_with((None, True), (None, False)), None),
         (judge_with((None, True), (0.9, False), unread=[1]), None),  # it might have won
+        (
+            judge_with((None, True), (0.9, False), unread=[1], failed=0),
+            None,
+        ),  # a reward model has no votes
         (judge_with((0.9, True), (0.2, False), votes=[YES, NO], asked=2), 1.0),
         (judge_with((0.5, True), (0.5, False), votes=[YES, NO], asked=2), None),
         (judge_with((0.5, True), (0.5, True), votes=[YES, NO], asked=2, edits="aa"), 1.0),

@@ -124,6 +124,7 @@ def test_requests_of_a_hybrid_are_those_of_both_parts():
     assert count_requests("hybrid:yes-no+r4p", 6, 3) == 6 + 3 * 2
     assert count_requests("hybrid:consensus+pairwise", 5, 1) == 3 * 2 + 2 * 1
     assert count_requests("consensus", 16, 1) == 0
+    assert count_requests("yes-no-trajectory", 16, 3) == count_requests("reward-model", 16, 3) == 16
     assert comb(4, 2) * 2 == count_requests("pairwise", 4, 1)
     with pytest.raises(UnknownVerifier):
         count_requests("oracle", 2, 1)
