@@ -70,7 +70,8 @@ class EngineOptions:
         str | None, Option(metavar="URL", help="Base URL of an OpenAI-compatible API.")
     ] = None
     model: Annotated[
-        str | None, Option(metavar="NAME", help="Model name; without a URL, an embedded model.")
+        str | None,
+        Option(metavar="NAME", help="Model name; without a URL, an embedded model or a folder."),
     ] = None
     api_key_file: Annotated[
         Path | None, Option(metavar="FILE", help="File that contains only the API key.")

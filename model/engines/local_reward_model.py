@@ -54,7 +54,8 @@ def load_merged(directory: Path) -> tuple[Any, Any]:
 class LocalRewardModel:
     """Engine that scores prompts with the reward model in a directory, one prompt after the other."""
 
-    name = "local_transformers"
+    name = "local_reward_model"
+    """Another name than the embedded demonstration model has, whose verdicts carry a caution."""
 
     def __init__(self, directory: Path, *, model: str) -> None:
         """Load the reward model in `directory`. `model` is the name that the engine reports. Raises EngineDown."""

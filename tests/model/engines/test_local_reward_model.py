@@ -67,7 +67,7 @@ def test_whole_model_gives_the_scores_of_transformers(whole):
         assert [score.prompt_tokens for score in scores] == [
             len(engine.encode(prompt)) for prompt in PROMPTS
         ]
-        assert (engine.name, engine.context_tokens) == ("local_transformers", tiny_model.CONTEXT)
+        assert (engine.name, engine.context_tokens) == ("local_reward_model", tiny_model.CONTEXT)
         assert engine.count_tokens("guard") == 1
         assert {"<|im_start|>", "<|im_end|>"} <= engine.special_tokens
     assert [score.value for score in scores] == pytest.approx(wanted, abs=1e-4)

@@ -114,11 +114,19 @@ def test_all_objections_are_listed_at_once():
 @pytest.mark.parametrize(
     ("trainer", "tables", "fix"),
     [
-        ("grpo", {"prompt": {"template": "yes_no"}}, "give 'r4p_group', or a file of your own"),
+        (
+            "grpo",
+            {"prompt": {"template": "yes_no"}},
+            "give 'r4p_group' or 'r4p_appendix_b', or a file",
+        ),
         ("grpo", {"rollout": {"task": "repair"}}, "give 'mini_se'"),
         ("grpo", {**REPAIR, "prompt": {"template": "/my/agent.j2"}}, "give 'mini_se'"),
         ("sft", {"supervised": {"task": "yes-no"}}, "give 'yes_no', or a file of your own"),
-        ("sft", {"prompt": {"template": "most_likely"}}, "give 'r4p_group', or a file"),
+        (
+            "sft",
+            {"prompt": {"template": "most_likely"}},
+            "give 'r4p_group' or 'r4p_appendix_b', or a file",
+        ),
         ("reward-model", {"prompt": {"template": "r4p_group"}}, "give 'yes_no', or a file"),
         ("dpo", {"prompt": {"template": "r4p_group"}}, "give 'mini_se', or a file"),
     ],
