@@ -29,6 +29,7 @@ from model.catalog import EngineChoice, VotingChoice
 from model.engines.server_check import UNKNOWN_SPECIAL_TOKENS
 from model.errors import EngineDown
 from model.protocols import Engine, Verifier
+from model.verifiers import judge_prompts
 from worker.agents.propose import AgentSetup
 from worker.commands.command_subject import AgentDescription
 from worker.git.checkout import Checkouts
@@ -124,7 +125,10 @@ class Components:
             raise EngineDown(f"no server serves {adapter.name}; see the log for each")
         if adapter.name not in self.judge_setups:
             beside = catalog.load_consensus(settings.min_lines)
-            verifier = self._create_verifier(settings, adapter.name)
+            run = adapter.probe.parent if adapter.probe else adapter.directory.parent
+            prompt = judge_prompts.choose_trained_prompt(run, settings.prompt)
+            asked = settings.model_copy(update={"prompt": prompt})
+            verifier = self._create_verifier(asked, adapter.name)
             self.judge_setups[adapter.name] = JudgeSetup(settings.verifier, verifier, beside)
         return self.judge_setups[adapter.name]
 

@@ -35,6 +35,8 @@ FORMS: Final[Mapping[str, PromptForm]] = {
 }
 """The form of each verifier that has a prompt. `r4p-two-rounds` is its second round; the first one is `r4p`'s."""
 
+COPY = "prompt.j2"
+"""Name of the copy of its template in the folder of a training."""
 _SAMPLE = 'if a < b and b > "{}":\n    # ' + "a long line of it & more " * 20 + "\n\treturn '{}';"
 """A text that a filter would change: escaping, wrapping, indenting, stripping, lower case, cutting."""
 
@@ -62,6 +64,18 @@ def parse_prompts(
             f"a prompt does nothing for verifier {idle[0]} here, which settles without a prompt or is not asked; {fix}"
         )
     return chosen
+
+
+def choose_trained_prompt(run: Path, otherwise: str | None = None) -> str | None:
+    """Return the template with which to ask a trained model, so that asking and training agree; None for the shipped one.
+
+    `run` is the folder of its training, which holds a copy of the template. Without a copy, `otherwise` is returned.
+    """
+    copy = run / COPY
+    if not copy.is_file():
+        return otherwise
+    shipped = {prompt_template.load(form.template).fingerprint for form in FORMS.values()}
+    return None if prompt_template.load(copy).fingerprint in shipped else str(copy)
 
 
 def load_prompt(verifier: str, prompts: Mapping[str, str]) -> Template:

@@ -13,6 +13,7 @@ from model.adapters.adapter_server import NamedAdapter, Replica
 from model.catalog import EngineChoice, VotingChoice
 from model.errors import BadAdapter, EngineDown, EngineError
 from model.protocols import Engine
+from model.verifiers import judge_prompts
 from training.curation.splits import REPOSITORIES, TEST, TRAIN
 from training.datasets import dataset
 from training.datasets.groups import LabelSource, TrainingGroup
@@ -250,7 +251,10 @@ def _collect(
 ) -> list[GroupReplies]:
     with closing(engine):
         verifier = catalog.load_verifier(
-            request.verifier, engine, reply_tokens=request.reply_tokens
+            request.verifier,
+            engine,
+            prompt=judge_prompts.choose_trained_prompt(request.run),
+            reply_tokens=request.reply_tokens,
         )
         return collect_replies(verifier, groups, request.reply_settings, on_group)
 

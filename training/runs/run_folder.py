@@ -1,7 +1,7 @@
 """Read and write the folder of one training run. Every file is complete or absent.
 
-It holds `plan.toml`, `dataset.json`, `metrics.jsonl` (one object for each optimiser step), `checkpoint-N/`,
-then `adapter/`, `probe.json` and `result.json`. An evaluation adds `evaluation.json` and `gate.json`.
+It holds `plan.toml`, a judge's `prompt.j2`, `dataset.json`, `metrics.jsonl` (one object for each optimiser step) and
+`checkpoint-N/`, then `adapter/`, `probe.json` and `result.json`. An evaluation adds `evaluation.json` and `gate.json`.
 """
 
 import json

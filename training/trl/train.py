@@ -20,6 +20,8 @@ from transformers import PrinterCallback
 
 from model.adapters import adapter_files
 from model.errors import EngineDown, ModelError
+from model.prompts import prompt_template
+from model.verifiers import judge_prompts
 from training.datasets import agent_tasks, dataset, pairs
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.groups import TrainingGroup
@@ -185,6 +187,12 @@ def _has_attempts(plan: TrainPlan) -> bool:
     return plan.trainer == TrainingMethod.SFT and plan.supervised.task == "attempts"
 
 
+def _has_judge(plan: TrainPlan) -> bool:
+    """Return whether the plan trains a judge, and not an agent."""
+    is_agent = plan.trainer == TrainingMethod.DPO or _has_attempts(plan) or _has_episodes(plan)
+    return not is_agent
+
+
 def _build_provenance(
     job: TrainingJob, groups: Sequence[TrainingGroup], material: Material
 ) -> Provenance:
@@ -227,6 +235,9 @@ def _prepare_folder(job: TrainingJob, about: Provenance) -> None:
     """Write the plan and its provenance, and delete everything after the checkpoint to resume from."""
     run_folder.write_file(job.folder / run_folder.PLAN, plan_file.to_toml(job.plan))
     run_folder.write_file(job.folder / run_folder.DATASET, provenance.to_json(about))
+    if _has_judge(job.plan):  # it is asked with this copy, wherever the template went
+        source = prompt_template.load(job.plan.prompt.template).source
+        run_folder.write_file(job.folder / judge_prompts.COPY, source)
     for name in (run_folder.RESULT, run_folder.EVALUATION, run_folder.GATE):
         (job.folder / name).unlink(missing_ok=True)  # of what it made before
     resumed = checkpoints.find_newest(job.folder)

@@ -11,7 +11,8 @@ from model import typed_json
 from model.adapters import adapter_server
 from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.adapters.adapter_server import Replica
-from model.errors import BadEngine, EngineDown
+from model.errors import BadEngine, EngineDown, TemplateError
+from model.prompts import prompt_template
 from tests.builders import tiny_adapters, tiny_model
 from tests.model.chat_server import DEAD_URL, MODELS, Reply, serve_chat
 from training.commands.cli import main
@@ -105,6 +106,14 @@ def test_candidate_and_base_are_measured_on_the_same_groups(vllm, run, data):
     assert set(adapter_server._fetch_models(Replica(vllm.url))) == {tiny_adapters.BASE}, (
         "it is served when promoted"
     )
+
+
+def test_run_is_measured_with_the_template_of_its_training(run, data):
+    """The copy in the run's folder is used, and so one that shows no patch is refused."""
+    source = prompt_template.load("r4p_group").source
+    (run / "prompt.j2").write_text(source.replace("in patches", "in patches[:3]"))
+    with pytest.raises(TemplateError, match=r"prompt\.j2, line 15: patches\[3\] is shown"):
+        run_evaluation.evaluate_run(build_request(run, data))
 
 
 def test_server_with_a_too_small_lora_rank_decides_nothing(vllm, run, data):

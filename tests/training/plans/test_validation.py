@@ -117,7 +117,7 @@ def test_all_objections_are_listed_at_once():
         (
             "grpo",
             {"prompt": {"template": "yes_no"}},
-            "give 'r4p_group' or 'r4p_appendix_b', or a file",
+            "give 'r4p_group' or 'r4p_appendix_b', or a file of your own",
         ),
         ("grpo", {"rollout": {"task": "repair"}}, "give 'mini_se'"),
         ("grpo", {**REPAIR, "prompt": {"template": "/my/agent.j2"}}, "give 'mini_se'"),

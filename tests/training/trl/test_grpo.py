@@ -11,6 +11,7 @@ from huggingface_hub import constants as hub_constants
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from model.prompts import prompt_template
 from tests.builders import tiny_model, training_runs
 from training.objective import policy_gradient, rewards
 from training.plans import plan_file
@@ -174,6 +175,7 @@ def test_plan_of_an_older_version_is_resumed(tmp_path):
     )
     assert train.train(job).status == run_folder.RunStatus.FINISHED
     assert (folder / run_folder.PLAN).read_text() == plan.read_text()
+    assert (folder / "prompt.j2").read_text() == prompt_template.load("r4p_group").source
 
 
 def test_result_of_another_schema_is_refused(tmp_path):

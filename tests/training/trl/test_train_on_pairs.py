@@ -85,6 +85,7 @@ def test_guided_pairs_make_an_adapter_and_its_probe(base, data, material, tmp_pa
     assert (result["status"], result["trainer"], result["steps"]) == ("finished", "dpo", 2)
     assert result["adapter_sha256"]
     assert (folder / "probe.json").exists()
+    assert not (folder / "prompt.j2").exists(), "an agent's prompt is no judge's"
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
 
 
