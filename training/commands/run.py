@@ -48,7 +48,7 @@ class RunOptions:
     ] = None
     material: Annotated[
         Path | None,
-        Option(metavar="FILE", help="File of agents' attempts or tasks, for plans that need one."),
+        Option(metavar="FILE", help="File of attempts, tasks or fixes, for plans that need one."),
     ] = None
     to_serve: Annotated[
         bool, Option(help="Refuse a plan that cannot give a model that judges.")

@@ -7,9 +7,10 @@ commits contain the fix.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from model.domain import Issue
 from training.datasets.groups import TrainingGroup
@@ -29,15 +30,32 @@ class AgentTask:
 
     @property
     def group(self) -> TrainingGroup:
-        """The task as a training group with one empty patch of target 0, so that the round schedule can order it."""
-        return TrainingGroup(
-            key=self.issue,
-            issue=self.issue,
-            repo=self.issue.partition("#")[0],
-            problem_statement=self.statement.text,
-            patches=("",),
-            targets=(0.0,),
-        )
+        """The task as a training group, for the round schedule."""
+        return build_issue_group(self.issue, self.statement)
+
+
+def build_issue_group(issue: str, statement: Issue) -> TrainingGroup:
+    """Build a training group with one empty patch of target 0, so that the round schedule can order an issue."""
+    return TrainingGroup(
+        key=issue,
+        issue=issue,
+        repo=issue.partition("#")[0],
+        problem_statement=statement.text,
+        patches=("",),
+        targets=(0.0,),
+    )
+
+
+class AboutIssue(Protocol):
+    """Something about an issue, `owner/repo#number`."""
+
+    @property
+    def issue(self) -> str:
+        """The issue's name."""
+        ...
+
+
+Item = TypeVar("Item", bound=AboutIssue)
 
 
 def read_tasks(path: Path | None, held_out: Collection[str] = ()) -> list[AgentTask]:
@@ -45,23 +63,33 @@ def read_tasks(path: Path | None, held_out: Collection[str] = ()) -> list[AgentT
 
     Raises BadPlan for a `path` of None, an unreadable file or line, two tasks for one issue, and no task at all.
     """
+    return read_issue_lines(path, held_out, _parse_task, "tasks")
+
+
+def read_issue_lines(
+    path: Path | None, held_out: Collection[str], parse: Callable[[str, Path, str], Item], what: str
+) -> list[Item]:
+    """Read one item of each line of a file, without items about the issues in `held_out`.
+
+    `parse` gets a line, the file's folder and the line's place for messages. `what` are the items, such as `tasks`.
+    Raises what `parse` raises, and BadPlan like `read_tasks`.
+    """
     if path is None:
-        raise BadPlan("this plan trains an agent on issues: name its task file with --material")
+        raise BadPlan(f"this plan trains on issues: name the file of their {what} with --material")
     try:
         lines = path.read_text().splitlines()
-    except OSError as error:
-        raise BadPlan(f"tasks {path} can't be read: {error.strerror}") from error
-    tasks = [
-        _parse_task(line, path.parent, f"{path}, line {number}")
-        for number, line in enumerate(lines, 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadPlan(f"{what} {path} can't be read: {error}") from error
+    items = [
+        parse(line, path.parent, f"{path}, line {number}") for number, line in enumerate(lines, 1)
     ]
-    kept = [task for task in tasks if task.issue not in held_out]
-    if len({task.issue for task in kept}) < len(kept):
-        raise BadPlan(f"{path} has two tasks for the same issue; keep one")
+    kept = [item for item in items if item.issue not in held_out]
+    if len({item.issue for item in kept}) < len(kept):
+        raise BadPlan(f"{path} has two {what} for the same issue; keep one")
     if not kept:
         raise BadPlan(
-            f"none of the {len(tasks)} tasks in {path} can be used: "
-            + ("their issues are held out for evaluation" if tasks else "there are none")
+            f"none of the {len(items)} {what} in {path} can be used: "
+            + ("their issues are held out for evaluation" if items else "there are none")
         )
     return kept
 

@@ -41,7 +41,8 @@ def render_patches(
     escaped = template.add_delimiters(tokens)
     shown = tuple(_render_patch(patch, escaped) for patch in patches)
     text = escape_issue(issue, escaped).text
-    return template.render(issue=text, patches=shown, trajectory="", hint="")
+    unused = {"paths": (), "files": (), "left_out": ""}  # a repair prompt is probed without files
+    return template.render(issue=text, patches=shown, trajectory="", hint="", **unused)
 
 
 def render_patch_with_trajectory(

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import islice
 from statistics import fmean
+from typing import Literal
 
 from model.agents.agentless import search_replace
 from model.errors import MalformedEdit, UnreadableAnswer
@@ -65,13 +66,17 @@ def reward_attempt(*, is_submitted: bool, belief: float | None) -> float | None:
 
 
 def reward_imitation(
-    text: str, shown: Mapping[str, str], merged: Mapping[str, str]
+    text: str,
+    shown: Mapping[str, str],
+    merged: Mapping[str, str],
+    match: Literal["continuous", "discrete"] = "continuous",
 ) -> float | None:
-    """Return the similarity of a reply's edits to the merged fix, 0 to 1, or MALFORMED_REWARD (SWE-RL, 2.1).
+    """Return how a reply's edits match the merged fix, 0 to 1, or MALFORMED_REWARD (SWE-RL, 2.1 and equation 1).
 
     `text` is the reply in the form of `model/prompts/swe_rl_repair.j2` (appendix D). `shown` maps paths to file contents
-    before the fix, `merged` maps the fixed paths to contents after it. Returns None if the merged fix is too long to
-    compare.
+    before the fix, `merged` maps the fixed paths to contents after it. `match` is the paper's `compare`: `continuous` is
+    `measure_similarity`, its default, and `discrete` is `match_exactly`, its ablation (section 3.6). Returns None if the
+    merged fix is too long to compare.
 
     As in the authors' code, each tag occurs once, a blank thought is malformed, and text outside the tags is ignored.
     The agent's own parser reads the edits. The reward is stricter than theirs: the thought comes first
@@ -86,7 +91,21 @@ def reward_imitation(
         changed = search_replace.apply(search_replace.parse_solution(text), shown)
     except MalformedEdit:
         return MALFORMED_REWARD
-    return measure_similarity(shown, changed, merged)
+    # Section 3.6 replaces `compare` alone: the format costs -1 under both.
+    compare = match_exactly if match == "discrete" else measure_similarity
+    return compare(shown, changed, merged)
+
+
+def match_exactly(
+    before: Mapping[str, str], changed: Mapping[str, str], merged: Mapping[str, str]
+) -> float:
+    """Return 1 if two changes of the same files are the same patch, else 0 (SWE-RL, section 3.6).
+
+    The arguments are those of `measure_similarity`, which is 1 for the same patch and less for any other. Diffs of any
+    length are compared.
+    """
+    # Diffs and not contents: the end of the last line and files that nobody changed are no part of a patch.
+    return float(_build_diffs(before, changed) == _build_diffs(before, merged))
 
 
 def measure_similarity(

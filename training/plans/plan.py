@@ -53,6 +53,8 @@ class RolloutTask(StrEnum):
     """Judge a group of patches, as the bot does."""
     REPAIR = "repair"
     """Resolve an issue as an agent. The verifier judges the patch."""
+    IMITATE = "imitate"
+    """Repair the shown files like the merged fix (SWE-RL)."""
 
 
 class AdvantageEstimator(StrEnum):
@@ -119,9 +121,8 @@ class LoraSettings:
     alpha: Count = 64
     dropout: Fraction = 0.0
     targets: Annotated[tuple[str, ...], Field(min_length=1)] = (
-        *("q_proj", "k_proj", "v_proj", "o_proj"),
-        *("gate_proj", "up_proj", "down_proj"),
-    )
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,8 @@ class RolloutSettings:
     gpu_memory: Part = 0.5
     """Share of a GPU for a colocated vLLM while it samples. It sleeps otherwise."""
     task: RolloutTask = RolloutTask.JUDGE
+    imitation: Literal["continuous", "discrete"] = "continuous"
+    """Reward of an imitation: the patches' similarity, or 1 for the same patch only (SWE-RL, section 3.6)."""
     max_turns: Count = 1
     turn_tokens: Count = 4096
     """Maximum tokens of one agent turn. `max_tokens` then limits all turns and tool outputs together."""

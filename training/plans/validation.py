@@ -65,6 +65,11 @@ _CONDITIONS: Final[tuple[_Condition, ...]] = (
         'rollout.task = "repair"',
     ),
     (
+        ("rollout.imitation",),
+        lambda plan: plan.rollout.task is RolloutTask.IMITATE,
+        'rollout.task = "imitate"',
+    ),
+    (
         ("policy.importance_ceiling",),
         lambda plan: plan.policy.importance is not ImportanceCorrection.OFF,
         "another policy.importance than off",
@@ -139,7 +144,12 @@ def _list_template_objections(plan: TrainPlan) -> Iterator[str]:
 def _list_templates(plan: TrainPlan) -> tuple[tuple[str, ...], bool]:
     """Return the shipped templates that match the plan, and whether a file may replace them."""
     if plan.trainer is TrainingMethod.GRPO:
-        return (("mini_se",), False) if plan.rollout.task is RolloutTask.REPAIR else (_GROUP, True)
+        of_rollouts = {
+            RolloutTask.JUDGE: (_GROUP, True),
+            RolloutTask.REPAIR: (("mini_se",), False),
+            RolloutTask.IMITATE: (("swe_rl_repair",), True),
+        }
+        return of_rollouts[plan.rollout.task]
     if plan.trainer is TrainingMethod.SFT:
         of_tasks = {"boxed": _GROUP, "yes-no": ("yes_no",), "attempts": ("mini_se",)}
         return of_tasks[plan.supervised.task], True

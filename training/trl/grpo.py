@@ -19,6 +19,7 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 
 from training.datasets import schedule
 from training.datasets.groups import TrainingGroup
+from training.datasets.merged_fixes import MergedFix
 from training.objective import policy_gradient
 from training.plans.plan import (
     AdvantageEstimator,
@@ -28,7 +29,7 @@ from training.plans.plan import (
     RolloutTask,
     TrainPlan,
 )
-from training.rollouts import group_rollouts, vllm_rollouts
+from training.rollouts import group_rollouts, imitation_rollouts, vllm_rollouts
 from training.rollouts.group_rollouts import RolloutSource
 from training.trl import grpo_config, model_loading
 from training.trl.checkpoints import LOWER_RATE_ADVICE, CheckpointingTrainer, TrainingDiverged
@@ -179,14 +180,41 @@ def build_trainer(
     """
     settings = _build_settings(plan, folder)
     tokenizer = model_loading.load_tokenizer(plan)
-    if plan.rollout.task == RolloutTask.REPAIR:
+    if plan.rollout.task != RolloutTask.JUDGE:
         raise BadPlan(
-            "rollout.task = 'repair': this trainer takes groups; use training/trl/agent_grpo.py"
+            f"rollout.task = {plan.rollout.task.value!r}: this trainer takes groups; use the one of its task"
         )
     kept, left_out = group_rollouts.filter_askable(plan, groups, tokenizer)
     rounds = _schedule_rounds(plan, kept, left_out)
     source = group_rollouts.build_group_rollouts(plan, rounds.groups, tokenizer)
     source.left_out = left_out
+    return _build_on_rounds(plan, source, tokenizer, settings, rounds)
+
+
+def build_imitation_trainer(
+    plan: TrainPlan, fixes: Sequence[MergedFix], folder: Path
+) -> GroupGRPOTrainer:
+    """Build the GRPO trainer that teaches a model to repair like merged fixes (SWE-RL), with checkpoints in `folder`.
+
+    Raises BadPlan if no fix is left to learn from, or if TRL cannot follow the plan.
+    """
+    settings = _build_settings(plan, folder)
+    tokenizer = model_loading.load_tokenizer(plan)
+    rows, left_out = imitation_rollouts.build_rows(plan, fixes, tokenizer)
+    rounds = _schedule_rounds(plan, [fix.group for fix in fixes if fix.issue in rows], left_out)
+    ordered = [rows[group.issue] for group in rounds.groups]
+    source = imitation_rollouts.build_imitation_rollouts(plan, ordered, tokenizer)
+    source.left_out = left_out
+    return _build_on_rounds(plan, source, tokenizer, settings, rounds)
+
+
+def _build_on_rounds(
+    plan: TrainPlan,
+    source: RolloutSource,
+    tokenizer: Any,
+    settings: dict[str, Any],
+    rounds: schedule.RoundSchedule,
+) -> GroupGRPOTrainer:
     # The schedule already contains all epochs, so TRL must not repeat it.
     settings["max_steps"] = rounds.steps
     trainer = build_trainer_on_source(plan, source, tokenizer, settings)

@@ -61,7 +61,7 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "importance_sampling_level": "token",
         # of an episode, `objective/episode_rewards.py` decides alone
         "mask_truncated_completions": loss.overlong == OverlongHandling.MASK
-        and plan.rollout.task == RolloutTask.JUDGE,
+        and plan.rollout.task != RolloutTask.REPAIR,
         # our columns carry targets and seats to the reward function
         "remove_unused_columns": False,
         # every LoRA parameter takes part in each step, and the search costs time

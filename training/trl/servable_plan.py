@@ -48,6 +48,8 @@ def _list_source_objections(plan: TrainPlan, material: Path | None) -> Iterator[
         return
     if plan.rollout.task == RolloutTask.REPAIR and material is None:
         yield 'it has an agent resolve issues: set R4P_TRAIN_RUN_ARGS="--material FILE" to their tasks'
+    if plan.rollout.task == RolloutTask.IMITATE:
+        yield 'rollout.task = "imitate" trains a model that repairs; train it by hand'
     if plan.rollout.task == RolloutTask.REPAIR and not plan.reward.url:
         yield "reward.url is empty: name the server of the verifier that judges the patches"
     if plan.rollout.engine == RolloutEngine.SERVER and not plan.rollout.url:

@@ -22,9 +22,10 @@ from model.adapters import adapter_files
 from model.errors import EngineDown, ModelError
 from model.prompts import prompt_template
 from model.verifiers import judge_prompts
-from training.datasets import agent_tasks, dataset, pairs
+from training.datasets import agent_tasks, dataset, merged_fixes, pairs
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.groups import TrainingGroup
+from training.datasets.merged_fixes import MergedFix
 from training.datasets.pairs import JudgedAttempt
 from training.plans import plan_file
 from training.plans.plan import BadPlan, RolloutTask, TrainingMethod, TrainPlan
@@ -164,7 +165,7 @@ def _train(
             trained_weights.write_probe(job.plan, job.folder, groups, trainer, facts.adapter_sha256)
 
 
-Material = Sequence[JudgedAttempt] | Sequence[AgentTask]
+Material = Sequence[JudgedAttempt] | Sequence[AgentTask] | Sequence[MergedFix]
 """What a plan learns from besides groups."""
 
 
@@ -172,6 +173,8 @@ def _read_material(job: TrainingJob) -> Material:
     """Read the plan's material. Raises BadPlan if it is missing or unusable."""
     if job.plan.trainer == TrainingMethod.DPO or _has_attempts(job.plan):
         return pairs.read_attempts(job.material)
+    if job.plan.rollout.task == RolloutTask.IMITATE:
+        return merged_fixes.read_fixes(job.material, _list_held_out(job.dataset))
     if _has_episodes(job.plan):
         return agent_tasks.read_tasks(job.material, _list_held_out(job.dataset))
     if job.material is not None:
@@ -189,8 +192,8 @@ def _has_attempts(plan: TrainPlan) -> bool:
 
 def _has_judge(plan: TrainPlan) -> bool:
     """Return whether the plan trains a judge, and not an agent."""
-    is_agent = plan.trainer == TrainingMethod.DPO or _has_attempts(plan) or _has_episodes(plan)
-    return not is_agent
+    has_repairs = _has_attempts(plan) or plan.rollout.task != RolloutTask.JUDGE
+    return plan.trainer != TrainingMethod.DPO and not has_repairs
 
 
 def _build_provenance(
@@ -263,7 +266,10 @@ def _build_trainer(job: TrainingJob, groups: Sequence[TrainingGroup], material: 
     if job.plan.trainer == TrainingMethod.GRPO:
         from training.trl import grpo
 
-        return grpo.build_trainer(job.plan, groups, job.folder)
+        if imitates := job.plan.rollout.task == RolloutTask.IMITATE:
+            groups = material
+        build: Any = grpo.build_imitation_trainer if imitates else grpo.build_trainer
+        return build(job.plan, groups, job.folder)
     if job.plan.trainer == TrainingMethod.SFT:
         from training.trl import sft
 

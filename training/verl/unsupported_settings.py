@@ -31,7 +31,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     (
         "rollout.task",
         lambda plan: plan.rollout.task is not RolloutTask.JUDGE,
-        'give "judge"; agents are trained with TRL',
+        'give "judge"; agents and imitations are trained with TRL',
     ),
     (
         "rollout.engine",

@@ -241,5 +241,7 @@ def test_reward_equals_the_second_implementation_on_real_commits(cases):
     expected = [compute_equation_1(reply, fix.before, fix.merged) for reply, fix in cases]
     computed = [reward_imitation(reply, fix.before, fix.merged) for reply, fix in cases]
     assert computed == pytest.approx(expected, abs=1e-12)
+    discrete = [reward_imitation(reply, fix.before, fix.merged, "discrete") for reply, fix in cases]
+    assert discrete == [reward if reward == -1 else float(reward == 1) for reward in expected]
     assert 20 < sum(reward == -1 for reward in expected) < 200
     assert sum(0 < reward < 1 for reward in expected) > 150

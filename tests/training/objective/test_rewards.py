@@ -6,6 +6,7 @@ from training.objective import rewards
 from training.objective.rewards import (
     MALFORMED_REWARD,
     MAX_CHARACTERS,
+    match_exactly,
     measure_similarity,
     reward_attempt,
     reward_imitation,
@@ -88,6 +89,36 @@ def test_other_fix_earns_its_similarity(new, shared, length):
     edit = EDIT.format(new) if new else EDIT.replace("{}\n", "")
     computed = reward_imitation(build_reply(edit), FILES, MERGED)
     assert computed == pytest.approx(2 * shared / (length + 37), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("edit", "discrete"),
+    [
+        (EDIT.format("TWO"), 1.0),
+        (EDIT.format("TWO "), 0.0),  # a blank more
+        (EDIT.format("TWO\n# why"), 0.0),
+        (EDIT.replace("SEARCH\ntwo", "SEARCH\none\ntwo").format("one\nTWO"), 1.0),  # same patch, other words
+        (EDIT.replace("a.py", "c.py").format("TWO"), MALFORMED_REWARD),
+    ],
+)  # fmt: skip
+def test_discrete_reward_is_one_for_the_same_patch_only(edit, discrete):
+    """SWE-RL, section 3.6. The format is rewarded as in the continuous reward."""
+    reply = build_reply(edit)
+    assert reward_imitation(reply, FILES, MERGED, "discrete") == discrete
+    continuous = reward_imitation(reply, FILES, MERGED)
+    assert (continuous == 1) == (discrete == 1)
+    assert (continuous == MALFORMED_REWARD) == (discrete == MALFORMED_REWARD)
+
+
+def test_patches_match_by_file_and_without_the_end_of_the_last_line():
+    assert match_exactly(FILES, MERGED, {"a.py": MERGED["a.py"].rstrip()}) == 1
+    assert match_exactly(FILES, MERGED, MERGED | {"b.py": "four"}) == 1, "b.py is not changed"
+    assert match_exactly(FILES, MERGED, MERGED | {"b.py": "5\n"}) == 0, "a missed file"
+    assert match_exactly(FILES, MERGED | {"b.py": "5\n"}, MERGED) == 0, "a file too many"
+    assert match_exactly(FILES, {}, {}) == 1
+    long = {"a.py": "x\n" * MAX_CHARACTERS}
+    assert match_exactly(FILES, long, long) == 1
+    assert measure_similarity(FILES, long, long) is None
 
 
 def test_similarity_is_the_mean_over_files():

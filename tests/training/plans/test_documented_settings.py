@@ -12,8 +12,8 @@ from training.verl import hydra_overrides
 
 PAPER = plan_file.load_plan("r4p-paper")
 HEAD = "| plan | TRL 1.16 | verl 0.9 |"
-OF_AN_ENGINE = {"engine", "url", "api_key_file", "task", "max_turns", "turn_tokens"}
-"""Keys of `[rollout]` that say who samples, not how."""
+OF_AN_ENGINE = {"engine", "url", "api_key_file", "task", "max_turns", "turn_tokens", "imitation"}
+"""Keys of `[rollout]` that say who samples what, not how."""
 BY_ALL_TRAINERS = {"per_device_train_batch_size", "max_steps"}
 
 

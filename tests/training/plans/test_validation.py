@@ -20,6 +20,13 @@ def list_objections(trainer, **tables):
     return list(validation.list_objections(plan_file.parse_plan(written, "mine")))
 
 
+@pytest.mark.parametrize("imitation", ["continuous", "discrete"])
+@pytest.mark.parametrize("template", ["swe_rl_repair", "/my/repair.j2"])
+def test_plan_of_imitation_chooses_its_reward(imitation, template):
+    rollout = {"task": "imitate", "imitation": imitation}
+    assert list_objections("grpo", rollout=rollout, prompt={"template": template}) == []
+
+
 @pytest.mark.parametrize("trainer", BASES)
 def test_minimal_plan_has_no_objection(trainer):
     assert list_objections(trainer) == []
@@ -50,6 +57,12 @@ def test_minimal_plan_has_no_objection(trainer):
         ("grpo", {"rollout": {"gpu_memory": 0.3}}, "rollout.gpu_memory = 0.3", 'rollout.engine = "colocated"'),
         ("grpo", {"rollout": {"max_turns": 3}}, "rollout.max_turns = 3", 'rollout.task = "repair"'),
         ("grpo", {"reward": {"votes": 3}}, "reward.votes = 3", 'rollout.task = "repair"'),
+        (
+            "grpo",
+            {"rollout": {"imitation": "discrete"}},
+            "rollout.imitation = discrete",
+            'rollout.task = "imitate"',
+        ),
         (
             "grpo",
             {"policy": {"importance_ceiling": 2.0}},
@@ -120,6 +133,7 @@ def test_all_objections_are_listed_at_once():
             "give 'r4p_group' or 'r4p_appendix_b', or a file of your own",
         ),
         ("grpo", {"rollout": {"task": "repair"}}, "give 'mini_se'"),
+        ("grpo", {"rollout": {"task": "imitate"}}, "give 'swe_rl_repair', or a file of your own"),
         ("grpo", {**REPAIR, "prompt": {"template": "/my/agent.j2"}}, "give 'mini_se'"),
         ("sft", {"supervised": {"task": "yes-no"}}, "give 'yes_no', or a file of your own"),
         (

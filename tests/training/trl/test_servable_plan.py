@@ -69,6 +69,7 @@ def test_plan_is_checked_before_its_dataset_is_built(arguments, message, tmp_pat
         (change_plan("rollout", engine=RolloutEngine.SERVER), "--engine-url URL"),
         (change_plan("rollout", task=RolloutTask.REPAIR), "an agent resolve issues"),
         (change_plan("rollout", task=RolloutTask.REPAIR), "reward.url is empty"),
+        (change_plan("rollout", task=RolloutTask.IMITATE), "trains a model that repairs"),
         (change_plan("policy", drop_uniform_groups=True), "can't be trained with TRL"),
         (change_plan("rollout", prompts=7), "no multiple of optimiser.batch"),
     ],

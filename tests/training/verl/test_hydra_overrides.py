@@ -109,6 +109,7 @@ def test_adapter_is_sent_to_a_server_with_the_base():
     [
         (replace(PAPER, trainer=TrainingMethod.DPO), "trainer = dpo: verl is given"),
         (change_plan(rollout={"task": RolloutTask.REPAIR}), "rollout.task = repair"),
+        (change_plan(rollout={"task": RolloutTask.IMITATE}), "rollout.task = imitate"),
         (change_plan(rollout={"engine": RolloutEngine.SERVER}), 'rollout.engine = server: give "colocated"'),
         (change_plan(policy={"overlong": OverlongHandling.MASK}), "policy.overlong = mask"),
         (change_plan(policy={"ratio_ceiling": None}), "policy.ratio_ceiling = None"),
