@@ -108,8 +108,7 @@ def test_candidate_and_base_are_measured_on_the_same_groups(vllm, run, data):
     )
 
 
-def test_run_is_measured_with_the_template_of_its_training(run, data):
-    """The copy in the run's folder is used, and so one that shows no patch is refused."""
+def test_run_is_measured_with_the_copy_of_its_template(run, data):
     source = prompt_template.load("r4p_group").source
     (run / "prompt.j2").write_text(source.replace("in patches", "in patches[:3]"))
     with pytest.raises(TemplateError, match=r"prompt\.j2, line 15: patches\[3\] is shown"):
