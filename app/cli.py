@@ -11,6 +11,7 @@ from model.commands.extras import PASSED_ON, CommandGroup, require_extras
 from model.commands.index import index
 from model.commands.propose import propose
 from model.commands.report import report
+from model.commands.test import test
 from model.commands.verify import verify
 
 main = typer.Typer(
@@ -263,7 +264,7 @@ def models(context: typer.Context) -> None:
 
 
 # These modules import no torch and no numpy until their command runs.
-for command in (verify, index, evaluate, propose, report):
+for command in (verify, test, index, evaluate, propose, report):
     main.command()(command)
 
 if __name__ == "__main__":

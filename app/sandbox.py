@@ -6,15 +6,16 @@ only to a small folder in memory. The host's /proc, /etc, /home and /run are not
 """
 
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import model
-from app import bubblewrap
 from app.settings import get_interpreter
 from model.prompts.untrusted import escape_invisible
+from model.sandbox import walls
+from model.sandbox.sandboxed_process import SAID_NOTHING
+from model.sandbox.walls import NoSandbox, Walls
 
 _AGENT: Final = "model.agents.process.child_process"
 _SCRATCH_BYTES: Final = 512 * 1024**2
@@ -25,23 +26,9 @@ import {_AGENT}
 from model.workspace.git_diff import FileChange, build_diff
 build_diff([FileChange("a", b"1", b"2")], seconds=30)
 """
-SAID_NOTHING: Final = "it wrote nothing to standard error"
 _PROBE_SECONDS: Final = 60.0
 TREE: Final = Path("/tree")
 """Path of the source tree inside the sandbox."""
-SCRATCH: Final = Path("/tmp")  # noqa: S108 - inside the sandbox, where no other user is
-"""Path of an empty folder in memory inside the sandbox."""
-_FIX: Final = (
-    "this needs bubblewrap 0.8 or newer, and a kernel that lets this user make user namespaces (on Debian "
-    "`sysctl kernel.unprivileged_userns_clone=1`, on Ubuntu an AppArmor profile for bwrap, in Docker a seccomp profile "
-    "that allows it)"
-)
-# When memory runs out, the kernel kills the agent first, before the database and the worker.
-_FIRST_TO_GO: Final = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
-
-
-class NoSandbox(Exception):
-    """No sandbox can be started on this machine. The message names the fix."""
 
 
 def build_command(tree: Path, program: Sequence[str] = ("-m", _AGENT)) -> list[str]:
@@ -50,13 +37,12 @@ def build_command(tree: Path, program: Sequence[str] = ("-m", _AGENT)) -> list[s
     `program` holds Python's arguments. The function appends the number of processes that the agent may start. Raises
     NoSandbox.
     """
-    run = [get_interpreter(), "-I", "-X", "utf8", *program]
-    try:
-        walls = str(bubblewrap.find())
-    except bubblewrap.NoBubblewrap as error:
-        raise NoSandbox(str(error)) from None
-    shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
-    return [*shell, walls, *_list_bubblewrap_options(tree.resolve()), "--", *run, f"{_PROCESSES}"]
+    run = [get_interpreter(), "-I", "-X", "utf8", *program, f"{_PROCESSES}"]
+    readable = (
+        *((path, path) for path in _list_python_folders()),
+        (tree.resolve(), TREE),
+    )
+    return walls.build_command(Walls(readable, _SCRATCH_BYTES), run)
 
 
 def check_sandbox() -> str | None:
@@ -84,37 +70,11 @@ def explain_failure(last: str) -> str:
     `last` is the last line of the process's standard error.
     """
     is_bubblewrap = last.startswith("bwrap:") or last == SAID_NOTHING
-    fix = _FIX if is_bubblewrap else f"`{get_interpreter()} -I -m {_AGENT} 0` must start"
+    fix = walls.FIX if is_bubblewrap else f"`{get_interpreter()} -I -m {_AGENT} 0` must start"
     return f"no agent can be started in bubblewrap ({last}): {fix}"
-
-
-def _list_bubblewrap_options(tree: Path) -> Iterator[str]:
-    """Yield bubblewrap's arguments. The sandbox holds only the files that they name."""
-    yield from ("--unshare-all", "--unshare-user", "--uid", "65534")
-    yield from ("--gid", "65534", "--hostname", "agent", "--cap-drop", "ALL", "--clearenv")
-    yield from ("--die-with-parent", "--new-session")
-    yield from ("--size", f"{_SCRATCH_BYTES}", "--tmpfs", str(SCRATCH))
-    for device in ("/dev/null", "/dev/urandom"):  # git needs both
-        yield from ("--dev-bind", device, device)
-    yield from ("--ro-bind", "/usr", "/usr")
-    for folder in map(Path, ("/bin", "/lib", "/lib64")):
-        if folder.is_symlink():
-            yield from ("--symlink", str(folder.readlink()), str(folder))
-        else:
-            yield from _read_only(folder)
-    yield from _read_only(Path("/etc/ld.so.cache"))
-    for needed in _list_python_folders():
-        yield from _read_only(needed)
-    yield from ("--ro-bind", str(tree), str(TREE), "--remount-ro", "/", "--chdir", str(SCRATCH))
 
 
 def _list_python_folders() -> Iterator[Path]:
     """Yield the folders of the interpreter, of the installed libraries and of our package."""
-    prefixes = {sys.prefix, sys.base_prefix, str(Path(get_interpreter()).resolve().parents[1])}
-    for prefix in sorted(prefixes - {"/usr"}):
-        yield from (Path(prefix) / part for part in ("pyvenv.cfg", "bin", "lib", "lib64"))
+    yield from walls.list_python_folders(Path(get_interpreter()))
     yield Path(model.__file__).parent
-
-
-def _read_only(path: Path) -> tuple[str, ...]:
-    return ("--ro-bind-try", str(path), str(path))

@@ -44,6 +44,18 @@ class BadDiff(ModelError):
     """The text is not a unified diff. The message names the line."""
 
 
+class PatchDoesNotApply(ModelError):
+    """A diff cannot be applied to a source tree. The message names the file and the reason."""
+
+
+class BadSuiteCommand(ModelError):
+    """A test command cannot be run. The message names the command and the fix."""
+
+
+class NoBaseline(ModelError):
+    """The tests of a base say nothing about it. The message says why and names the fix."""
+
+
 class TemplateError(ModelError):
     """A prompt template is missing or does not render."""
 

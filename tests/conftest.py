@@ -10,11 +10,11 @@ import redis
 from hypothesis import settings
 from sqlalchemy import Engine
 
-from app.bubblewrap import ChangedBubblewrap, NoBubblewrap
-from app.bubblewrap import find as find_bubblewrap
 from app.db.session import create_database_engine
 from app.dispatch import Doorbell
 from app.sandbox import check_sandbox
+from model.sandbox.bubblewrap import ChangedBubblewrap, NoBubblewrap
+from model.sandbox.bubblewrap import find as find_bubblewrap
 from tests import services as running_services
 from tests import vllm_server
 from tests.crashes import EveryWay

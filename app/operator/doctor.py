@@ -11,7 +11,6 @@ from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
-from app import bubblewrap
 from app.operator.database_setup import describe_pauses, describe_separation
 from app.operator.refused_webhooks import describe_refusals
 from app.sandbox import check_sandbox
@@ -37,6 +36,7 @@ from model.engines.server_check import (
 )
 from model.errors import EngineDown, ModelError, TemplateError, UnknownVerifier
 from model.prompts.untrusted import escape_invisible
+from model.sandbox import bubblewrap
 from model.verifiers import judge_prompts
 
 UNFIT = 5

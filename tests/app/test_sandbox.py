@@ -12,7 +12,7 @@ import pytest
 
 import model
 from app.sandbox import build_command
-from model.agents.process.seccomp_filter import install_filter
+from model.sandbox.seccomp_filter import install_filter
 
 CHECKOUT = Path(__file__).parents[2]
 CLONE, KEYCTL = (220, 219) if platform.machine() == "aarch64" else (56, 250)

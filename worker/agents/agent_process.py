@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from app.sandbox import SCRATCH, TREE, NoSandbox, build_command, explain_failure
+from app.sandbox import TREE, build_command, explain_failure
 from model.agents import agent_catalog
 from model.agents.process.messages import (
     AgentMessage,
@@ -36,10 +36,11 @@ from model.engines.pipe_engine import (
 from model.errors import BadDiff
 from model.prompts.untrusted import escape_invisible
 from model.protocols import Engine
+from model.sandbox.sandboxed_process import LINE_BYTES, ProcessEnded, SandboxedProcess
+from model.sandbox.walls import SCRATCH, NoSandbox
 from model.workspace import diff_validation
 from worker.agents.budget import AgentLimits, UsageLedger
 from worker.agents.metered_engine import EngineRequests, LimitExceeded, MeteredEngine
-from worker.agents.sandboxed_process import LINE_BYTES, ProcessEnded, SandboxedProcess
 
 _MESSAGES: Final = 5_000
 """Most messages that a process may send for one attempt."""

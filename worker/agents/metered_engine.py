@@ -23,7 +23,7 @@ from model.engines.pipe_engine import (
 )
 from model.errors import EngineError
 from model.protocols import Completion, Engine, Request
-from worker.agents.sandboxed_process import SandboxedProcess
+from model.sandbox.sandboxed_process import SandboxedProcess
 
 _TOGETHER: Final = 8
 """Most requests that wait for an answer at one time, and most parallel attempts."""

@@ -5,7 +5,6 @@ writes engine questions, steps and attempts to stdout. It exits when the task is
 """
 
 import os
-import resource
 import sys
 import tempfile
 import threading
@@ -15,7 +14,6 @@ from queue import SimpleQueue
 from typing import IO, Final
 
 from model.agents import agent_catalog, attempt_setup, parallel_attempts
-from model.agents.process import seccomp_filter
 from model.agents.process.messages import (
     AgentMessage,
     AgentTask,
@@ -30,12 +28,10 @@ from model.agents.trajectories.trajectory import AttemptLimits
 from model.engines.pipe_engine import PipeAnswer, PipeEngine, Question
 from model.errors import ModelError
 from model.prompts import prompt_template
+from model.sandbox import limits
+from model.sandbox.limits import ResourceLimits
 
-MEMORY_BYTES: Final = 4 * 1024**3
-"""Address space of each process. A thread reserves about 70 MB of it without using them."""
-FILE_BYTES: Final = 512 * 1024**2
-"""Size of one file. The sandbox limits the sum of all files."""
-_FILES: Final = 256
+_LIMITS: Final = ResourceLimits(memory_bytes=4 * 1024**3, file_bytes=512 * 1024**2)
 
 
 def limit_resources(processes: int) -> None:
@@ -43,17 +39,7 @@ def limit_resources(processes: int) -> None:
 
     `processes` is the most processes and threads together; 0 sets no such limit.
     """
-    limits = {
-        resource.RLIMIT_AS: MEMORY_BYTES,
-        resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_NOFILE: _FILES,
-        resource.RLIMIT_CORE: 0,
-    } | ({resource.RLIMIT_NPROC: processes} if processes else {})
-    for which, most in limits.items():
-        hard = resource.getrlimit(which)[1]
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (least, least))
-    seccomp_filter.install_filter()
+    limits.set_limits(replace(_LIMITS, processes=processes))
 
 
 class ParentPipe:
@@ -103,12 +89,12 @@ class ParentPipe:
 def run_task(task: AgentTask, pipe: ParentPipe) -> None:
     """Run all attempts of an agent's task, and send each step and each finished attempt to the parent."""
     tempfile.tempdir = task.scratch
-    limits = replace(AttemptLimits(), seconds=min(AttemptLimits().seconds, task.seconds))
+    attempt_limits = replace(AttemptLimits(), seconds=min(AttemptLimits().seconds, task.seconds))
     chosen = task.repair_prompt
     agent = agent_catalog.build_agent(
         task.agent,
         PipeEngine(task.engine, pipe.ask),
-        limits,
+        attempt_limits,
         repair_prompt=(
             prompt_template.build(chosen.name, chosen.source.encode()) if chosen else None
         ),

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typer.testing import CliRunner
 
-from app.bubblewrap import find
 from app.cli import main
 from app.db.store.queue import installation_controls
 from app.operator.doctor import UNFIT
 from model.prompts import prompt_template
+from model.sandbox.bubblewrap import find
 from tests.builders.local_github import KEY, LocalGitHub
 from tests.builders.local_github import Reply as GitHubReply
 from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat

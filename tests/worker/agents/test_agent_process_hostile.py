@@ -6,8 +6,9 @@ import pytest
 
 from model.domain import EngineInfo
 from model.engines.scripted import ScriptedEngine, ScriptLine
+from model.sandbox import sandboxed_process
 from tests.worker.agents.agent_programs import program
-from worker.agents import agent_process, sandboxed_process
+from worker.agents import agent_process
 from worker.agents.agent_process import AgentFailed
 from worker.agents.budget import AgentLimits, UsageLedger
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Final, Self
 
-from app.sandbox import SAID_NOTHING
 from model.prompts.untrusted import escape_invisible
 
+SAID_NOTHING: Final = "it wrote nothing to standard error"
 LINE_BYTES: Final = 16 * 1024**2
 """Smallest limit for the length of a line."""
 _LINES: Final = 256

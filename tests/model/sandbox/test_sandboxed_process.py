@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from model.sandbox.sandboxed_process import SandboxedProcess
 from tests.services import wait_for
-from worker.agents.sandboxed_process import SandboxedProcess
 
 
 def test_a_reaped_process_is_not_killed_again(monkeypatch):

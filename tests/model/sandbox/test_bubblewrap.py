@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from app import bubblewrap
-from app.bubblewrap import FILES, PROGRAM, ChangedBubblewrap, NoBubblewrap, check_wheel, find
+from model.sandbox import bubblewrap
+from model.sandbox.bubblewrap import (
+    FILES,
+    PROGRAM,
+    ChangedBubblewrap,
+    NoBubblewrap,
+    check_wheel,
+    find,
+)
 
 MACHINE = platform.machine()
 
@@ -46,7 +53,7 @@ class TestTheWheel:
         assert said.stdout == "bubblewrap 0.11.0\n"
 
     def test_none_of_its_python_is_imported(self, no_system_program):
-        code = "import sys; from app.bubblewrap import find; find(); print(*sys.modules)"
+        code = "import sys; from model.sandbox.bubblewrap import find; find(); print(*sys.modules)"
         ran = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
@@ -98,6 +105,6 @@ def test_without_either_the_fix_is_named(no_system_program, monkeypatch):
 
 
 def test_every_place_that_names_the_wheels_version_names_the_same():
-    root = Path(bubblewrap.__file__).parents[1]
+    root = Path(bubblewrap.__file__).parents[2]
     for name in ("constraints.txt", "requirements-bubblewrap.txt"):
         assert bubblewrap.WHEEL in (root / name).read_text().split()

@@ -1,4 +1,4 @@
-"""Forbid system calls to an agent's process: sockets, foreign memory, signals, mounts, namespaces, kernel modules.
+"""Forbid system calls to a sandboxed process: sockets, foreign memory, signals, mounts, namespaces, kernel modules.
 
 The process installs the filter on itself before it reads anything, and its children inherit it. The filter is the
 second layer behind the sandbox.
@@ -36,6 +36,8 @@ class _Machine:
     clone: int
     ioctl: int
     kill: int
+    sockets: tuple[int, ...]
+    """socket, connect, accept, bind, listen, accept4"""
     own_group: tuple[int, ...]
     """setpgid and setsid succeed without effect: the parent ends all processes by their process group."""
     forbidden: tuple[int, ...]
@@ -51,9 +53,9 @@ _MACHINES: Final = {
         clone=56,
         ioctl=16,
         kill=62,
+        sockets=(41, 42, 43, 49, 50, 288),
         own_group=(109, 112),
         forbidden=(
-            *(41, 42, 43, 49, 50, 288),  # socket, connect, accept, bind, listen, accept4
             *(101, 310, 311, 312),  # ptrace, process_vm_readv, process_vm_writev, kcmp
             *(155, 161, 165, 166, 272, 308),  # pivot_root, chroot, mount, umount2, unshare, setns
             *(248, 249, 250),  # add_key, request_key, keyctl
@@ -75,9 +77,9 @@ _MACHINES: Final = {
         clone=220,
         ioctl=29,
         kill=129,
+        sockets=(198, 203, 202, 200, 201, 242),
         own_group=(154, 157),
         forbidden=(
-            *(198, 203, 202, 200, 201, 242),
             *(117, 270, 271, 272),
             *(41, 51, 40, 39, 97, 268),
             *(217, 218, 219),
@@ -91,16 +93,17 @@ _MACHINES: Final = {
 }
 
 
-def install_filter() -> bool:
+def install_filter(*, has_sockets: bool = False) -> bool:
     """Forbid dangerous system calls to this thread and its children, permanently, and return True.
 
+    `has_sockets` allows sockets, which tests of servers need. Without a network they reach only the sandbox itself.
     Returns False on a machine that the filter does not support, and forbids nothing there. Raises OSError when the
     kernel does not support such filters.
     """
     machine = _get_machine()
     if machine is None:
         return False
-    code = _build_program(machine)
+    code = _build_program(machine, () if has_sockets else machine.sockets)
     held = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
     kernel = ctypes.CDLL(None, use_errno=True)
@@ -114,7 +117,7 @@ def _get_machine() -> _Machine | None:
     return _MACHINES.get(platform.machine()) if platform.system() == "Linux" else None
 
 
-def _build_program(machine: _Machine) -> bytes:
+def _build_program(machine: _Machine, sockets: tuple[int, ...]) -> bytes:
     """Build the filter as classic BPF instructions."""
     refused, unknown = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS
     lines = [
@@ -125,7 +128,7 @@ def _build_program(machine: _Machine) -> bytes:
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, unknown),
     ]
-    for number in (*machine.forbidden, *_NEWER):
+    for number in (*sockets, *machine.forbidden, *_NEWER):
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, refused)]
     for number in machine.own_group:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL)]

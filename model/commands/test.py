@@ -1,0 +1,139 @@
+"""`r4p test` runs a repository's own tests on candidate patches, in a sandbox, and reports what each patch breaks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer import Argument, Option
+
+from model.commands import inputs
+from model.commands.exit_codes import Exit, exit_on_error, format_count, print_json, stop, warn
+from model.commands.options import accept_options
+from model.commands.output import show_progress
+from model.domain import PatchId
+from model.errors import BadSuiteCommand, NoBaseline
+from model.execution import candidate_tests, suite_command
+from model.execution.candidate_tests import CandidateTests
+from model.execution.regression import RegressionEvidence
+from model.execution.suite_command import SuiteCommand
+from model.prompts.untrusted import escape_invisible
+from model.sandbox.walls import NoSandbox
+
+_TEST = "test"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionOptions:
+    """Options of `r4p test`."""
+
+    patches: Annotated[
+        list[Path] | None, Argument(metavar="FILE", help="Candidates; - is stdin.")
+    ] = None
+    tree: Annotated[Path, Option(metavar="DIR", help="The source tree before the patches.")]
+    command: Annotated[
+        str, Option(metavar="COMMAND", help="The tests, such as `pytest -x tests`.")
+    ] = suite_command.DEFAULT_COMMAND
+    python: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Python of the environment with the tests' dependencies."),
+    ] = None
+    seconds: Annotated[float, Option(min=1, help="Time limit of one run of the tests.")] = (
+        suite_command.SECONDS
+    )
+    base_runs: Annotated[
+        int, Option(min=1, max=9, help="Runs on the base, to leave flaky tests out.")
+    ] = candidate_tests.BASE_RUNS
+    json_output: Annotated[bool, Option("--json", help="Print an r4p.tests/1 document.")] = False
+
+    def build_command(self) -> SuiteCommand:
+        """Return the test command of these options. Raises BadSuiteCommand."""
+        if self.python is not None and not self.python.exists():
+            raise BadSuiteCommand(f"--python {self.python} does not exist; name an interpreter")
+        python = self.python and self.python.absolute()
+        parsed = suite_command.parse_command(self.command)
+        return replace(parsed, python=python, seconds=self.seconds)
+
+
+@accept_options(RegressionOptions)
+def test(options: RegressionOptions) -> None:
+    """Run a repository's tests on candidate patches, in a sandbox, and list the tests that each patch breaks.
+
+    Only tests count that pass on the base in every run. A patch's own tests are not run.
+
+    Exit codes: 0 a candidate breaks nothing, 2 usage, 3 each breaks a test, 4 nothing can be told, 5 no sandbox.
+    """
+    with exit_on_error(_TEST, inputs.BadInput, BadSuiteCommand, NoBaseline):
+        patches, notes = inputs.read_patches(options.patches or [])
+        for note in notes:
+            warn(_TEST, note)
+        if not options.tree.is_dir():
+            raise inputs.BadInput(f"--tree {options.tree} is no directory; name the source tree")
+        with show_progress(options.base_runs + len(patches)) as (say, advance):
+            say("running the tests")
+            try:
+                found = candidate_tests.run_candidate_tests(
+                    options.tree,
+                    patches,
+                    options.build_command(),
+                    base_runs=options.base_runs,
+                    on_run=lambda done, _total: advance(done),
+                )
+            except NoSandbox as error:
+                stop(_TEST, Exit.BACKEND_DOWN, str(error))
+    if options.json_output:
+        print_json(build_document(found))
+    else:
+        _show(found)
+    raise typer.Exit(choose_exit_code(found.evidence))
+
+
+def choose_exit_code(evidence: Mapping[PatchId, RegressionEvidence]) -> Exit:
+    """Return the exit code: OK if a patch breaks nothing, NONE_CORRECT if every patch breaks a test, else UNSURE."""
+    passes = {one.passes for one in evidence.values()}
+    if True in passes:
+        return Exit.OK
+    return Exit.NONE_CORRECT if passes == {False} else Exit.UNSURE
+
+
+def build_document(found: CandidateTests) -> dict[str, Any]:
+    """Build the `r4p.tests/1` document."""
+    return {
+        "schema": "r4p.tests/1",
+        "expected": len(found.baseline.stable),
+        "flaky": sorted(found.baseline.flaky),
+        "seconds": round(found.baseline.seconds, 2),
+        "patches": [
+            {"id": patch, "broken": list(one.broken), "unknown": one.unknown}
+            for patch, one in found.evidence.items()
+        ],
+    }
+
+
+def describe(evidence: RegressionEvidence) -> str:
+    """Return one sentence about a patch, for a person."""
+    if evidence.unknown is not None:
+        return f"nothing can be told: {evidence.unknown}"
+    passing = format_count(evidence.expected, "test")
+    if not evidence.broken:
+        return f"breaks none of {passing} that pass on the base"
+    shown = ", ".join(evidence.broken[:_SHOWN])
+    more = len(evidence.broken) - _SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    return f"breaks {len(evidence.broken)} of {passing} that pass on the base: {shown}{rest}"
+
+
+def _show(found: CandidateTests) -> None:
+    out = Console(highlight=False, markup=False, soft_wrap=True)
+    table = Table("patch", "result")
+    for patch, one in found.evidence.items():
+        table.add_row(Text(escape_invisible(patch)), Text(escape_invisible(describe(one))))
+    out.print(table)
+    if found.baseline.flaky:
+        count = format_count(len(found.baseline.flaky), "test")
+        out.print(f"{count} passed in some runs on the base only and did not count")

@@ -1,0 +1,83 @@
+"""Run the base's tests on the base and on every candidate of an issue, side by side on the cores that are free."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from model.domain import Patch, PatchId
+from model.errors import BadDiff, PatchDoesNotApply
+from model.execution.machinery import find_reach, keep_code
+from model.execution.regression import (
+    Baseline,
+    RegressionEvidence,
+    build_baseline,
+    compare,
+)
+from model.execution.suite_command import SuiteCommand
+from model.execution.suite_process import run_tests
+from model.execution.tree_changes import TreeChanges, apply_diff
+
+BASE_RUNS: Final = 2
+"""Runs on the base. A test that passes in some of them only is flaky and says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateTests:
+    """What the tests of the base say about each candidate."""
+
+    baseline: Baseline
+    evidence: dict[PatchId, RegressionEvidence]
+
+
+def run_candidate_tests(
+    tree: Path,
+    candidates: Sequence[Patch],
+    command: SuiteCommand,
+    *,
+    base_runs: int = BASE_RUNS,
+    parallel: int | None = None,
+    on_run: Callable[[int, int], None] = lambda _done, _total: None,
+) -> CandidateTests:
+    """Run the tests of the folder `tree` on itself and with each candidate applied, and compare.
+
+    `parallel` is the number of runs at the same time; None takes one for each core. `on_run` gets the number of
+    finished runs and of all runs. The call blocks. Raises NoBaseline and NoSandbox.
+    """
+    total, done = base_runs + len(candidates), 0
+    with ThreadPoolExecutor(parallel or os.cpu_count() or 1) as pool:
+
+        def count(_result: object) -> None:
+            nonlocal done
+            done += 1
+            on_run(done, total)
+
+        base = [pool.submit(run_tests, tree, TreeChanges({}), command) for _ in range(base_runs)]
+        for future in base:
+            future.add_done_callback(count)
+        baseline = build_baseline([future.result() for future in base])
+        patched = [pool.submit(_test_patch, tree, patch, command, baseline) for patch in candidates]
+        for run in patched:
+            run.add_done_callback(count)
+        found = [run.result() for run in patched]
+    return CandidateTests(
+        baseline, {patch.id: one for patch, one in zip(candidates, found, strict=True)}
+    )
+
+
+def _test_patch(
+    tree: Path, patch: Patch, command: SuiteCommand, baseline: Baseline
+) -> RegressionEvidence:
+    expected = len(baseline.stable)
+    try:
+        changes = keep_code(apply_diff(tree, patch.diff))
+    except (BadDiff, PatchDoesNotApply) as error:
+        return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")
+    if not changes.paths:
+        return RegressionEvidence(expected=expected, unknown="the patch changes tests only")
+    if reach := find_reach(changes):
+        reason = f"new code reaches for what runs the tests: {reach}"
+        return RegressionEvidence(expected=expected, unknown=reason)
+    return compare(baseline, run_tests(tree, changes, command))

@@ -1,0 +1,75 @@
+"""Which tests that pass on the base does a patch break (pure).
+
+R2E-Gym's execution-based verifier (section 4) begins with the regression tests. What counts is decided on the base
+beforehand: a test that must pass on it in every run. Everything else about a patch's run that cannot be told is unknown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model.errors import NoBaseline
+from model.execution.suite_run import SuiteRun
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The tests that pass on the base in every run, and the set-up of these runs."""
+
+    stable: frozenset[str]
+    """Ids of the tests that passed each time."""
+    flaky: frozenset[str]
+    """Ids of the tests that passed in some runs only."""
+    set_up: tuple[str, ...]
+    seconds: float
+    """Wall-clock seconds of the slowest run."""
+
+
+def build_baseline(runs: Sequence[SuiteRun]) -> Baseline:
+    """Return what may be expected of a patch, from at least one run on the base. Raises NoBaseline."""
+    for run in runs:
+        if run.failure is not None:
+            raise NoBaseline(f"the tests say nothing about the base: {run.failure}")
+    passed = [run.list_passed() for run in runs]
+    stable = frozenset.intersection(*passed)
+    if not stable:
+        raise NoBaseline(
+            f"none of {len(runs[0].outcomes)} tests passes on the base; check the command and its environment"
+        )
+    return Baseline(
+        stable,
+        frozenset.union(*passed) - stable,
+        runs[0].set_up,
+        max(run.seconds for run in runs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionEvidence:
+    """What the base's tests say about one patch."""
+
+    broken: tuple[str, ...] = ()
+    """Ids of the tests that pass on the base and not with the patch, in order."""
+    expected: int = 0
+    """The number of tests that pass on the base in every run."""
+    unknown: str | None = None
+    """Why nothing can be told about the patch, for a person; None when `broken` may be believed."""
+
+    @property
+    def passes(self) -> bool | None:
+        """Whether the patch breaks no test; None when that cannot be told."""
+        return None if self.unknown is not None else not self.broken
+
+
+def compare(baseline: Baseline, run: SuiteRun) -> RegressionEvidence:
+    """Return what the run of a patched tree says beside the baseline.
+
+    A test that does not pass is broken, also one that is skipped or not found any more: a patch must not get rid of it.
+    """
+    expected = len(baseline.stable)
+    if run.failure is not None:
+        return RegressionEvidence(expected=expected, unknown=run.failure)
+    if run.set_up != baseline.set_up:
+        changed = sorted(set(run.set_up) ^ set(baseline.set_up))
+        reason = f"the patch changes how the tests are run: {', '.join(changed)[:200]}"
+        return RegressionEvidence(expected=expected, unknown=reason)
+    return RegressionEvidence(tuple(sorted(baseline.stable - run.list_passed())), expected)

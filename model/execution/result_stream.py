@@ -1,0 +1,79 @@
+"""Read the signed lines of a test run and decide which outcomes are to be believed (pure).
+
+The lines come from a process that also ran a stranger's code. So a wrong signature, a changed function of the test
+runner, a missing end or an unexpected plugin makes the whole run unknown, and never a pass.
+"""
+
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Final
+
+from model.execution.suite_run import Outcome, SuiteRun, build_failed_run
+
+_PASSED: Final = frozenset({"setup passed", "call passed", "teardown passed"})
+_SKIPPED: Final = frozenset({"setup skipped", "call skipped"})
+_RAN: Final = ("0", "1")
+"""Exit statuses of pytest when all collected tests ran."""
+_NO_TESTS: Final = "5"
+_Event = tuple[str, ...]
+"""A kind and its fields."""
+
+
+class ForgedReport(Exception):
+    """A line of a report is not what the reporter in the sandbox signed. The message says which."""
+
+
+def read_run(lines: Iterable[bytes], key: bytes, seconds: float) -> SuiteRun:
+    """Read the signed lines of one run. `key` is the secret that its process got; `seconds` is its duration."""
+    try:
+        events = _check_signatures(lines, key)
+    except ForgedReport as error:
+        return build_failed_run(str(error), seconds)
+    if reason := _explain_disbelief(events):
+        return build_failed_run(reason, seconds)
+    outcomes = {test: _decide(phases) for kind, test, *phases in events if kind == "test"}
+    set_up = (*events[0][1:], events[-1][2])
+    return SuiteRun(_drop_unknown(outcomes), set_up=set_up, seconds=seconds)
+
+
+def _explain_disbelief(events: Sequence[_Event]) -> str | None:
+    """Return why a whole run says nothing; None when its outcomes may be believed."""
+    if changed := next((fields[0] for kind, *fields in events if kind == "changed"), None):
+        return f"the code under test changes the test runner while it runs: {changed}"
+    if not events or events[0][0] != "start" or events[-1][0] != "end":
+        last = next((fields[0] for kind, *fields in reversed(events) if kind == "test"), None)
+        return f"the tests ended without a report{f' after {last}' if last else ''}"
+    status = events[-1][1]
+    if status == _NO_TESTS:
+        return "the test command found no test"
+    if status not in _RAN:
+        return f"the test command ended with exit {status} before it ran all tests"
+    return None
+
+
+def _check_signatures(lines: Iterable[bytes], key: bytes) -> list[_Event]:
+    """Return the events of all lines. Raises ForgedReport at the first line with a wrong signature."""
+    events = []
+    for number, raw in enumerate(lines, 1):
+        signature, _, line = raw.removesuffix(b"\n").partition(b"\t")
+        expected = blake2b(line, key=key, digest_size=32).hexdigest().encode()
+        if not hmac.compare_digest(expected, signature):
+            raise ForgedReport(f"line {number} of the report was not written by the reporter")
+        events.append(tuple(field.decode("unicode_escape") for field in line.split(b"\t")))
+        key = blake2b(key, digest_size=32).digest()
+    return events
+
+
+def _decide(phases: Iterable[str]) -> Outcome | None:
+    """Return the outcome of a test from its phases, such as `call failed`; None when they tell none."""
+    seen = frozenset(phases)
+    if any(phase.endswith(" failed") for phase in seen):
+        return Outcome.FAILED
+    if seen & _SKIPPED:
+        return Outcome.SKIPPED
+    return Outcome.PASSED if seen >= _PASSED else None
+
+
+def _drop_unknown(outcomes: Mapping[str, Outcome | None]) -> dict[str, Outcome]:
+    return {test: outcome for test, outcome in outcomes.items() if outcome is not None}

@@ -1,0 +1,40 @@
+"""What one run of the tests showed (pure)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How one test ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    """The test, its set-up or its tear-down failed."""
+    SKIPPED = "skipped"
+    """The test was skipped, or failed as its author expects."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """One run of a test command. A test without an outcome is unknown: nobody knows how it would have ended."""
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """The outcome of each test by its id."""
+    failure: str | None = None
+    """Why the run says nothing at all, for a person; None for a run that may be believed."""
+    set_up: tuple[str, ...] = ()
+    """The plugins of the test runner, and the functions of it that they replaced before the first test."""
+    seconds: float = 0.0
+    """Wall-clock seconds."""
+
+    def list_passed(self) -> frozenset[str]:
+        """Return the ids of the tests that passed."""
+        return frozenset(
+            test for test, outcome in self.outcomes.items() if outcome is Outcome.PASSED
+        )
+
+
+def build_failed_run(reason: str, seconds: float = 0.0) -> SuiteRun:
+    """Return a run without any outcome. `reason` says why, for a person."""
+    return SuiteRun(failure=reason, seconds=seconds)

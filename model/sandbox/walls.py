@@ -1,0 +1,118 @@
+"""The command that starts a program behind bubblewrap: what it can read, and the one folder that it can write."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from model.sandbox import bubblewrap
+
+SCRATCH: Final = Path("/tmp")  # noqa: S108 - inside the sandbox, where no other user is
+"""Path of an empty folder in memory inside the sandbox."""
+NOBODY: Final = 65534
+"""User and group id inside the sandbox."""
+FIX: Final = (
+    "this needs bubblewrap 0.8 or newer, and a kernel that lets this user make user namespaces (on Debian "
+    "`sysctl kernel.unprivileged_userns_clone=1`, on Ubuntu an AppArmor profile for bwrap, in Docker a seccomp profile "
+    "that allows it)"
+)
+"""What an operator does when bubblewrap starts nothing."""
+_TO_LEAVE: Final = ("CAP_CHOWN", "CAP_SETGID", "CAP_SETUID")
+"""What root needs for `leave_root`, which ends these capabilities."""
+# When memory runs out, the kernel kills the sandbox first, before the database and the worker.
+_FIRST_TO_GO: Final = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
+
+
+class NoSandbox(Exception):
+    """No sandbox can be started on this machine. The message names the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """What a sandboxed program sees of the host: nothing but the system's programs and these folders."""
+
+    readable: tuple[tuple[Path, Path], ...]
+    """Folders and files that it can read, as (path on the host, path inside). All must exist."""
+    scratch_bytes: int
+    """Size of the folder in memory."""
+    folder: Path = SCRATCH
+    """The folder that the program starts in."""
+    has_processes: bool = False
+    """Whether it sees its own processes in /proc."""
+    leaves_root: bool = False
+    """Where this process is root, the program starts as root too and must call `leave_root` before it runs anything.
+
+    Then the kernel limits its number of processes, and folders that only root can read can still be mounted.
+    """
+
+
+def build_command(walls: Walls, program: Sequence[str]) -> list[str]:
+    """Return the command that runs `program` behind `walls` with an empty environment. Raises NoSandbox."""
+    try:
+        bwrap = str(bubblewrap.find())
+    except bubblewrap.NoBubblewrap as error:
+        raise NoSandbox(str(error)) from None
+    shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
+    return [*shell, bwrap, *_list_options(walls), "--", *program]
+
+
+def list_python_folders(interpreter: Path) -> Iterator[Path]:
+    """Yield the folders that a Python needs to run: those of its virtual environment and of its installation."""
+    prefixes = {interpreter.parents[1], interpreter.resolve().parents[1]}
+    for prefix in sorted(prefixes - {Path("/usr")}):
+        parts = (prefix / part for part in ("pyvenv.cfg", "bin", "lib", "lib64"))
+        yield from (part for part in parts if part.exists())
+
+
+def _list_options(walls: Walls) -> Iterator[str]:
+    """Yield bubblewrap's arguments. The sandbox holds only the files that they name."""
+    yield from _list_powers(walls)
+    yield from ("--hostname", "agent", "--clearenv", "--die-with-parent", "--new-session")
+    yield from ("--perms", "1777", "--size", f"{walls.scratch_bytes}", "--tmpfs", str(SCRATCH))
+    if walls.has_processes:
+        yield from ("--proc", "/proc")
+    yield from ("--perms", "0755", "--dir", "/dev")
+    for device in ("/dev/null", "/dev/urandom"):  # git needs both
+        yield from ("--dev-bind", device, device)
+    yield from ("--ro-bind", "/usr", "/usr")
+    for folder in map(Path, ("/bin", "/lib", "/lib64")):
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
+        else:
+            yield from ("--ro-bind-try", str(folder), str(folder))
+    yield from ("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache")
+    for folder in sorted({parent for _, inside in walls.readable for parent in inside.parents}):
+        if folder != Path("/"):  # bubblewrap would close these folders to everyone but their owner
+            yield from ("--perms", "0755", "--dir", str(folder))
+    for host, inside in walls.readable:
+        yield from ("--ro-bind", str(host), str(inside))
+    yield from ("--remount-ro", "/", "--chdir", str(walls.folder))
+
+
+def _list_powers(walls: Walls) -> Iterator[str]:
+    """Yield the arguments about namespaces, users and capabilities."""
+    if walls.leaves_root and os.geteuid() == 0:
+        yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts")
+        yield from ("--unshare-cgroup-try", "--cap-drop", "ALL")
+        yield from (word for power in _TO_LEAVE for word in ("--cap-add", power))
+    else:
+        yield from ("--unshare-all", "--unshare-user", "--uid", f"{NOBODY}", "--gid", f"{NOBODY}")
+        yield from ("--cap-drop", "ALL")
+
+
+def leave_root(folder: Path) -> None:
+    """Give `folder` to nobody and become nobody for good; without effect in a process that is not root.
+
+    The program of walls with `leaves_root` calls this.
+    """
+    if os.getuid():
+        return
+    # The contents first: without its capabilities, root cannot enter a closed folder of nobody.
+    for path, folders, files in os.walk(folder, topdown=False):
+        for name in (*folders, *files):
+            os.chown(Path(path) / name, NOBODY, NOBODY, follow_symlinks=False)
+    os.chown(folder, NOBODY, NOBODY)
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)

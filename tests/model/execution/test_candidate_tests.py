@@ -1,0 +1,112 @@
+"""What the base's own tests say about a patch, from real runs in the sandbox."""
+
+import pytest
+
+from model.domain import Patch, PatchId
+from model.errors import NoBaseline
+from model.execution import candidate_tests
+from model.execution.suite_command import SuiteCommand
+from tests.model.execution.conftest import CODE, COMMAND, TESTS, write_diff
+
+WRONG = write_diff("doubling.py", CODE, CODE.replace("* 2", "* 3"))
+RIGHT = write_diff("doubling.py", CODE, CODE.replace("number * 2", "number + number"))
+
+
+def test_a_patch_that_breaks_a_test_is_told_with_the_tests_name(try_patch):
+    evidence = try_patch(WRONG)
+    assert evidence.broken == ("tests/test_double.py::test_double",)
+    assert (evidence.expected, evidence.unknown, evidence.passes) == (2, None, False)
+
+
+def test_a_patch_that_keeps_every_test_breaks_none(try_patch):
+    assert try_patch(RIGHT).passes is True
+
+
+def test_candidates_of_one_issue_are_told_apart(bubblewrap, tree):
+    patches = [Patch(PatchId(name), diff) for name, diff in (("#1", WRONG), ("#2", RIGHT))]
+    seen = []
+    found = candidate_tests.run_candidate_tests(
+        tree, patches, COMMAND, on_run=lambda done, total: seen.append((done, total))
+    )
+    assert {patch: one.passes for patch, one in found.evidence.items()} == {"#1": False, "#2": True}
+    assert found.baseline.stable == {
+        "tests/test_double.py::test_double",
+        "tests/test_double.py::test_zero",
+    }
+    assert sorted(seen) == [(done, 4) for done in range(1, 5)]
+
+
+def test_the_tree_on_the_disk_stays_as_it_is(try_patch, tree):
+    before = sorted((path, path.read_bytes()) for path in tree.rglob("*.py"))
+    try_patch(WRONG)
+    assert sorted((path, path.read_bytes()) for path in tree.rglob("*") if path.is_file()) == before
+
+
+def test_a_patched_test_is_not_run(try_patch):
+    hidden = WRONG + write_diff("tests/test_double.py", TESTS, TESTS.replace("== 6", "== 9"))
+    assert try_patch(hidden).broken == ("tests/test_double.py::test_double",)
+
+
+def test_a_deleted_module_breaks_what_needs_it(try_patch):
+    lines = "".join(f"-{line}\n" for line in CODE.splitlines())
+    gone = (
+        "diff --git a/doubling.py b/doubling.py\ndeleted file mode 100644\n"
+        f"--- a/doubling.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n{lines}"
+    )
+    evidence = try_patch(gone)
+    assert evidence.passes is not True
+    assert "exit 2" in evidence.unknown
+
+
+def test_a_file_that_a_test_needs_can_be_added(try_patch):
+    new = RIGHT + write_diff("package/deep/new.py", "", "x = 1\n")
+    assert try_patch(new).passes is True
+
+
+@pytest.mark.parametrize(
+    ("diff", "reason"),
+    [
+        (write_diff("doubling.py", "other\n", "text\n"), "does not apply"),
+        (write_diff("no.py", "old\n", "new\n"), "does not apply"),
+        ("no diff at all", "does not apply: line 1 starts no file"),
+        (write_diff("../outside.py", "", "x\n"), "is refused"),
+        (write_diff("tests/test_new.py", "", "def test(): pass\n"), "changes tests only"),
+    ],
+)
+def test_a_patch_that_cannot_be_tried_is_unknown(try_patch, diff, reason):
+    evidence = try_patch(diff)
+    assert (evidence.broken, evidence.passes) == ((), None)
+    assert reason in evidence.unknown
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "reason"),
+    [
+        ({"tests/test_double.py": "def test(): assert 0\n"}, ("tests",), "none of 1 tests passes"),
+        ({"tests/test_double.py": "x = 1\n"}, ("tests",), "found no test"),
+        ({"tests/test_double.py": "import missing\n"}, ("tests",), "exit 2"),
+        ({}, ("nowhere",), "exit 4"),
+        ({}, ("--no-such-option",), "did not start: ERROR: usage"),
+        ({"tests/test_double.py": "import time; time.sleep(60)\n"}, ("tests",), "ended after 2 s"),
+    ],
+)
+def test_a_base_without_results_is_an_error_with_the_reason(
+    bubblewrap, tree, files, arguments, reason
+):
+    for path, text in files.items():
+        (tree / path).write_text(text)
+    command = SuiteCommand(
+        arguments, variables=COMMAND.variables, seconds=2 if "2 s" in reason else 60
+    )
+    with pytest.raises(NoBaseline) as caught:
+        candidate_tests.run_candidate_tests(tree, [], command, base_runs=1)
+    assert reason in str(caught.value)
+
+
+def test_a_flaky_test_does_not_count(bubblewrap, tree):
+    (tree / "tests" / "test_flaky.py").write_text(
+        "import os\ndef test_flaky():\n    assert os.urandom(1)[0] % 2\n"
+    )
+    found = candidate_tests.run_candidate_tests(tree, [], COMMAND, base_runs=9)
+    assert "tests/test_flaky.py::test_flaky" in found.baseline.flaky
+    assert len(found.baseline.stable) == 2

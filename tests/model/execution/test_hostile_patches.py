@@ -1,0 +1,113 @@
+"""A wrong patch never looks right, reaches nothing, and leaves nothing alive, whatever it tries instead."""
+
+import os
+import socket
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model.execution import candidate_tests, machinery, suite_process
+from model.execution.machinery import keep_code
+from model.execution.regression import build_baseline, compare
+from model.execution.tree_changes import TreeChanges, apply_diff
+from tests.model.execution.conftest import CODE, COMMAND, TESTS, write_diff
+from tests.model.execution.hostile_patches import FILES, HIDDEN, OPEN, WRONG
+
+LIMITED = replace(COMMAND, seconds=12.0)
+QUICK = (
+    "exit in the function",
+    "runner's report",
+    "forged lines",
+    "daemon",
+    "fork bomb",
+    "loopback",
+)
+
+
+def list_descendants():
+    """The processes that descend from this one, by /proc."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = (int(fields[1]), fields[0])
+    found, level = set(), {os.getpid()}
+    while level := {
+        one for one, (parent, state) in parents.items() if parent in level and state != "Z"
+    }:
+        found |= level
+    return found
+
+
+@pytest.fixture
+def baseline(bubblewrap, tree):
+    return build_baseline([suite_process.run_tests(tree, TreeChanges({}), COMMAND)])
+
+
+@pytest.fixture
+def run_hostile(tree, baseline):
+    """`run_hostile(module)`: what the tests say about a wrong module, without the screen for suspicious code."""
+
+    def run(module, files=()):
+        written = {"doubling.py": module.encode()} | dict(files)
+        before = list_descendants()
+        began = time.monotonic()
+        changes = keep_code(TreeChanges(written))
+        evidence = compare(baseline, suite_process.run_tests(tree, changes, LIMITED))
+        assert time.monotonic() - began < LIMITED.seconds + 10
+        assert list_descendants() <= before, "something lives on"
+        return evidence
+
+    return run
+
+
+def check_tree(tree):
+    assert (tree / "doubling.py").read_text() == CODE
+    assert (tree / "tests" / "test_double.py").read_text() == TESTS
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_the_screen_stops_code_that_reaches_for_the_runner(tree, name):
+    changes = keep_code(apply_diff(tree, write_diff("doubling.py", CODE, OPEN[name])))
+    assert machinery.find_reach(changes)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in QUICK else pytest.mark.proof) for name in HIDDEN],
+)
+def test_a_hidden_attack_neither_passes_nor_survives(run_hostile, tree, name):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.1)
+        evidence = run_hostile(HIDDEN[name].replace("PORT", str(server.getsockname()[1])))
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert evidence.passes is not True
+    check_tree(tree)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("name", OPEN)
+def test_what_the_screen_stops_does_not_pass_without_it_either(run_hostile, tree, name):
+    assert run_hostile(OPEN[name]).passes is not True
+    check_tree(tree)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_beside_the_code_decides_nothing(run_hostile, tree, path):
+    assert run_hostile(WRONG, {path: FILES[path].encode()}).passes is not True
+    check_tree(tree)
+
+
+def test_ordinary_code_passes_the_screen(try_patch):
+    fixed = CODE.replace("number * 2", "sum([number, number])")
+    assert try_patch(write_diff("doubling.py", CODE, fixed)).passes is True
+
+
+def test_the_attacks_are_many():
+    assert len(OPEN) + len(HIDDEN) + len(FILES) >= 60
+    assert candidate_tests.BASE_RUNS >= 2

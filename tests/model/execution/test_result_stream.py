@@ -1,0 +1,92 @@
+"""A report is believed only as a whole, and only as it was signed."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.execution.inside.signed_report import SignedReport
+from model.execution.result_stream import read_run
+from model.execution.suite_run import Outcome
+
+KEY = bytes(range(32))
+START, END = ("start", "Session"), ("end", "1", "9 plugins at the end")
+PHASES = ("setup passed", "call passed", "teardown passed")
+
+
+def write_lines(*events, key=KEY):
+    ours, theirs = os.pipe()
+    report = SignedReport(theirs, key)
+    for event in events:
+        report.send(*event)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as pipe:
+        return pipe.read().removesuffix(b"\n").split(b"\n")
+
+
+def test_outcomes_come_from_all_three_phases():
+    run = read_run(
+        write_lines(
+            START,
+            ("test", "ok", *PHASES),
+            ("test", "bad", "setup passed", "call failed", "teardown passed"),
+            ("test", "late", "setup passed", "call passed", "teardown failed"),
+            ("test", "not", "setup skipped", "teardown passed"),
+            ("test", "half", "setup passed"),
+            END,
+        ),
+        KEY,
+        1.5,
+    )
+    assert run.outcomes == {
+        "ok": Outcome.PASSED,
+        "bad": Outcome.FAILED,
+        "late": Outcome.FAILED,
+        "not": Outcome.SKIPPED,
+    }
+    assert (run.failure, run.seconds) == (None, 1.5)
+    assert run.set_up == ("Session", "9 plugins at the end")
+
+
+@given(st.text(min_size=1))
+def test_any_test_id_survives_the_way(name):
+    assert read_run(write_lines(START, ("test", name, *PHASES), END), KEY, 0).list_passed() == {
+        name
+    }
+
+
+@given(st.data())
+def test_no_byte_of_a_report_can_be_changed(data):
+    lines = write_lines(START, ("test", "a", "call failed"), END)
+    number = data.draw(st.integers(0, len(lines) - 1))
+    place = data.draw(st.integers(0, len(lines[number]) - 1))
+    other = data.draw(st.integers(0, 255).filter(lambda byte: byte != lines[number][place]))
+    lines[number] = lines[number][:place] + bytes([other]) + lines[number][place + 1 :]
+    assert read_run(lines, KEY, 0).failure
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda lines: lines[:-1], "ended without a report after a"),
+        (lambda lines: lines[1:], "not written by the reporter"),
+        (lambda lines: [*lines, lines[-1]], "not written by the reporter"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "not written by the reporter"),
+        (lambda lines: [*lines[:2], b"end\t0\t9", lines[2]], "not written by the reporter"),
+        (lambda _lines: write_lines(START, END, key=bytes(32)), "not written by the reporter"),
+    ],
+)
+def test_a_report_with_another_order_key_or_end_says_nothing(change, reason):
+    lines = change(write_lines(START, ("test", "a", *PHASES), END))
+    run = read_run(lines, KEY, 0)
+    assert run.outcomes == {}
+    assert reason in run.failure
+
+
+def test_a_changed_runner_or_a_failed_status_says_nothing():
+    changed = write_lines(START, ("test", "a", *PHASES), ("changed", "pytest.main"), END)
+    assert "pytest.main" in read_run(changed, KEY, 0).failure
+    for status in ("2", "3", "4", "5", "127"):
+        run = read_run(write_lines(START, ("test", "a", *PHASES), ("end", status, "")), KEY, 0)
+        assert (run.outcomes, bool(run.failure)) == ({}, True)
