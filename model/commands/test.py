@@ -77,7 +77,7 @@ def test(options: RegressionOptions) -> None:
         with show_progress(options.base_runs + len(patches)) as (say, advance):
             say("running the tests")
             try:
-                found = candidate_tests.run_candidate_tests(
+                results = candidate_tests.run_candidate_tests(
                     options.tree,
                     patches,
                     options.build_command(),
@@ -87,30 +87,30 @@ def test(options: RegressionOptions) -> None:
             except NoSandbox as error:
                 stop(_TEST, Exit.BACKEND_DOWN, str(error))
     if options.json_output:
-        print_json(build_document(found))
+        print_json(build_document(results))
     else:
-        _show(found)
-    raise typer.Exit(choose_exit_code(found.evidence))
+        _show(results)
+    raise typer.Exit(choose_exit_code(results.evidence))
 
 
 def choose_exit_code(evidence: Mapping[PatchId, RegressionEvidence]) -> Exit:
     """Return the exit code: OK if a patch breaks nothing, NONE_CORRECT if every patch breaks a test, else UNSURE."""
-    passes = {one.passes for one in evidence.values()}
+    passes = {result.passes for result in evidence.values()}
     if True in passes:
         return Exit.OK
     return Exit.NONE_CORRECT if passes == {False} else Exit.UNSURE
 
 
-def build_document(found: CandidateTests) -> dict[str, Any]:
+def build_document(results: CandidateTests) -> dict[str, Any]:
     """Build the `r4p.tests/1` document."""
     return {
         "schema": "r4p.tests/1",
-        "expected": len(found.baseline.stable),
-        "flaky": sorted(found.baseline.flaky),
-        "seconds": round(found.baseline.seconds, 2),
+        "expected": len(results.baseline.stable),
+        "flaky": sorted(results.baseline.flaky),
+        "seconds": round(results.baseline.seconds, 2),
         "patches": [
-            {"id": patch, "broken": list(one.broken), "unknown": one.unknown}
-            for patch, one in found.evidence.items()
+            {"id": patch, "broken": list(result.broken), "unknown": result.unknown}
+            for patch, result in results.evidence.items()
         ],
     }
 
@@ -128,12 +128,12 @@ def describe(evidence: RegressionEvidence) -> str:
     return f"breaks {len(evidence.broken)} of {passing} that pass on the base: {shown}{rest}"
 
 
-def _show(found: CandidateTests) -> None:
+def _show(results: CandidateTests) -> None:
     out = Console(highlight=False, markup=False, soft_wrap=True)
     table = Table("patch", "result")
-    for patch, one in found.evidence.items():
-        table.add_row(Text(escape_invisible(patch)), Text(escape_invisible(describe(one))))
+    for patch, result in results.evidence.items():
+        table.add_row(Text(escape_invisible(patch)), Text(escape_invisible(describe(result))))
     out.print(table)
-    if found.baseline.flaky:
-        count = format_count(len(found.baseline.flaky), "test")
+    if results.baseline.flaky:
+        count = format_count(len(results.baseline.flaky), "test")
         out.print(f"{count} passed in some runs on the base only and did not count")

@@ -61,9 +61,9 @@ def run_candidate_tests(
         patched = [pool.submit(_test_patch, tree, patch, command, baseline) for patch in candidates]
         for run in patched:
             run.add_done_callback(count)
-        found = [run.result() for run in patched]
+        results = [run.result() for run in patched]
     return CandidateTests(
-        baseline, {patch.id: one for patch, one in zip(candidates, found, strict=True)}
+        baseline, {patch.id: result for patch, result in zip(candidates, results, strict=True)}
     )
 
 

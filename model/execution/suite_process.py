@@ -81,21 +81,21 @@ def _start(
     tree: Path, folder: Path, changes: TreeChanges, command: SuiteCommand
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start the sandbox, and yield its process and the reading end of its report."""
-    ours, theirs = os.pipe()
-    with open(ours, "rb", buffering=0) as report:  # noqa: PTH123 - a number, not a path
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as report:  # noqa: PTH123 - a number, not a path
         try:
             process = subprocess.Popen(
-                _build_command(tree, folder, changes, command, theirs),
+                _build_command(tree, folder, changes, command, writing),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=(theirs,),
+                pass_fds=(writing,),
                 env={},
                 cwd="/",
                 start_new_session=True,
             )
         finally:
-            os.close(theirs)
+            os.close(writing)
         with process:
             yield process, report
 
@@ -173,5 +173,5 @@ def _read_all(
 def _describe_silence(output: bytes) -> str:
     lines = output.decode(errors="replace").strip().splitlines()
     last = lines[-1] if lines else "they wrote nothing"
-    told = next((line for line in lines if "error" in line.lower()), last)
-    return f"the tests did not start: {escape_invisible(told[:300])}"
+    complaint = next((line for line in lines if "error" in line.lower()), last)
+    return f"the tests did not start: {escape_invisible(complaint[:300])}"

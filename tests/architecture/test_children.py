@@ -9,17 +9,21 @@ from tests.architecture.source import MODULES, relative
 AGENT = "-I, in a sandbox"
 READER = "-I, beside an empty environment"
 ITSELF = "builds the command, with -P"
+PARSER = "reads the operator's command and starts nothing"
 LAUNCHER = "the operator's own command starts Python: PYTHONSAFEPATH tells it"
 RUNS_MODULES = {
     "app/operator/processes.py": LAUNCHER,
     "app/sandbox.py": AGENT,
     "model/codegraph/reader_pool.py": READER,
+    "model/execution/suite_command.py": PARSER,
+    "model/execution/suite_process.py": AGENT,
     "model/interpreter.py": ITSELF,
 }
 """Files that write `-m` themselves, and how each keeps the folder out."""
 NAMES_PYTHON = {
     "app/settings/environment.py": "get_interpreter(), which the next table counts",
     "model/codegraph/reader_pool.py": READER,
+    "model/execution/suite_process.py": AGENT,
     "model/interpreter.py": ITSELF,
 }
 ASKS_FOR_PYTHON = {"app/operator/processes.py": 2, "app/sandbox.py": 3}

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from machinery_watch import MachineryWatch
-from signed_report import SignedReport, read_key
+from tamper_evidence import MachineryWatch, SignedReport, read_key
 
 
 class Reporter:

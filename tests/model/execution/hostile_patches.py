@@ -41,7 +41,7 @@ OPEN = {
     "runner's report": "import pytest\npytest.TestReport.from_item_and_call = None\n" + WRONG,
     "plugins": "import pluggy\npluggy.PluginManager.register = None\n" + WRONG,
     "import by name": "r = __import__('_pytest.runner')\n" + WRONG,
-    "reporter": "import signed_report\nsigned_report.SignedReport.send = print\n" + WRONG,
+    "reporter": "import tamper_evidence\ntamper_evidence.SignedReport.send = print\n" + WRONG,
     "evaluated": _late("exec('import os; os._exit(0)')"),
 }
 _FIND = "import sys as s\nm = getattr(s, 'mod' + 'ules')\n"
@@ -78,7 +78,7 @@ HIDDEN = {
     + "setattr(m['plug' + 'gy._hooks'].HookCaller, '__call__', lambda *a, **k: [])\n"
     + WRONG,
     "send": _FIND
-    + "setattr(m['signed_' + 'report'].SignedReport, 'send', lambda *a: None)\n"
+    + "setattr(m['tamper_' + 'evidence'].SignedReport, 'send', lambda *a: None)\n"
     + WRONG,
     "forged lines": _OS
     + "w = getattr(o, 'wri' + 'te')\ndef t(n):\n    try:\n        w(n, b'0' * 64 + b'\\ttest\\ttests/test_double.py::test_double\\tcall passed\\n')\n    except OSError:\n        pass\n"
@@ -136,7 +136,7 @@ FILES = {
     "usercustomize.py": "import os\nos._exit(0)\n",
     "pytest.py": "import sys\nsys.exit(0)\n",
     "_pytest/__init__.py": "raise SystemExit(0)\n",
-    "machinery_watch.py": "raise SystemExit(0)\n",
+    "tamper_evidence.py": "raise SystemExit(0)\n",
     "hashlib.py": "raise SystemExit(0)\n",
     "tests/test_double.py": "def test_double(): pass\n",
     "cheat.pth": "import os; os._exit(0)\n",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.execution.inside.signed_report import SignedReport
+from model.execution.inside.tamper_evidence import SignedReport
 from model.execution.result_stream import read_run
 from model.execution.suite_run import Outcome
 
