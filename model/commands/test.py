@@ -37,7 +37,10 @@ class RegressionOptions:
     ] = None
     tree: Annotated[Path, Option(metavar="DIR", help="The source tree before the patches.")]
     command: Annotated[
-        str, Option(metavar="COMMAND", help="The tests, such as `pytest -x tests`.")
+        str,
+        Option(
+            metavar="COMMAND", help="The tests, such as `pytest -x tests` or `python -m unittest`."
+        ),
     ] = suite_command.DEFAULT_COMMAND
     python: Annotated[
         Path | None,

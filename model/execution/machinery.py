@@ -20,7 +20,7 @@ _TEST_FILE: Final = re.compile(
     r"(?:^|/)(?:tests?/|testing/|test_[^/]*\.py$|[^/]*_tests?\.py$|tests?\.py$)"
 )
 _REACHES: Final = re.compile(
-    r"\b(?:_?pytest|pluggy|unittest|doctest|tamper_evidence|run_pytest|ctypes|gc|SkipTest)\b"
+    r"\b(?:_?pytest|pluggy|unittest|doctest|tamper_evidence|run_pytest|run_unittest|ctypes|gc|SkipTest)\b"
     r"|\bsys\s*\.\s*(?:modules|_getframe|settrace|setprofile|monitoring|exit|meta_path|path_hooks)\b"
     r"|\bos\s*\.\s*(?:_exit|abort|kill|fork|dup2?|write|fdopen|exec\w*)\b"
     r"|\b_exit\b|\binspect\s*\.\s*(?:currentframe|stack)\b|\bsettrace\b|\bsetprofile\b|\batexit\b"

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -23,12 +24,21 @@ _LIMITS: Final = ResourceLimits(
 )
 
 
+class Runner(StrEnum):
+    """A test runner whose outcomes can be reported from inside."""
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    """`python -m unittest`, or a script that uses it, such as `runtests.py` of Django."""
+
+
 @dataclass(frozen=True, slots=True)
 class SuiteCommand:
     """A test command with its limits."""
 
     arguments: tuple[str, ...] = ()
-    """Arguments of pytest."""
+    """Arguments of pytest; for unittest, `unittest` or the path of a script, and its arguments."""
+    runner: Runner = Runner.PYTEST
     python: Path | None = None
     """The interpreter of the environment with the repository's dependencies; None takes this process's own."""
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -47,10 +57,17 @@ def parse_command(text: str) -> SuiteCommand:
         words = shlex.split(text)
     except ValueError as error:
         raise BadSuiteCommand(f"test command {text!r} cannot be read: {error}") from error
-    while words and words[0] in {"python", "python3", "-m"}:
-        words = words[1:]
-    if not words or words[0] != "pytest":
-        raise BadSuiteCommand(
-            f"test command {text!r} starts no test runner that is known here; write `pytest …` or `python -m pytest …`"
-        )
-    return SuiteCommand(tuple(words[1:]))
+    has_python = bool(words) and words[0] in {"python", "python3"}
+    words = words[1:] if has_python else words
+    words = words[1:] if words[:1] == ["-m"] else words
+    match words:
+        case ["pytest", *arguments]:
+            return SuiteCommand(tuple(arguments))
+        case ["unittest", *_]:
+            return SuiteCommand(tuple(words), Runner.UNITTEST)
+        case [script, *_] if has_python and script.endswith(".py"):
+            return SuiteCommand(tuple(words), Runner.UNITTEST)
+    raise BadSuiteCommand(
+        f"test command {text!r} starts no test runner that is known here; write `pytest …`, `python -m unittest …`, "
+        "or `python SCRIPT.py …` for a script that uses unittest"
+    )

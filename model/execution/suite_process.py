@@ -118,7 +118,7 @@ def _build_command(
         command=(
             str(tests),
             "-s",
-            str(_REPORTERS / "run_pytest.py"),
+            str(_REPORTERS / f"run_{command.runner}.py"),
             f"{report}",
             *command.arguments,
         ),

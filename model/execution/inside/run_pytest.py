@@ -4,10 +4,13 @@ Start it by `python run_pytest.py HANDLE ARGUMENTS…` in the tree. HANDLE is th
 """
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from tamper_evidence import MachineryWatch, SignedReport, read_key
+
+_SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class Reporter:
@@ -16,6 +19,7 @@ class Reporter:
     def __init__(self, report: SignedReport, watch: MachineryWatch) -> None:
         self._report, self._watch = report, watch
         self._phases: dict[str, list[str]] = {}
+        self._clock, self._look_at = time.monotonic, 0.0
 
     def pytest_sessionstart(self, session) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Send what the plugins and `conftest.py` files changed so far; the parent knows what they change on the base."""
@@ -29,9 +33,11 @@ class Reporter:
         self._phases.setdefault(report.nodeid, []).append(f"{report.when} {report.outcome}")
 
     def pytest_runtest_logfinish(self, nodeid) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-        """Send the outcome of a test."""
+        """Send the outcome of a test, and look for changes now and then: a look takes a millisecond."""
         self._report.send("test", nodeid, *self._phases.pop(nodeid, []))
-        self._send_change()
+        if (now := self._clock()) > self._look_at:
+            self._look_at = now + _SECONDS_BETWEEN_LOOKS
+            self._send_change()
 
     def pytest_sessionfinish(self, session, exitstatus) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Send the exit status, and the number of plugins that took part."""

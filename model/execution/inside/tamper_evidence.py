@@ -3,7 +3,7 @@
 The tests share this process with a stranger's code. The lines of the report are signed: the functions for that are
 written in C and kept before the code is imported, and the key changes with every line, so that code which finds it
 later cannot sign an earlier line again. The functions of the test runner are recorded before the code is imported, and
-compared after each test. Code that restores them in time, or lies through the values that a test compares, goes
+compared again and again until the end. Code that restores them in time, or lies through the values that a test compares, goes
 unnoticed: a test cannot protect itself from what it tests.
 """
 

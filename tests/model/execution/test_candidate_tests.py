@@ -3,9 +3,9 @@
 import pytest
 
 from model.domain import Patch, PatchId
-from model.errors import NoBaseline
+from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import candidate_tests
-from model.execution.suite_command import SuiteCommand
+from model.execution.suite_command import SuiteCommand, parse_command
 from tests.model.execution.conftest import CODE, COMMAND, TESTS, write_diff
 
 WRONG = write_diff("doubling.py", CODE, CODE.replace("* 2", "* 3"))
@@ -110,3 +110,55 @@ def test_a_flaky_test_does_not_count(bubblewrap, tree):
     found = candidate_tests.run_candidate_tests(tree, [], COMMAND, base_runs=9)
     assert "tests/test_flaky.py::test_flaky" in found.baseline.flaky
     assert len(found.baseline.stable) == 2
+
+
+UNITTEST = '''
+import unittest
+import doubling
+
+class Doubling(unittest.TestCase):
+    def test_double(self):
+        self.assertEqual(doubling.double(3), 6)
+
+    def test_parts(self):
+        for number in (0, 1, 2):
+            with self.subTest(number):
+                self.assertEqual(doubling.double(number), 2 * number)
+
+    def test_zero(self):
+        """Zero stays zero."""
+        self.assertEqual(doubling.double(0), 0)
+
+    @unittest.skip("no")
+    def test_skipped(self):
+        raise AssertionError
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        raise AssertionError
+
+if __name__ == "__main__":
+    unittest.main()
+'''
+
+
+@pytest.mark.parametrize(
+    "text", ["python -m unittest discover -s tests -t .", "python run.py"], ids=["module", "script"]
+)
+def test_unittest_and_scripts_that_use_it_are_understood(bubblewrap, tree, text):
+    (tree / "tests" / "__init__.py").touch()
+    (tree / "tests" / "test_double.py").write_text(UNITTEST)
+    (tree / "run.py").write_text(
+        "import unittest\nunittest.main(module='tests.test_double', argv=['run.py'])\n"
+    )
+    patch = Patch(PatchId("#1"), WRONG)
+    found = candidate_tests.run_candidate_tests(tree, [patch], parse_command(text))
+    prefix = "tests.test_double.Doubling."
+    assert found.baseline.stable == {f"{prefix}test_{name}" for name in ("double", "parts", "zero")}
+    assert found.evidence[patch.id].broken == (f"{prefix}test_double", f"{prefix}test_parts")
+
+
+@pytest.mark.parametrize("text", ["make test", "python", "", "pytest 'open", "python -m tox"])
+def test_a_command_that_is_not_known_is_an_error_with_the_fix(text):
+    with pytest.raises(BadSuiteCommand, match="cannot be read" if "'" in text else "write `pytest"):
+        parse_command(text)

@@ -1,0 +1,98 @@
+"""Run unittest, or a script that runs it such as Django's, and report each test's outcome as a signed line.
+
+Start it by `python run_unittest.py HANDLE PROGRAM ARGUMENTS…` in the tree (standard library only). HANDLE is the number
+of the pipe to the parent. PROGRAM is `unittest`, or the path of a script.
+"""
+
+import runpy
+import sys
+import time
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tamper_evidence import MachineryWatch, SignedReport, read_key
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+_PASSED = ("setup passed", "call passed", "teardown passed")
+_PHASES = {
+    "addSuccess": _PASSED,
+    "addFailure": ("call failed",),
+    "addError": ("call failed",),
+    "addUnexpectedSuccess": ("call failed",),
+    "addSkip": ("call skipped",),
+    "addExpectedFailure": ("call skipped",),
+}
+"""What each method of a `TestResult` says about its test, in the words of pytest."""
+
+
+class Recorder:
+    """Replaces the methods of `unittest.TestResult`, which every result class calls, by ones that also report."""
+
+    def __init__(self, report: SignedReport) -> None:
+        self._report = report
+        self._phases: dict[str, list[str]] = {}
+        self._clock, self._look_at = time.monotonic, 0.0
+        for name, phases in _PHASES.items():
+            self._extend(name, lambda test, *_, said=phases: self._note(test, said))
+        self._extend("addSubTest", self._note_part)
+        self._extend("stopTest", self._send)
+        self.watch = MachineryWatch()
+
+    def _extend(self, name: str, report: Callable[..., None]) -> None:
+        original = getattr(unittest.TestResult, name)
+
+        def method(result: Any, test: Any, *rest: Any) -> Any:
+            report(test, *rest)
+            return original(result, test, *rest)
+
+        setattr(unittest.TestResult, name, method)
+
+    def _note(self, test: Any, phases: tuple[str, ...]) -> None:
+        self._phases.setdefault(test.id(), []).extend(phases)
+
+    def _note_part(self, test: Any, _part: Any, error: Any) -> None:
+        if error is not None:
+            self._note(test, ("call failed",))
+
+    def _send(self, test: Any) -> None:
+        self._report.send("test", test.id(), *self._phases.pop(test.id(), ()))
+        if (now := self._clock()) > self._look_at:
+            self._look_at = now + _SECONDS_BETWEEN_LOOKS
+            self.send_change()
+
+    def send_change(self) -> None:
+        """Send the name of a function of the runner that was replaced, if there is one."""
+        if change := self.watch.find_change():
+            self._report.send("changed", change)
+
+
+def main() -> int:
+    """Run the program in the current folder and return its exit status."""
+    report = SignedReport(int(sys.argv[1]), read_key())
+    recorder = Recorder(report)
+    report.send("start")
+    program, sys.argv = sys.argv[2], sys.argv[2:]
+    try:
+        _run(program)
+        status = 0
+    except SystemExit as end:
+        status = int(end.code) if isinstance(end.code, int) else int(bool(end.code))
+    recorder.send_change()
+    report.send("end", f"{status}", "")
+    return status
+
+
+def _run(program: str) -> None:
+    """Run a script as `python SCRIPT` does, or unittest as `python -m unittest` does."""
+    if program == "unittest":
+        sys.path[0] = str(Path.cwd())
+        unittest.main(module=None)
+    else:
+        sys.path[0] = str(Path(program).resolve().parent)
+        runpy.run_path(program, run_name="__main__")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
