@@ -32,7 +32,7 @@ def read_run(lines: Iterable[bytes], key: bytes, seconds: float) -> SuiteRun:
         return build_failed_run(str(error), seconds)
     if reason := _explain_disbelief(events):
         return build_failed_run(reason, seconds)
-    outcomes = {test: _decide(phases) for kind, test, *phases in events if kind == "test"}
+    outcomes = {event[1]: _decide(event[2:]) for event in events if event[0] == "test"}
     set_up = (*events[0][1:], events[-1][2])
     return SuiteRun(_drop_unknown(outcomes), set_up=set_up, seconds=seconds)
 
