@@ -35,7 +35,7 @@ class Recorder:
         self._phases: dict[str, list[str]] = {}
         self._clock, self._look_at = time.monotonic, 0.0
         for name, phases in _PHASES.items():
-            self._extend(name, lambda test, *_, said=phases: self._note(test, said))
+            self._extend(name, lambda test, *_, phases=phases: self._note(test, phases))
         self._extend("addSubTest", self._note_part)
         self._extend("stopTest", self._send)
         self.watch = MachineryWatch()
