@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Final
 
-import model
 from model import typed_json
 from model.execution import inside
 from model.execution.inside.start import StartTask
@@ -105,7 +104,7 @@ def _build_command(
 ) -> list[str]:
     python = Path(sys.executable)
     tests = command.python or python
-    package = Path(model.__file__).parent
+    package = Path(inside.__file__).parents[2]
     folders = {*walls.list_python_folders(python), *walls.list_python_folders(tests), package}
     mounts = [(path, path) for path in sorted(folders)]
     mounts += [(tree.resolve(), _BASE), (folder, _CHANGES)]
