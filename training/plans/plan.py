@@ -107,7 +107,6 @@ class ModelSettings:
     adapter: str = ""
     """`RUN/adapter` of a run on the same base, to continue its LoRA. "": start a new one."""
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
-    """Type of the weights."""
     gradient_checkpointing: bool = True
     """Halves the memory of activations and adds a third of the time."""
 
@@ -222,10 +221,11 @@ class RewardSettings:
     url: str = ""
     """An OpenAI-compatible server, such as `http://127.0.0.1:8001/v1`."""
     api_key_file: str = ""
-    """File with the server's API key."""
     model: str = ""
     """The server's model name. "": its only model."""
     verifier: str = "r4p"
+    prompt: str = ""
+    """Prompt template, or `VERIFIER=FILE` for parts of a hybrid. "": the verifier's own."""
     votes: Count = 5
     reply_tokens: Count = 2048
     binary: bool = False

@@ -74,7 +74,7 @@ def _schedule_rounds(
 def build_verifier(plan: TrainPlan) -> Verifier:
     """Build the verifier that rewards an agent's patches, from the plan's section `[reward]`.
 
-    Raises BadPlan without `reward.url`, and EngineDown if that server does not answer.
+    Raises BadPlan without `reward.url`, TemplateError for `reward.prompt`, and EngineDown if that server does not answer.
     """
     settings = plan.reward
     if not settings.url:
@@ -84,5 +84,8 @@ def build_verifier(plan: TrainPlan) -> Verifier:
     key = key_file.read_key(Path(settings.api_key_file)) if settings.api_key_file else None
     choice = catalog.EngineChoice("openai_compatible", settings.model or None, settings.url, key)
     return catalog.load_verifier(
-        settings.verifier, catalog.load_engine(choice), reply_tokens=settings.reply_tokens
+        settings.verifier,
+        catalog.load_engine(choice),
+        prompt=settings.prompt or None,
+        reply_tokens=settings.reply_tokens,
     )

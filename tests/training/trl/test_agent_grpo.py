@@ -233,6 +233,14 @@ def test_plan_without_a_verifier_is_refused(base, task, tmp_path):
         agent_grpo.build_trainer(nowhere, [task], tmp_path / "run")
 
 
+def test_verifier_of_the_reward_asks_with_the_plans_prompt(base):
+    with serve_chat(models=[MODELS], chat=[build_completion("yes")]) as server:
+        reward = {"url": server.url, "prompt": "r4p_appendix_b"}
+        verifier = agent_grpo.build_verifier(build_plan(base, reward=reward))
+    shipped = prompt_template.load("r4p_appendix_b")
+    assert verifier.engine.prompt_fingerprint == shipped.fingerprint
+
+
 def test_run_asks_the_verifier_at_its_url(base, task, tmp_path):
     line = {
         "format": agent_tasks.FORMAT,
