@@ -1,4 +1,4 @@
-"""An engine on this machine's CPU: Hugging Face transformers with a batched decode loop of its own.
+"""An engine in this process, on a CPU or a GPU: Hugging Face transformers with a decode loop of its own.
 
 The rows of a batch share the computation of their common prefix, and a batch reuses the prefix of the batch before.
 Each row samples from a generator with its own seed. A seed fixes its reply except for rounding, which depends on
@@ -11,6 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from model.errors import EngineDown, EngineError, EngineTimeout, NoTools
 from model.prompts.special_tokens import SpecialTokens, read_special_tokens
 from model.protocols import Completion, Message, Request, Token
 
-BATCH_ROWS = 8
+BATCH_ROWS, GPU_BATCH_ROWS = 8, 32
 """Rows decoded together. A step reads the weights once for all rows, and the keys and values once per row."""
 
 
@@ -49,8 +50,7 @@ class _Row:
     report: list[Token] = field(default_factory=list)
     """The same tokens with their alternatives, when the request asks for them."""
     finished: bool = False
-    deadline: float = math.inf
-    """Deadline on the monotonic clock."""
+    deadline: float = math.inf  # on the monotonic clock
     is_late: bool = False
 
 
@@ -65,13 +65,13 @@ class LocalTransformers:
         *,
         model: str,
         context_tokens: int = 8192,
-        threads: int | None = None,
+        device: str = "cpu",
         tokenizer: Path | None = None,
         on_token: Callable[[int], None] = lambda _done: None,
     ) -> None:
         """Load torch, the tokenizer and the weights. Raises EngineDown when the directory holds no usable model.
 
-        `model` is the name that the engine reports. `threads`: None keeps torch's default. `tokenizer` is the
+        `model` is the name that the engine reports, and `device` is torch's name, such as `cuda`. `tokenizer` is the
         tokenizer's directory where it is not `directory`, as for a LoRA adapter; the adapter is applied to the base
         model that its config names. `on_token(n)` is called after decode step n of a batch, from 1 on.
         """
@@ -80,16 +80,21 @@ class LocalTransformers:
         transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         self._on_token = on_token
         self._lock = threading.Lock()
-        torch.set_num_threads(threads or torch.get_num_threads())
+        # MKL then stays with this number of threads
+        torch.set_num_threads(torch.get_num_threads())
+        self._device = torch.device(device)
+        on_cpu = self._device.type == "cpu"
+        # new tensors lie on the device; on a CPU the context would only cost time in each step
+        self._place: AbstractContextManager[Any] = nullcontext() if on_cpu else self._device
+        self._batch_rows = BATCH_ROWS if on_cpu else GPU_BATCH_ROWS
         try:
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-                tokenizer or directory
+            load_tokenizer = transformers.AutoTokenizer.from_pretrained
+            self._tokenizer: Any = load_tokenizer(tokenizer or directory)
+            attention = local_decoding.register_grouped_attention()
+            weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                directory, dtype=torch.bfloat16, attn_implementation=attention
             )
-            self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                directory,
-                dtype=torch.bfloat16,
-                attn_implementation=local_decoding.register_grouped_attention(),
-            ).eval()  # type: ignore[no-untyped-call]
+            self._weights: Any = weights.to(self._device).eval()
         except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
         self._special_tokens = read_special_tokens(self._tokenizer)
@@ -116,7 +121,7 @@ class LocalTransformers:
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
         began = time.monotonic()
         # one lock: the kept batch and the prefix cache belong to one call at a time
-        with self._lock, torch.inference_mode():
+        with self._lock, torch.inference_mode(), self._place:
             answers: dict[int, Completion | EngineError] = {}
             rows = self._continue(requests, began)
             fresh: dict[int, _Row] = {}
@@ -132,9 +137,8 @@ class LocalTransformers:
                         fresh[index] = row
             # sorted prompts put rows with a long common prefix into one batch
             order = sorted(fresh, key=lambda index: fresh[index].feed)
-            for start in range(0, len(order), BATCH_ROWS):
-                part = order[start : start + BATCH_ROWS]
-                self._start([fresh[index] for index in part])
+            for start in range(0, len(order), self._batch_rows):
+                self._start([fresh[index] for index in order[start : start + self._batch_rows]])
             rows.update(fresh)
             answers.update((index, self._build_completion(row)) for index, row in rows.items())
             return [answers[index] for index in range(len(requests))]
@@ -151,9 +155,8 @@ class LocalTransformers:
 
     def _render_chat(self, messages: tuple[Message, ...]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        return str(
-            self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
-        )
+        render = self._tokenizer.apply_chat_template
+        return str(render(turns, add_generation_prompt=True, tokenize=False))
 
     def _build_completion(self, row: _Row) -> Completion | EngineTimeout:
         if row.is_late:
@@ -182,9 +185,8 @@ class LocalTransformers:
             torch.ones(len(rows), shared, dtype=torch.long),
             torch.full((len(rows), 1), shared),
         )
-        if (
-            shared
-        ):  # keys and values (1, K, T, D) -> (B, K, T, D); an empty cache has no tensor to repeat
+        # keys and values (1, K, T, D) -> (B, K, T, D); an empty cache has no tensor to repeat
+        if shared:
             batch.cache.batch_repeat_interleave(len(rows))
         for index, row in enumerate(rows):
             row.feed = row.feed[shared:]
@@ -222,12 +224,12 @@ class LocalTransformers:
             return {}
         rows = {}
         for position, (kept_index, more) in matches.items():
-            old = kept[kept_index]
+            old, request = kept[kept_index], requests[position]
             # the last sampled token is in `feed`: the model has not read it, so it is not cached
             seen = old.prompt_tokens + len(old.tokens) - len(old.feed)
             ids = old.feed + self._tokenizer(more, add_special_tokens=False)["input_ids"]
-            until = _get_deadline(requests[position], began)
-            rows[position] = _Row(requests[position], ids, seen + len(ids), seen, deadline=until)
+            until = _get_deadline(request, began)
+            rows[position] = _Row(request, ids, seen + len(ids), seen, deadline=until)
         chosen = torch.tensor([kept_index for kept_index, _ in matches.values()])
         batch.cache.batch_select_indices(chosen)  # (B, K, T, D) -> (rows that continue, K, T, D)
         batch.mask, batch.positions = batch.mask[chosen], batch.positions[chosen]
@@ -237,7 +239,8 @@ class LocalTransformers:
     def _decode(self, rows: list[_Row], batch: _Batch) -> None:
         """Sample until every row has ended or is full. Tokens that the model has not read stay in `feed`."""
         # one generator per row: a reply does not depend on how many draws the other rows make
-        generators = [torch.Generator().manual_seed(row.request.seed & (2**63 - 1)) for row in rows]
+        seeds = [row.request.seed & (2**63 - 1) for row in rows]
+        generators = [torch.Generator(self._device).manual_seed(seed) for seed in seeds]
         step = 0
         while any(_is_open(row) for row in rows):
             # finished rows stay in the batch as padding: dropping them would copy the whole cache
