@@ -125,6 +125,21 @@ HIDDEN = {
     + WRONG,
 }
 
+_CASE = _FIND + "c = m['unit' + 'test.case'].TestCase\n"
+_RESULT = _FIND + "c = m['unit' + 'test.result'].TestResult\n"
+UNITTEST = {
+    "assertion": _CASE + "setattr(c, 'assertEqual', lambda *_: None)\n" + WRONG,
+    "run": _CASE + "setattr(c, 'run', lambda self, result: result.addSuccess(self))\n" + WRONG,
+    "failure": _RESULT + "setattr(c, 'addFailure', lambda s, t, e: s.addSuccess(t))\n" + WRONG,
+    "class": _RESULT + "setattr(m['unit' + 'test'], 'TestResult', object)\n" + WRONG,
+    "send": _FIND
+    + "setattr(m['tamper_' + 'evidence'].SignedReport, 'send', lambda *a: None)\n"
+    + WRONG,
+    "exit": HIDDEN["exit in the function"],
+    "system exit": _late("raise SystemExit(0)"),
+    "skip": "import unittest\n" + _late("raise unittest.SkipTest"),
+}
+"""The same for a suite that unittest runs."""
 FILES = {
     "conftest.py": "def pytest_collection_modifyitems(items):\n    items.clear()\n",
     "tests/conftest.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_call(item):\n    item.obj = lambda: None\n",

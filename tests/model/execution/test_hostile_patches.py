@@ -11,10 +11,22 @@ import pytest
 from model.execution import candidate_tests, machinery, suite_process
 from model.execution.machinery import keep_code
 from model.execution.regression import build_baseline, compare
+from model.execution.suite_command import parse_command
 from model.execution.tree_changes import TreeChanges, apply_diff
 from tests.model.execution.conftest import CODE, COMMAND, TESTS, write_diff
-from tests.model.execution.hostile_patches import FILES, HIDDEN, OPEN, WRONG
+from tests.model.execution.hostile_patches import FILES, HIDDEN, OPEN, UNITTEST, WRONG
 
+CASES = """
+import unittest
+from doubling import double
+
+class Doubling(unittest.TestCase):
+    def test_double(self):
+        self.assertEqual(double(3), 6)
+
+    def test_zero(self):
+        self.assertEqual(double(0), 0)
+"""
 LIMITED = replace(COMMAND, seconds=12.0)
 QUICK = (
     "exit in the function",
@@ -101,6 +113,18 @@ def test_what_the_screen_stops_does_not_pass_without_it_either(run_hostile, tree
 def test_a_file_beside_the_code_decides_nothing(run_hostile, tree, path):
     assert run_hostile(WRONG, {path: FILES[path].encode()}).passes is not True
     check_tree(tree)
+
+
+@pytest.mark.parametrize("name", UNITTEST)
+def test_an_attack_on_unittest_does_not_pass(bubblewrap, tree, name):
+    (tree / "tests" / "test_double.py").write_text(CASES)
+    command = replace(parse_command("python -m unittest discover -s tests -t ."), seconds=12.0)
+    (tree / "tests" / "__init__.py").touch()
+    baseline = build_baseline([suite_process.run_tests(tree, TreeChanges({}), command)])
+    changes = keep_code(TreeChanges({"doubling.py": UNITTEST[name].encode()}))
+    evidence = compare(baseline, suite_process.run_tests(tree, changes, command))
+    assert len(baseline.stable) == 2
+    assert evidence.passes is not True
 
 
 def test_ordinary_code_passes_the_screen(try_patch):
