@@ -15,6 +15,7 @@ from tests.bench import (
     claiming,
     codegraph,
     diffs,
+    executions,
     journey,
     machine,
     prompts,
@@ -38,6 +39,7 @@ SUBJECTS = {
         prompts.SUBJECT,
         diffs.SUBJECT,
         codegraph.SUBJECT,
+        executions.SUBJECT,
     )
 }
 NAMES = ", ".join(SUBJECTS)
