@@ -20,7 +20,6 @@ _LIMITS: Final = ResourceLimits(
     files=512,
     processes=256,
     cpu_seconds=600,
-    has_sockets=True,
 )
 
 

@@ -1,6 +1,5 @@
 """Run a test command once on a patched copy of a tree, in the sandbox, and read its signed report."""
 
-import json
 import os
 import secrets
 import selectors
@@ -10,19 +9,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final
 
-from model import typed_json
 from model.execution import inside
-from model.execution.inside.start import StartTask
 from model.execution.result_stream import read_run
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_run import SuiteRun, build_failed_run
 from model.execution.tree_changes import TreeChanges
 from model.prompts.untrusted import escape_invisible
-from model.sandbox import walls
-from model.sandbox.walls import SCRATCH, Walls
+from model.sandbox import limits, seccomp_filter, walls
+from model.sandbox.walls import NOBODY, SCRATCH, Walls
 
 _BASE, _CHANGES, _REPORTERS = Path("/base"), Path("/changes"), Path("/reporters")
 _TREE: Final = SCRATCH / "tree"
@@ -33,6 +30,16 @@ _VARIABLES: Final = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
 }
+_PREPARE: Final = f"""
+set -e
+cp -dR {_BASE} {_TREE}
+cp -dR {_CHANGES}/files/. {_TREE}
+cd {_TREE}
+xargs -0 -r rm -f -- <{_CHANGES}/deleted
+if [ "$(id -u)" = 0 ]; then chown -hR {NOBODY}:{NOBODY} .; fi
+exec "$@"
+"""
+"""Copies the base into memory, lays the changed files over it, and runs the tests there."""
 _CHUNK: Final = 65_536
 _LAST_WORDS: Final = 4_096
 
@@ -50,7 +57,7 @@ def run_tests(tree: Path, changes: TreeChanges, command: SuiteCommand) -> SuiteR
     key = secrets.token_bytes(32)
     begin = time.monotonic()
     output = bytearray()
-    with _write_changes(changes) as folder, _start(tree, folder, changes, command) as handles:
+    with _write_changes(changes) as folder, _start(tree, folder, command) as handles:
         process, report = handles
         try:
             _send_key(process, key)
@@ -67,28 +74,32 @@ def run_tests(tree: Path, changes: TreeChanges, command: SuiteCommand) -> SuiteR
 
 @contextmanager
 def _write_changes(changes: TreeChanges) -> Iterator[Path]:
-    """Write the new content of the changed files to a folder, and yield it."""
+    """Yield a folder with the new content of the changed files, and the list of the deleted ones."""
     with TemporaryDirectory(prefix="r4p-tests-") as home:
+        (files := Path(home) / "files").mkdir()
         for path, content in changes.written.items():
-            (file := Path(home) / path).parent.mkdir(parents=True, exist_ok=True)
+            (file := files / path).parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+        (Path(home) / "deleted").write_bytes(
+            b"".join(os.fsencode(f"{path}\0") for path in changes.deleted)
+        )
         yield Path(home)
 
 
 @contextmanager
 def _start(
-    tree: Path, folder: Path, changes: TreeChanges, command: SuiteCommand
+    tree: Path, folder: Path, command: SuiteCommand
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start the sandbox, and yield its process and the reading end of its report."""
     reading, writing = os.pipe()
-    with open(reading, "rb", buffering=0) as report:  # noqa: PTH123 - a number, not a path
+    with open(reading, "rb", buffering=0) as report, _open_filter() as filtering:  # noqa: PTH123 - a number, not a path
         try:
             process = subprocess.Popen(
-                _build_command(tree, folder, changes, command, writing),
+                _build_command(tree, folder, command, writing, filtering),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=(writing,),
+                pass_fds=(writing, *([] if filtering is None else [filtering])),
                 env={},
                 cwd="/",
                 start_new_session=True,
@@ -99,40 +110,39 @@ def _start(
             yield process, report
 
 
+@contextmanager
+def _open_filter() -> Iterator[int | None]:
+    """Yield a file that holds the filter of system calls; None on a machine that it does not support."""
+    code = seccomp_filter.build_filter(has_sockets=True)
+    if code is None:
+        yield None
+        return
+    with TemporaryFile() as file:
+        file.write(code)
+        file.seek(0)
+        yield file.fileno()
+
+
 def _build_command(
-    tree: Path, folder: Path, changes: TreeChanges, command: SuiteCommand, report: int
+    tree: Path, folder: Path, command: SuiteCommand, report: int, filtering: int | None
 ) -> list[str]:
-    python = Path(sys.executable)
-    tests = command.python or python
-    package = Path(inside.__file__).parents[2]
-    folders = {*walls.list_python_folders(python), *walls.list_python_folders(tests), package}
-    mounts = [(path, path) for path in sorted(folders)]
+    python = command.python or Path(sys.executable)
+    mounts = [(path, path) for path in walls.list_python_folders(python)]
     mounts += [(tree.resolve(), _BASE), (folder, _CHANGES)]
     mounts += [(Path(inside.__file__).parent, _REPORTERS)]
-    task = StartTask(
-        base=str(_BASE),
-        changes=str(_CHANGES),
-        deleted=changes.deleted,
-        tree=str(_TREE),
-        command=(
-            str(tests),
-            "-s",
-            str(_REPORTERS / f"run_{command.runner}.py"),
-            f"{report}",
-            *command.arguments,
-        ),
-        environment={**_VARIABLES, **command.variables},
-        limits=command.limits,
-    )
-    start = [
-        str(python),
-        "-I",
-        "-m",
-        "model.execution.inside.start",
-        json.dumps(typed_json.dump(task)),
-    ]
+    reporter = str(_REPORTERS / f"run_{command.runner}.py")
+    tests = [str(python), "-s", reporter, f"{report}", *command.arguments]
+    limited = walls.leave_root(limits.build_command(command.limits, tests))
     return walls.build_command(
-        Walls(tuple(mounts), command.scratch_bytes, has_processes=True, leaves_root=True), start
+        Walls(
+            tuple(mounts),
+            command.scratch_bytes,
+            has_processes=True,
+            leaves_root=True,
+            variables={**_VARIABLES, **command.variables},
+            filter_handle=filtering,
+        ),
+        ["/bin/sh", "-c", _PREPARE, "sh", *limited],
     )
 
 

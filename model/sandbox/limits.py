@@ -1,7 +1,9 @@
-"""Limits that a sandboxed process sets on itself and its children before it runs anything of a stranger."""
+"""Limits of a sandboxed process: it sets them on itself, or `prlimit` sets them before the program starts."""
 
 import resource
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from model.sandbox import seccomp_filter
 
@@ -20,27 +22,47 @@ class ResourceLimits:
     """Processes and threads together. The kernel does not limit those of root."""
     cpu_seconds: int = 0
     """Seconds of one core for each process."""
-    has_sockets: bool = False
-    """Whether sockets may be opened; without a network they reach only this sandbox."""
+
+    @property
+    def by_resource(self) -> dict[int, int]:
+        """The limits by their number in the module `resource`."""
+        wanted = {
+            resource.RLIMIT_AS: self.memory_bytes,
+            resource.RLIMIT_FSIZE: self.file_bytes,
+            resource.RLIMIT_NOFILE: self.files,
+            resource.RLIMIT_NPROC: self.processes,
+            resource.RLIMIT_CPU: self.cpu_seconds,
+        }
+        return {which: most for which, most in wanted.items() if most} | {resource.RLIMIT_CORE: 0}
+
+
+_OPTIONS: Final = {
+    resource.RLIMIT_AS: "--as",
+    resource.RLIMIT_FSIZE: "--fsize",
+    resource.RLIMIT_NOFILE: "--nofile",
+    resource.RLIMIT_NPROC: "--nproc",
+    resource.RLIMIT_CPU: "--cpu",
+    resource.RLIMIT_CORE: "--core",
+}
 
 
 def set_limits(limits: ResourceLimits) -> None:
     """Set the limits and the filter of system calls on this process and its children, for good."""
-    wanted = {
-        resource.RLIMIT_AS: limits.memory_bytes,
-        resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NOFILE: limits.files,
-        resource.RLIMIT_NPROC: limits.processes,
-        resource.RLIMIT_CPU: limits.cpu_seconds,
-    }
-    for which, most in wanted.items():
-        if most:
-            _lower(which, most)
-    _lower(resource.RLIMIT_CORE, 0)
-    seccomp_filter.install_filter(has_sockets=limits.has_sockets)
+    for which, most in limits.by_resource.items():
+        least = _lower(which, most)
+        resource.setrlimit(which, (least, least))
+    seccomp_filter.install_filter()
 
 
-def _lower(which: int, most: int) -> None:
+def build_command(limits: ResourceLimits, program: Sequence[str]) -> list[str]:
+    """Return the command that runs `program` with the limits, by `prlimit` of util-linux."""
+    options = [
+        f"{_OPTIONS[which]}={_lower(which, most)}" for which, most in limits.by_resource.items()
+    ]
+    return ["prlimit", *options, "--", *program]
+
+
+def _lower(which: int, most: int) -> int:
+    """Return `most`, or the limit that this process has already, if that is lower."""
     hard = resource.getrlimit(which)[1]
-    least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(which, (least, least))
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)

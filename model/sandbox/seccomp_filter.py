@@ -93,17 +93,14 @@ _MACHINES: Final = {
 }
 
 
-def install_filter(*, has_sockets: bool = False) -> bool:
+def install_filter() -> bool:
     """Forbid dangerous system calls to this thread and its children, permanently, and return True.
-
-    `has_sockets` allows sockets, which tests of servers need. Without a network they reach only the sandbox itself.
     Returns False on a machine that the filter does not support, and forbids nothing there. Raises OSError when the
     kernel does not support such filters.
     """
-    machine = _get_machine()
-    if machine is None:
+    code = build_filter()
+    if code is None:
         return False
-    code = _build_program(machine, () if has_sockets else machine.sockets)
     held = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
     kernel = ctypes.CDLL(None, use_errno=True)
@@ -111,6 +108,17 @@ def install_filter(*, has_sockets: bool = False) -> bool:
         if kernel.prctl(*call):
             raise OSError(ctypes.get_errno(), "cannot install a filter on system calls")
     return True
+
+
+def build_filter(*, has_sockets: bool = False) -> bytes | None:
+    """Return the filter as bubblewrap's `--seccomp` reads it; None on a machine that it does not support.
+
+    `has_sockets` allows sockets, which tests of servers need. Without a network they reach only the sandbox itself.
+    """
+    machine = _get_machine()
+    if machine is None:
+        return None
+    return _build_program(machine, () if has_sockets else machine.sockets)
 
 
 def _get_machine() -> _Machine | None:

@@ -1,8 +1,8 @@
 """The command that starts a program behind bubblewrap: what it can read, and the one folder that it can write."""
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,8 @@ FIX: Final = (
     "that allows it)"
 )
 """What an operator does when bubblewrap starts nothing."""
-_TO_LEAVE: Final = ("CAP_CHOWN", "CAP_SETGID", "CAP_SETUID")
-"""What root needs for `leave_root`, which ends these capabilities."""
+_TO_LEAVE: Final = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_SETGID", "CAP_SETUID")
+"""What root needs to copy a tree for nobody and to become nobody, which ends these capabilities."""
 # When memory runs out, the kernel kills the sandbox first, before the database and the worker.
 _FIRST_TO_GO: Final = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
 
@@ -41,10 +41,14 @@ class Walls:
     has_processes: bool = False
     """Whether it sees its own processes in /proc."""
     leaves_root: bool = False
-    """Where this process is root, the program starts as root too and must call `leave_root` before it runs anything.
+    """Where this process is root, the program starts as root and must call `leave_root` before it runs a stranger's code.
 
-    Then the kernel limits its number of processes, and folders that only root can read can still be mounted.
+    So the kernel limits its number of processes, and it can read folders of root before that.
     """
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Its environment."""
+    filter_handle: int | None = None
+    """A file that holds the filter of system calls; None sets no filter."""
 
 
 def build_command(walls: Walls, program: Sequence[str]) -> list[str]:
@@ -87,6 +91,10 @@ def _list_options(walls: Walls) -> Iterator[str]:
             yield from ("--perms", "0755", "--dir", str(folder))
     for host, inside in walls.readable:
         yield from ("--ro-bind", str(host), str(inside))
+    for name, value in walls.variables.items():
+        yield from ("--setenv", name, value)
+    if walls.filter_handle is not None:
+        yield from ("--seccomp", f"{walls.filter_handle}")
     yield from ("--remount-ro", "/", "--chdir", str(walls.folder))
 
 
@@ -101,18 +109,9 @@ def _list_powers(walls: Walls) -> Iterator[str]:
         yield from ("--cap-drop", "ALL")
 
 
-def leave_root(folder: Path) -> None:
-    """Give `folder` to nobody and become nobody for good; without effect in a process that is not root.
-
-    The program of walls with `leaves_root` calls this.
-    """
-    if os.getuid():
-        return
-    # The contents first: without its capabilities, root cannot enter a closed folder of nobody.
-    for path, folders, files in os.walk(folder, topdown=False):
-        for name in (*folders, *files):
-            os.chown(Path(path) / name, NOBODY, NOBODY, follow_symlinks=False)
-    os.chown(folder, NOBODY, NOBODY)
-    os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+def leave_root(program: Sequence[str]) -> list[str]:
+    """Return the command that runs `program` as nobody, behind walls with `leaves_root`; elsewhere `program` itself."""
+    if os.geteuid():
+        return list(program)
+    user = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    return ["setpriv", *user, "--inh-caps=-all", "--ambient-caps=-all", "--", *program]

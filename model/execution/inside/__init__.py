@@ -1,4 +1,4 @@
 """The part of test execution that runs in the sandbox, in the same process as a stranger's code.
-In: one task as JSON, a secret key on standard input. Out: signed lines about each test on a pipe.
-May call: sandbox.limits. The reporters use the standard library only, for they run in the repository's environment.
+In: the arguments of a test runner, a secret key on standard input. Out: signed lines about each test on a pipe.
+May call: nothing of ours. It uses the standard library only, for it runs in the repository's environment.
 """
