@@ -16,6 +16,7 @@ from app.registry import promotion
 from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings, QueueSettings
 from model.adapters import adapter_server
+from model.prompts import prompt_template
 from tests.app.registry.measured_runs import MARKS, find_champion, find_state, forget_adapter
 from tests.builders import tiny_adapters
 from tests.builders.job_attempts import carry_out
@@ -71,7 +72,12 @@ def test_unused_adapters_are_unloaded_and_foreign_ones_stay(database, servers, n
         adapter_server.unload_adapter(servers[0], foreign.name)
 
 
-def test_worker_asks_the_champion_after_a_server_restart(database, servers, names, monkeypatch):
+def test_worker_asks_the_champion_after_a_server_restart(
+    database, servers, names, runs, monkeypatch
+):
+    """The champion is asked with the template of its training, and the base with the bot's."""
+    copy = runs[0] / "prompt.j2"
+    copy.write_text(prompt_template.load("r4p_appendix_b").source)
     monkeypatch.setenv("R4P_ENGINE_URL", servers[1].url)
     monkeypatch.setenv("R4P_ENGINE_URLS", ",".join(one.url for one in servers))
     monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
@@ -88,6 +94,11 @@ def test_worker_asks_the_champion_after_a_server_restart(database, servers, name
     assert judge(3) == tiny_adapters.BASE
     promotion.promote(database, servers, names[0], Alias.CHAMPION)
     assert judge(4) == names[0]
+    copy.unlink()  # other tests share the run
+    asked = parts.judge_setup, parts.judge_setups[names[0]]
+    assert [setup.verifier.engine.prompt_fingerprint for setup in asked] == [
+        prompt_template.load(name).fingerprint for name in ("r4p_group", "r4p_appendix_b")
+    ]
     forget_adapter(servers, names[0])
     assert judge(5) == names[0]
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
