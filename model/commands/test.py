@@ -39,7 +39,7 @@ class RegressionOptions:
     command: Annotated[
         str,
         Option(
-            metavar="COMMAND", help="The tests, such as `pytest -x tests` or `python -m unittest`."
+            metavar="COMMAND", help="The tests, such as `pytest -q tests` or `python -m unittest`."
         ),
     ] = suite_command.DEFAULT_COMMAND
     python: Annotated[
@@ -69,7 +69,7 @@ def test(options: RegressionOptions) -> None:
 
     Only tests count that pass on the base in every run. A patch's own tests are not run.
 
-    Exit codes: 0 a candidate breaks nothing, 2 usage, 3 each breaks a test, 4 nothing can be told, 5 no sandbox.
+    Exit codes: 0 a candidate breaks nothing, 2 usage, 3 each breaks a test, 4 none is known to pass, 5 no sandbox.
     """
     with exit_on_error(_TEST, inputs.BadInput, BadSuiteCommand, NoBaseline):
         patches, notes = inputs.read_patches(options.patches or [])
@@ -121,14 +121,15 @@ def build_document(results: CandidateTests) -> dict[str, Any]:
 def describe(evidence: RegressionEvidence) -> str:
     """Return one sentence about a patch, for a person."""
     if evidence.unknown is not None:
-        return f"nothing can be told: {evidence.unknown}"
-    passing = format_count(evidence.expected, "test")
+        return f"unknown: {evidence.unknown}"
+    verb = "passes" if evidence.expected == 1 else "pass"
+    passing = f"{format_count(evidence.expected, 'test')} that {verb} on the base"
     if not evidence.broken:
-        return f"breaks none of {passing} that pass on the base"
+        return f"breaks none of {passing}"
     shown = ", ".join(evidence.broken[:_SHOWN])
     more = len(evidence.broken) - _SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    return f"breaks {len(evidence.broken)} of {passing} that pass on the base: {shown}{rest}"
+    return f"breaks {len(evidence.broken)} of {passing}: {shown}{rest}"
 
 
 def _show(results: CandidateTests) -> None:

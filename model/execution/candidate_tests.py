@@ -9,7 +9,7 @@ from typing import Final
 
 from model.domain import Patch, PatchId
 from model.errors import BadDiff, PatchDoesNotApply
-from model.execution.machinery import find_reach, keep_code
+from model.execution.patch_screening import find_forbidden_code, keep_code
 from model.execution.regression import (
     Baseline,
     RegressionEvidence,
@@ -72,12 +72,15 @@ def _test_patch(
 ) -> RegressionEvidence:
     expected = len(baseline.stable)
     try:
-        changes = keep_code(apply_diff(tree, patch.diff))
+        changes = keep_code(apply_diff(tree, patch.diff), baseline.list_files())
     except (BadDiff, PatchDoesNotApply) as error:
         return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")
     if not changes.paths:
         return RegressionEvidence(expected=expected, unknown="the patch changes tests only")
-    if reach := find_reach(changes):
-        reason = f"new code reaches for what runs the tests: {reach}"
+    if code := find_forbidden_code(changes):
+        reason = f"new code reaches for what runs the tests: {code}"
         return RegressionEvidence(expected=expected, unknown=reason)
-    return compare(baseline, run_tests(tree, changes, command))
+    try:
+        return compare(baseline, run_tests(tree, changes, command))
+    except PatchDoesNotApply as error:
+        return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")

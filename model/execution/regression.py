@@ -23,6 +23,10 @@ class Baseline:
     seconds: float
     """Wall-clock seconds of the slowest run."""
 
+    def list_files(self) -> frozenset[str]:
+        """Return the paths of the tests' files, as far as pytest's ids name them."""
+        return frozenset(test.partition("::")[0] for test in self.stable | self.flaky)
+
 
 def build_baseline(runs: Sequence[SuiteRun]) -> Baseline:
     """Return what may be expected of a patch, from at least one run on the base. Raises NoBaseline."""

@@ -14,10 +14,12 @@ from model.execution.suite_run import Outcome, SuiteRun, build_failed_run
 _PASSED: Final = frozenset({"setup passed", "call passed", "teardown passed"})
 _SKIPPED: Final = frozenset({"setup skipped", "call skipped"})
 _RAN: Final = ("0", "1")
-"""Exit statuses of pytest when all collected tests ran."""
+"""Exit statuses after a run: all tests passed, or some did not."""
 _NO_TESTS: Final = "5"
+_FIELDS: Final = {"start": 0, "test": 1, "changed": 1, "plugins": 0, "end": 1}
+"""The fewest fields of each kind of event."""
 _Event = tuple[str, ...]
-"""A kind and its fields."""
+"""(kind, field, …), for example ("test", "test_a.py::test_b", "call passed")."""
 
 
 class ForgedReport(Exception):
@@ -32,8 +34,12 @@ def read_run(lines: Iterable[bytes], key: bytes, seconds: float) -> SuiteRun:
         return build_failed_run(str(error), seconds)
     if reason := _explain_disbelief(events):
         return build_failed_run(reason, seconds)
-    outcomes = {event[1]: _decide(event[2:]) for event in events if event[0] == "test"}
-    set_up = (*events[0][1:], events[-1][2])
+    phases: dict[str, set[str]] = {}
+    for kind, *fields in events:
+        if kind == "test":  # a test that failed once stays failed, whatever a later line says
+            phases.setdefault(fields[0], set()).update(fields[1:])
+    outcomes = {test: _decide(fields) for test, fields in phases.items()}
+    set_up = (*events[0][1:], "then", *events[-2][1:])
     return SuiteRun(_drop_unknown(outcomes), set_up=set_up, seconds=seconds)
 
 
@@ -41,7 +47,7 @@ def _explain_disbelief(events: Sequence[_Event]) -> str | None:
     """Return why a whole run says nothing; None when its outcomes may be believed."""
     if changed := next((fields[0] for kind, *fields in events if kind == "changed"), None):
         return f"the code under test changes the test runner while it runs: {changed}"
-    if not events or events[0][0] != "start" or events[-1][0] != "end":
+    if [event[0] for event in (*events[:1], *events[-2:])] != ["start", "plugins", "end"]:
         last = next((fields[0] for kind, *fields in reversed(events) if kind == "test"), None)
         return f"the tests ended without a report{f' after {last}' if last else ''}"
     status = events[-1][1]
@@ -60,9 +66,20 @@ def _check_signatures(lines: Iterable[bytes], key: bytes) -> list[_Event]:
         expected = blake2b(line, key=key, digest_size=32).hexdigest().encode()
         if not hmac.compare_digest(expected, signature):
             raise ForgedReport(f"line {number} of the report was not written by the reporter")
-        events.append(tuple(field.decode("unicode_escape") for field in line.split(b"\t")))
+        events.append(_parse_event(line, number))
         key = blake2b(key, digest_size=32).digest()
     return events
+
+
+def _parse_event(line: bytes, number: int) -> _Event:
+    """Return the event of a line. Raises ForgedReport for one that the reporter never writes."""
+    try:
+        kind, *fields = (field.decode("unicode_escape") for field in line.split(b"\t"))
+    except UnicodeDecodeError as error:
+        raise ForgedReport(f"line {number} of the report cannot be read") from error
+    if kind not in _FIELDS or len(fields) < _FIELDS[kind]:
+        raise ForgedReport(f"line {number} of the report is not of a known kind")
+    return (kind, *fields)
 
 
 def _decide(phases: Iterable[str]) -> Outcome | None:

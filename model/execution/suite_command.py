@@ -1,5 +1,6 @@
 """How the tests of a repository are run: the command, its Python and its limits (pure)."""
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,11 @@ _LIMITS: Final = ResourceLimits(
     processes=256,
     cpu_seconds=600,
 )
+
+_STOPPING: Final = re.compile(
+    r"-x$|--exitfirst$|--maxfail|--sw$|--stepwise|-f$|--failfast$|-n\d*$|--numprocesses|--dist|--forked$|--parallel(?!=1$)"
+)
+"""Arguments after which a test that did not run looks broken, or runs unseen."""
 
 
 class Runner(StrEnum):
@@ -51,7 +57,7 @@ class SuiteCommand:
 
 
 def parse_command(text: str) -> SuiteCommand:
-    """Return the test command that `text` writes as in a shell, such as `pytest -x tests`. Raises BadSuiteCommand."""
+    """Return the test command that `text` writes as in a shell, such as `pytest -q tests`. Raises BadSuiteCommand."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -59,6 +65,11 @@ def parse_command(text: str) -> SuiteCommand:
     has_python = bool(words) and words[0] in {"python", "python3"}
     words = words[1:] if has_python else words
     words = words[1:] if words[:1] == ["-m"] else words
+    if stopping := [word for word in words if _STOPPING.match(word)]:
+        raise BadSuiteCommand(
+            f"test command {text!r} holds {stopping[0]}, which stops early or runs tests in processes that are not "
+            "watched; leave it out"
+        )
     match words:
         case ["pytest", *arguments]:
             return SuiteCommand(tuple(arguments))

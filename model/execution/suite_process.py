@@ -1,8 +1,10 @@
 """Run a test command once on a patched copy of a tree, in the sandbox, and read its signed report."""
 
 import os
+import platform
 import secrets
 import selectors
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final
 
+from model.errors import PatchDoesNotApply
 from model.execution import inside
 from model.execution.result_stream import read_run
 from model.execution.suite_command import SuiteCommand
@@ -19,87 +22,101 @@ from model.execution.suite_run import SuiteRun, build_failed_run
 from model.execution.tree_changes import TreeChanges
 from model.prompts.untrusted import escape_invisible
 from model.sandbox import limits, seccomp_filter, walls
-from model.sandbox.walls import NOBODY, SCRATCH, Walls
+from model.sandbox.walls import SCRATCH, NoSandbox, Walls
+from model.workspace.paths import quote_path
 
-_BASE, _CHANGES, _REPORTERS = Path("/base"), Path("/changes"), Path("/reporters")
-_TREE: Final = SCRATCH / "tree"
+_TREE, _REPORTERS = Path("/tree"), Path("/reporters")
+_LEFT_OUT: Final = (".git", ".venv", "node_modules", "__pycache__")
+"""Folders of a checkout that no test needs."""
 _VARIABLES: Final = {
     "HOME": str(SCRATCH),
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
+    "COVERAGE_FILE": str(SCRATCH / "coverage"),
+    "HYPOTHESIS_STORAGE_DIRECTORY": str(SCRATCH / "hypothesis"),
 }
-_PREPARE: Final = f"""
-set -e
-cp -dR {_BASE} {_TREE}
-cp -dR {_CHANGES}/files/. {_TREE}
-cd {_TREE}
-xargs -0 -r rm -f -- <{_CHANGES}/deleted
-if [ "$(id -u)" = 0 ]; then chown -hR {NOBODY}:{NOBODY} .; fi
-exec "$@"
-"""
-"""Copies the base into memory, lays the changed files over it, and runs the tests there."""
 _CHUNK: Final = 65_536
 _LAST_WORDS: Final = 4_096
 
 
 class _RunEnded(Exception):
-    """The run reached a limit; the message says which."""
+    """The run reached a limit. The message is a sentence for a person."""
 
 
 def run_tests(tree: Path, changes: TreeChanges, command: SuiteCommand) -> SuiteRun:
     """Run the tests of the folder `tree` with `changes`, which come from `keep_code`, and return what they showed.
 
-    The call blocks until the tests end or `command.seconds` are over. Then no process of them is left. A run that says
-    nothing has a `failure`. Raises NoSandbox.
+    Blocks until the tests end or `command.seconds` pass; then the kernel kills every process of them. A run without
+    usable results has `failure` set. Raises NoSandbox.
     """
     key = secrets.token_bytes(32)
-    begin = time.monotonic()
     output = bytearray()
-    with _write_changes(changes) as folder, _start(tree, folder, command) as handles:
-        process, report = handles
-        try:
-            _send_key(process, key)
-            raw = _read_all(process, report, output, begin + command.seconds, command.output_bytes)
-        except _RunEnded as error:
-            return build_failed_run(f"{error} {command.seconds:g} s", time.monotonic() - begin)
-        finally:
-            process.kill()  # bubblewrap holds a process namespace, which dies with it
-    seconds = time.monotonic() - begin
+    with _copy_tree(tree, changes) as copy:
+        begin = time.monotonic()
+        with _start(copy, command) as (process, report):
+            try:
+                _send_key(process, key)
+                raw = _read_all(process, report, output, begin, command)
+            except _RunEnded as error:
+                return build_failed_run(str(error), time.monotonic() - begin)
+            finally:
+                process.kill()  # bubblewrap holds a process namespace, which dies with it
+        seconds = time.monotonic() - begin
     if not raw:
         return build_failed_run(_describe_silence(bytes(output)), seconds)
     return read_run(raw.removesuffix(b"\n").split(b"\n"), key, seconds)
 
 
 @contextmanager
-def _write_changes(changes: TreeChanges) -> Iterator[Path]:
-    """Yield a folder with the new content of the changed files, and the list of the deleted ones."""
+def _copy_tree(tree: Path, changes: TreeChanges) -> Iterator[Path]:
+    """Yield a copy of the tree with the changes, which any user can read."""
     with TemporaryDirectory(prefix="r4p-tests-") as home:
-        (files := Path(home) / "files").mkdir()
+        copy = Path(home).resolve() / "tree"
+        shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        for path in changes.deleted:
+            _locate(copy, path).unlink(missing_ok=True)
         for path, content in changes.written.items():
-            (file := files / path).parent.mkdir(parents=True, exist_ok=True)
+            file = _locate(copy, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        (Path(home) / "deleted").write_bytes(
-            b"".join(os.fsencode(f"{path}\0") for path in changes.deleted)
-        )
-        yield Path(home)
+            file.chmod(0o755 if path in changes.executable else 0o644)
+        for folder, folders, files in os.walk(copy):
+            for name in (".", *folders, *files):
+                _open_for_all(Path(folder) / name)
+        yield copy
+
+
+def _locate(copy: Path, path: str) -> Path:
+    """Return where a changed file lies in the copy. Raises PatchDoesNotApply when a link leads out of it."""
+    file = copy / path
+    if not file.parent.resolve().is_relative_to(copy) or file.is_symlink():
+        raise PatchDoesNotApply(f"{quote_path(path)} lies behind a link")
+    return file
+
+
+def _open_for_all(path: Path) -> None:
+    """Let any user read a file or folder, and enter or execute it where its owner may. Links stay as they are."""
+    if not path.is_symlink():
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o444 | (mode & 0o100 and 0o111))
 
 
 @contextmanager
 def _start(
-    tree: Path, folder: Path, command: SuiteCommand
+    copy: Path, command: SuiteCommand
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start the sandbox, and yield its process and the reading end of its report."""
     reading, writing = os.pipe()
     with open(reading, "rb", buffering=0) as report, _open_filter() as filtering:  # noqa: PTH123 - a number, not a path
         try:
             process = subprocess.Popen(
-                _build_command(tree, folder, command, writing, filtering),
+                _build_command(copy, command, writing, filtering),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=(writing, *([] if filtering is None else [filtering])),
+                pass_fds=(writing, filtering),
                 env={},
                 cwd="/",
                 start_new_session=True,
@@ -111,38 +128,37 @@ def _start(
 
 
 @contextmanager
-def _open_filter() -> Iterator[int | None]:
-    """Yield a file that holds the filter of system calls; None on a machine that it does not support."""
+def _open_filter() -> Iterator[int]:
+    """Yield a file that holds the filter of system calls. Raises NoSandbox on a machine that it does not support."""
     code = seccomp_filter.build_filter(has_sockets=True)
     if code is None:
-        yield None
-        return
+        raise NoSandbox(
+            f"tests need a filter of system calls, and there is none for {platform.machine()}"
+        )
     with TemporaryFile() as file:
         file.write(code)
         file.seek(0)
         yield file.fileno()
 
 
-def _build_command(
-    tree: Path, folder: Path, command: SuiteCommand, report: int, filtering: int | None
-) -> list[str]:
+def _build_command(copy: Path, command: SuiteCommand, report: int, filtering: int) -> list[str]:
     python = command.python or Path(sys.executable)
     mounts = [(path, path) for path in walls.list_python_folders(python)]
-    mounts += [(tree.resolve(), _BASE), (folder, _CHANGES)]
-    mounts += [(Path(inside.__file__).parent, _REPORTERS)]
+    mounts += [(copy, _TREE), (Path(inside.__file__).parent, _REPORTERS)]
     reporter = str(_REPORTERS / f"run_{command.runner}.py")
     tests = [str(python), "-s", reporter, f"{report}", *command.arguments]
-    limited = walls.leave_root(limits.build_command(command.limits, tests))
+    # First another user, then its limits: root would not be held to the number of processes.
     return walls.build_command(
         Walls(
             tuple(mounts),
             command.scratch_bytes,
+            folder=_TREE,
             has_processes=True,
             leaves_root=True,
             variables={**_VARIABLES, **command.variables},
             filter_handle=filtering,
         ),
-        ["/bin/sh", "-c", _PREPARE, "sh", *limited],
+        walls.leave_root(limits.build_command(command.limits, tests)),
     )
 
 
@@ -156,8 +172,8 @@ def _read_all(
     process: subprocess.Popen[bytes],
     report: IO[bytes],
     output: bytearray,
-    deadline: float,
-    most: int,
+    begin: float,
+    command: SuiteCommand,
 ) -> bytes:
     """Return the whole report; keep the end of the output in `output`. Raises _RunEnded at a limit."""
     lines = bytearray()
@@ -165,17 +181,17 @@ def _read_all(
         selector.register(report, selectors.EVENT_READ, lines)
         selector.register(process.stdout or report, selectors.EVENT_READ, output)
         while selector.get_map():
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
-            if time.monotonic() >= deadline:
-                raise _RunEnded("the tests were ended after")
-            for key, _ in ready:
+            left = begin + command.seconds - time.monotonic()
+            if left <= 0:
+                raise _RunEnded(f"the tests were ended after {command.seconds:g} s")
+            for key, _ in selector.select(left):
                 if chunk := os.read(key.fd, _CHUNK):
                     key.data.extend(chunk)
                 else:
                     selector.unregister(key.fileobj)
             del output[:-_LAST_WORDS]
-            if len(lines) > most:
-                raise _RunEnded(f"the tests' report grew over {most:,} bytes within")
+            if len(lines) > command.output_bytes:
+                raise _RunEnded(f"the tests' report grew over {command.output_bytes:,} bytes")
     return bytes(lines)
 
 

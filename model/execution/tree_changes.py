@@ -15,7 +15,8 @@ from model.workspace.paths import explain_refusal, quote_path
 
 _SECONDS: Final = 30.0
 _FILE_BYTES: Final = 16 * 1024**2
-_PLAIN: Final = frozenset({"100644", "100755"})
+_EXECUTABLE: Final = "100755"
+_PLAIN: Final = frozenset({"100644", _EXECUTABLE})
 _NOTHING: Final = "000000"
 
 
@@ -29,6 +30,8 @@ class TreeChanges:
     """Paths of the deleted files."""
     before: Mapping[str, bytes] = field(default_factory=dict)
     """Old content by path, of each changed file that existed."""
+    executable: frozenset[str] = frozenset()
+    """Paths of the written files that may be executed."""
 
     @property
     def paths(self) -> frozenset[str]:
@@ -53,13 +56,13 @@ def apply_diff(tree: Path, diff: str) -> TreeChanges:
             raise PatchDoesNotApply(str(error)) from error
 
 
-def _read_files(tree: Path, paths: list[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of each file that exists."""
+def _read_files(tree: Path, paths: list[str]) -> Iterator[tuple[str, tuple[bytes, bool]]]:
+    """Yield path, content and executable bit of each file that exists."""
     root = os.open(tree, safe_open.FOLDER)
     try:
         for path in paths:
             try:
-                content, _ = safe_open.read_file(root, path, _FILE_BYTES)
+                content, is_executable = safe_open.read_file(root, path, _FILE_BYTES)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
@@ -68,12 +71,12 @@ def _read_files(tree: Path, paths: list[str]) -> Iterator[tuple[str, bytes]]:
                 ) from error
             if len(content) > _FILE_BYTES:
                 raise PatchDoesNotApply(f"{quote_path(path)} is larger than {_FILE_BYTES:,} bytes")
-            yield path, content
+            yield path, (content, is_executable)
     finally:
         os.close(root)
 
 
-def _apply_in_index(home: Path, before: Mapping[str, bytes], diff: str) -> TreeChanges:
+def _apply_in_index(home: Path, before: Mapping[str, tuple[bytes, bool]], diff: str) -> TreeChanges:
     def run(*arguments: str, data: bytes = b"") -> bytes:
         settings = git.build_config_arguments({"core.fsync": "none"})
         return git.run(
@@ -90,7 +93,7 @@ def _apply_in_index(home: Path, before: Mapping[str, bytes], diff: str) -> TreeC
     after = run("write-tree").decode().strip()
     fields = run("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "refs/heads/before", after)
     names = fields.decode(errors="surrogateescape").split("\0")[:-1]
-    written, deleted = {}, []
+    written, deleted, executable = {}, [], set()
     for meta, path in zip(names[::2], names[1::2], strict=True):
         old, new, _, blob, _ = meta.removeprefix(":").split()
         if not {old, new} <= _PLAIN | {_NOTHING}:
@@ -99,13 +102,21 @@ def _apply_in_index(home: Path, before: Mapping[str, bytes], diff: str) -> TreeC
             deleted.append(path)
         else:
             written[path] = run("cat-file", "blob", blob)
-    return TreeChanges(written, tuple(deleted), before)
+            if new == _EXECUTABLE:
+                executable.add(path)
+    return TreeChanges(
+        written,
+        tuple(deleted),
+        {path: content for path, (content, _) in before.items()},
+        frozenset(executable),
+    )
 
 
-def _write_commit(files: Mapping[str, bytes]) -> Iterator[bytes]:
+def _write_commit(files: Mapping[str, tuple[bytes, bool]]) -> Iterator[bytes]:
     """Yield input for `git fast-import`: one commit of the files."""
     yield b"commit refs/heads/before\ncommitter r4p <> 0 +0000\ndata 0\n"
-    for path, content in files.items():
+    for path, (content, is_executable) in files.items():
+        mode = b"100755" if is_executable else b"100644"
         quoted = path.replace('"', '\\"').encode(errors="surrogateescape")
-        yield b'M 100644 inline "%s"\ndata %d\n' % (quoted, len(content))
+        yield b'M %s inline "%s"\ndata %d\n' % (mode, quoted, len(content))
         yield content + b"\n"

@@ -19,7 +19,7 @@ class ResourceLimits:
     files: int = 256
     """Open files of each process."""
     processes: int = 0
-    """Processes and threads together. The kernel does not limit those of root."""
+    """Processes and threads of this user on the machine. The kernel does not limit those of root."""
     cpu_seconds: int = 0
     """Seconds of one core for each process."""
 

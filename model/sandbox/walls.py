@@ -1,6 +1,7 @@
 """The command that starts a program behind bubblewrap: what it can read, and the one folder that it can write."""
 
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +19,12 @@ FIX: Final = (
     "that allows it)"
 )
 """What an operator does when bubblewrap starts nothing."""
-_TO_LEAVE: Final = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_SETGID", "CAP_SETUID")
-"""What root needs to copy a tree for nobody and to become nobody, which ends these capabilities."""
-# When memory runs out, the kernel kills the sandbox first, before the database and the worker.
-_FIRST_TO_GO: Final = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
+_ROOT_CAPABILITIES: Final = ("CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID")
+"""What root needs to become another user, which ends these capabilities."""
+_FIRST_USER: Final = 2**30
+"""User ids from here on belong to no account."""
+# When memory runs out, the kernel kills the sandbox before the database and the worker, unless the sandbox takes it back.
+_SET_OOM_SCORE: Final = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
 
 
 class NoSandbox(Exception):
@@ -30,7 +33,7 @@ class NoSandbox(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Walls:
-    """What a sandboxed program sees of the host: nothing but the system's programs and these folders."""
+    """What a sandboxed program sees of the host: the system's programs, two devices and these folders."""
 
     readable: tuple[tuple[Path, Path], ...]
     """Folders and files that it can read, as (path on the host, path inside). All must exist."""
@@ -57,7 +60,7 @@ def build_command(walls: Walls, program: Sequence[str]) -> list[str]:
         bwrap = str(bubblewrap.find())
     except bubblewrap.NoBubblewrap as error:
         raise NoSandbox(str(error)) from None
-    shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
+    shell = ["/bin/sh", "-c", _SET_OOM_SCORE, "sh"]
     return [*shell, bwrap, *_list_options(walls), "--", *program]
 
 
@@ -71,7 +74,7 @@ def list_python_folders(interpreter: Path) -> Iterator[Path]:
 
 def _list_options(walls: Walls) -> Iterator[str]:
     """Yield bubblewrap's arguments. The sandbox holds only the files that they name."""
-    yield from _list_powers(walls)
+    yield from _list_namespace_options(walls)
     yield from ("--hostname", "agent", "--clearenv", "--die-with-parent", "--new-session")
     yield from ("--perms", "1777", "--size", f"{walls.scratch_bytes}", "--tmpfs", str(SCRATCH))
     if walls.has_processes:
@@ -98,20 +101,25 @@ def _list_options(walls: Walls) -> Iterator[str]:
     yield from ("--remount-ro", "/", "--chdir", str(walls.folder))
 
 
-def _list_powers(walls: Walls) -> Iterator[str]:
+def _list_namespace_options(walls: Walls) -> Iterator[str]:
     """Yield the arguments about namespaces, users and capabilities."""
     if walls.leaves_root and os.geteuid() == 0:
         yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts")
         yield from ("--unshare-cgroup-try", "--cap-drop", "ALL")
-        yield from (word for power in _TO_LEAVE for word in ("--cap-add", power))
+        yield from (word for power in _ROOT_CAPABILITIES for word in ("--cap-add", power))
     else:
         yield from ("--unshare-all", "--unshare-user", "--uid", f"{NOBODY}", "--gid", f"{NOBODY}")
         yield from ("--cap-drop", "ALL")
 
 
 def leave_root(program: Sequence[str]) -> list[str]:
-    """Return the command that runs `program` as nobody, behind walls with `leaves_root`; elsewhere `program` itself."""
+    """Return the command that runs `program` as a user of its own, behind walls with `leaves_root`.
+
+    No other process belongs to that user, so the limit of processes is for this sandbox alone. In a process that is not
+    root the command is `program` itself.
+    """
     if os.geteuid():
         return list(program)
-    user = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-    return ["setpriv", *user, "--inh-caps=-all", "--ambient-caps=-all", "--", *program]
+    user = _FIRST_USER + secrets.randbelow(_FIRST_USER)
+    options = (f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all")
+    return ["setpriv", *options, "--ambient-caps=-all", "--bounding-set=-all", "--", *program]

@@ -11,53 +11,67 @@ import pytest
 from tamper_evidence import MachineryWatch, SignedReport, read_key
 
 _SECONDS_BETWEEN_LOOKS = 0.2
+"""A look at all recorded functions takes a millisecond."""
 
 
 class Reporter:
-    """A plugin of pytest that sends what is collected, how each test ends, and how the run ends."""
+    """A plugin of pytest that sends the plugins that take part, and how each test ends."""
 
     def __init__(self, report: SignedReport, watch: MachineryWatch) -> None:
-        self._report, self._watch = report, watch
+        # Bound before the code under test is imported: replacing them in their classes changes nothing here.
+        self._send, self._record_again, self._find_change = (
+            report.send,
+            watch.record_again,
+            watch.find_change,
+        )
         self._phases: dict[str, list[str]] = {}
         self._clock, self._look_at = time.monotonic, 0.0
+        self.has_started = False
 
     def pytest_sessionstart(self, session) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Send what the plugins and `conftest.py` files changed so far; the parent knows what they change on the base."""
-        plugins = {
-            type(plugin).__qualname__ for plugin in session.config.pluginmanager.get_plugins()
-        }
-        self._report.send("start", *sorted(plugins), *self._watch.record_again())
+        self.has_started = True
+        self._send("start", *self.name_plugins(session.config), *self._record_again())
 
     def pytest_runtest_logreport(self, report) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Keep the outcome of a phase: set-up, call or tear-down."""
         self._phases.setdefault(report.nodeid, []).append(f"{report.when} {report.outcome}")
 
     def pytest_runtest_logfinish(self, nodeid) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-        """Send the outcome of a test, and look for changes now and then: a look takes a millisecond."""
-        self._report.send("test", nodeid, *self._phases.pop(nodeid, []))
+        """Send the outcome of a test, and look for changes now and then."""
+        self._send("test", nodeid, *self._phases.pop(nodeid, []))
         if (now := self._clock()) > self._look_at:
             self._look_at = now + _SECONDS_BETWEEN_LOOKS
-            self._send_change()
+            if change := self._find_change():
+                self._send("changed", change)
 
-    def pytest_sessionfinish(self, session, exitstatus) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-        """Send the exit status, and the number of plugins that took part."""
-        self._send_change()
-        plugins = len(session.config.pluginmanager.get_plugins())
-        self._report.send("end", f"{int(exitstatus)}", f"{plugins} plugins at the end")
+    def pytest_sessionfinish(self, session) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        """Look for changes once more, and send the plugins again: the code under test must not have added one."""
+        if change := self._find_change():
+            self._send("changed", change)
+        self._send("plugins", *self.name_plugins(session.config))
 
-    def _send_change(self) -> None:
-        if change := self._watch.find_change():
-            self._report.send("changed", change)
+    def name_plugins(self, config) -> list[str]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        """Return the names of all plugins, in order."""
+        plugins = config.pluginmanager.get_plugins()
+        return sorted(getattr(plugin, "__name__", type(plugin).__qualname__) for plugin in plugins)
 
 
 def main() -> int:
     """Run pytest in the current folder and return its exit status."""
     report = SignedReport(int(sys.argv[1]), read_key())
     watch = MachineryWatch()
+    send = report.send  # bound before the code under test is imported
     # As `python -m pytest` does, but only now: a `pytest.py` of the tree must not be imported in its place.
-    sys.path[0] = str(Path.cwd())
-    arguments = [*sys.argv[2:], "-p", "no:cacheprovider"]
-    return int(pytest.main(arguments, plugins=[Reporter(report, watch)]))
+    # The folder `src` comes first too, before a copy of the package that is installed in the environment.
+    sys.path[:1] = [str(Path.cwd()), str(Path.cwd() / "src")]
+    # Processes of pytest-xdist would run the tests where nobody watches.
+    arguments = [*sys.argv[2:], "-p", "no:cacheprovider", "-p", "no:xdist"]
+    reporter = Reporter(report, watch)
+    status = int(pytest.main(arguments, plugins=[reporter]))
+    if reporter.has_started:  # otherwise the output says why not
+        send("end", f"{status}")
+    return status
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Any
 from tamper_evidence import MachineryWatch, SignedReport, read_key
 
 _SECONDS_BETWEEN_LOOKS = 0.2
+"""A look at all recorded functions takes a millisecond."""
 _PASSED = ("setup passed", "call passed", "teardown passed")
 _PHASES = {
     "addSuccess": _PASSED,
@@ -27,7 +28,7 @@ _PHASES = {
 """What each method of a `TestResult` says about its test, in the words of pytest."""
 
 
-class Recorder:
+class Reporter:
     """Replaces the methods of `unittest.TestResult`, which every result class calls, by ones that also report."""
 
     def __init__(self, report: SignedReport) -> None:
@@ -60,37 +61,45 @@ class Recorder:
         self._report.send("test", test.id(), *self._phases.pop(test.id(), ()))
         if (now := self._clock()) > self._look_at:
             self._look_at = now + _SECONDS_BETWEEN_LOOKS
-            self.send_change()
+            if change := self.watch.find_change():
+                self._report.send("changed", change)
 
-    def send_change(self) -> None:
-        """Send the name of a function of the runner that was replaced, if there is one."""
-        if change := self.watch.find_change():
-            self._report.send("changed", change)
+    def send_rest(self) -> None:
+        """Send the errors that belong to no test, such as those of `tearDownClass`, which the parent ignores."""
+        for name, phases in self._phases.items():
+            self._report.send("test", name, *phases)
 
 
 def main() -> int:
     """Run the program in the current folder and return its exit status."""
     report = SignedReport(int(sys.argv[1]), read_key())
-    recorder = Recorder(report)
-    report.send("start")
+    reporter = Reporter(report)
+    # Bound before the code under test is imported: it cannot replace what the last lines call.
+    send, find_change, send_rest = report.send, reporter.watch.find_change, reporter.send_rest
+    send("start")
     program, sys.argv = sys.argv[2], sys.argv[2:]
     try:
         _run(program)
         status = 0
     except SystemExit as end:
         status = int(end.code) if isinstance(end.code, int) else int(bool(end.code))
-    recorder.send_change()
-    report.send("end", f"{status}", "")
+    send_rest()
+    if change := find_change():
+        send("changed", change)
+    send("plugins")
+    send("end", f"{status}")
     return status
 
 
 def _run(program: str) -> None:
     """Run a script as `python SCRIPT` does, or unittest as `python -m unittest` does."""
+    # The tree comes first, before a copy of the package that is installed in the environment.
+    tree = [str(Path.cwd()), str(Path.cwd() / "src")]
     if program == "unittest":
-        sys.path[0] = str(Path.cwd())
+        sys.path[:1] = tree
         unittest.main(module=None)
     else:
-        sys.path[0] = str(Path(program).resolve().parent)
+        sys.path[:1] = [str(Path(program).resolve().parent), *tree]
         runpy.run_path(program, run_name="__main__")
 
 

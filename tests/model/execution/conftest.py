@@ -9,7 +9,8 @@ from model.execution import candidate_tests
 from model.execution.suite_command import SuiteCommand
 
 CODE = "def double(number):\n    return number * 2\n"
-TESTS = "from doubling import double\n\n\ndef test_double():\n    assert double(3) == 6\n\n\ndef test_zero():\n    assert double(0) == 0\n"
+TESTS = "from doubling import double\n\n\ndef test_double():\n    assert double(3) == 6\n"
+MORE_TESTS = "from doubling import double\n\n\ndef test_zero():\n    assert double(0) == 0\n"
 COMMAND = SuiteCommand(
     ("-q", "tests"), variables={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, seconds=60
 )
@@ -23,6 +24,7 @@ def tree(tmp_path):
     (tree / "doubling.py").write_text(CODE)
     (tree / "tests").mkdir()
     (tree / "tests" / "test_double.py").write_text(TESTS)
+    (tree / "tests" / "test_zero.py").write_text(MORE_TESTS)
     return tree
 
 

@@ -42,6 +42,11 @@ OPEN = {
     "plugins": "import pluggy\npluggy.PluginManager.register = None\n" + WRONG,
     "import by name": "r = __import__('_pytest.runner')\n" + WRONG,
     "reporter": "import tamper_evidence\ntamper_evidence.SignedReport.send = print\n" + WRONG,
+    "plugin by a hook": "def pytest_pyfunc_call(pyfuncitem):\n    return True\n" + WRONG,
+    "from sys": "from sys import modules, _getframe\n" + WRONG,
+    "other letters": "import sys\nx = sys.\uff4dodules\n" + WRONG,
+    "other encoding": "# coding: utf-7\n" + WRONG,
+    "own main": "import __main__\n" + WRONG,
     "evaluated": _late("exec('import os; os._exit(0)')"),
 }
 _FIND = "import sys as s\nm = getattr(s, 'mod' + 'ules')\n"
@@ -89,6 +94,17 @@ HIDDEN = {
     + WRONG,
     "printed": "print('2 passed in 0.01s')\n" + WRONG,
     "changed test file": "open('tests/test_double.py', 'w').write('def test_double(): pass\\ndef test_zero(): pass\\n')\n"
+    + WRONG,
+    "changed test file in time": "open('tests/test_zero.py', 'w').write('def test_zero(): pass\\n')\n"
+    "open('tests/test_double.py', 'w').write('def test_double(): pass\\n')\n" + WRONG,
+    "watch of the reporter": "import __main__ as p\n"
+    "setattr(p.MachineryWatch, 'find_change', lambda s: None)\n"
+    "setattr(p.SignedReport, 'send', lambda s, k, *f: None)\n" + WRONG,
+    "new method of the runner": _FIND
+    + "setattr(m['_pyt' + 'est.python'].Function, '__getattribute__', object.__getattribute__)\n"
+    + WRONG,
+    "defaults of the runner": _FIND
+    + "setattr(m['_pyt' + 'est.runner'].call_and_report, '__kwdef' + 'aults__', {'log': False})\n"
     + WRONG,
     "removed tests": "import shutil\nshutil.rmtree('tests')\n" + WRONG,
     "endless": _late("while True: pass"),
@@ -154,6 +170,8 @@ FILES = {
     "tamper_evidence.py": "raise SystemExit(0)\n",
     "hashlib.py": "raise SystemExit(0)\n",
     "tests/test_double.py": "def test_double(): pass\n",
+    "cheat-1.0.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat\n",
+    "pytest.toml": "[pytest]\naddopts = '--co'\n",
     "cheat.pth": "import os; os._exit(0)\n",
 }
 """New or replaced files beside the wrong module."""

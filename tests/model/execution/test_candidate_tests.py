@@ -1,5 +1,7 @@
 """What the base's own tests say about a patch, from real runs in the sandbox."""
 
+from dataclasses import replace
+
 import pytest
 
 from model.domain import Patch, PatchId
@@ -31,7 +33,7 @@ def test_candidates_of_one_issue_are_told_apart(bubblewrap, tree):
     assert {patch: one.passes for patch, one in found.evidence.items()} == {"#1": False, "#2": True}
     assert found.baseline.stable == {
         "tests/test_double.py::test_double",
-        "tests/test_double.py::test_zero",
+        "tests/test_zero.py::test_zero",
     }
     assert sorted(seen) == [(done, 4) for done in range(1, 5)]
 
@@ -93,6 +95,8 @@ def test_a_patch_that_cannot_be_tried_is_unknown(try_patch, diff, reason):
 def test_a_base_without_results_is_an_error_with_the_reason(
     bubblewrap, tree, files, arguments, reason
 ):
+    if files:
+        (tree / "tests" / "test_zero.py").unlink()
     for path, text in files.items():
         (tree / path).write_text(text)
     command = SuiteCommand(
@@ -148,6 +152,7 @@ if __name__ == "__main__":
 def test_unittest_and_scripts_that_use_it_are_understood(bubblewrap, tree, text):
     (tree / "tests" / "__init__.py").touch()
     (tree / "tests" / "test_double.py").write_text(UNITTEST)
+    (tree / "tests" / "test_zero.py").unlink()
     (tree / "run.py").write_text(
         "import unittest\nunittest.main(module='tests.test_double', argv=['run.py'])\n"
     )
@@ -156,6 +161,47 @@ def test_unittest_and_scripts_that_use_it_are_understood(bubblewrap, tree, text)
     prefix = "tests.test_double.Doubling."
     assert found.baseline.stable == {f"{prefix}test_{name}" for name in ("double", "parts", "zero")}
     assert found.evidence[patch.id].broken == (f"{prefix}test_double", f"{prefix}test_parts")
+
+
+def test_a_test_with_an_unusual_name_is_the_bases_too(try_patch, tree):
+    (tree / "pytest.ini").write_text("[pytest]\npython_files = check_*.py\n")
+    (tree / "tests" / "check_double.py").write_text(TESTS)
+    hidden = WRONG
+    (tree / "lib").mkdir()
+    (tree / "lib" / "check_more.py").write_text(TESTS)
+    hidden += write_diff("lib/check_more.py", TESTS, "def test_double(): pass\n")
+    command = replace(COMMAND, arguments=("-q",))
+    assert "lib/check_more.py::test_double" in try_patch(hidden, command).broken
+
+
+def test_the_package_in_src_is_the_trees(try_patch, tree):
+    (tree / "src").mkdir()
+    (tree / "doubling.py").rename(tree / "src" / "doubling.py")
+    assert try_patch(WRONG.replace("doubling.py", "src/doubling.py")).passes is False
+
+
+def test_a_new_program_keeps_its_mode(try_patch, tree):
+    (tree / "tests" / "test_zero.py").write_text(
+        "import os, stat\ndef test_mode():\n    assert os.access('run', os.X_OK)\n"
+    )
+    (tree / "run").write_text("#!/bin/sh\n")
+    (tree / "run").chmod(0o755)
+    changed = write_diff("run", "#!/bin/sh\n", "#!/bin/sh -e\n")
+    assert try_patch(changed).passes is True
+
+
+def test_a_tree_with_links_is_not_written_through_them(try_patch, tree, tmp_path):
+    (outside := tmp_path / "outside").mkdir()
+    (tree / "linked").symlink_to(outside)
+    evidence = try_patch(write_diff("linked/new.py", "", "x = 1\n"))
+    assert "does not apply" in evidence.unknown
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-x", "--maxfail=1", "-n auto", "-n4", "--parallel=8", "-f"])
+def test_a_command_that_stops_early_or_runs_unseen_is_refused(option):
+    with pytest.raises(BadSuiteCommand, match="leave it out"):
+        parse_command(f"pytest {option} tests")
 
 
 @pytest.mark.parametrize("text", ["make test", "python", "", "pytest 'open", "python -m tox"])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from model.execution import candidate_tests, machinery, suite_process
-from model.execution.machinery import keep_code
+from model.execution import candidate_tests, patch_screening, suite_process
+from model.execution.patch_screening import keep_code
 from model.execution.regression import build_baseline, compare
 from model.execution.suite_command import parse_command
 from model.execution.tree_changes import TreeChanges, apply_diff
-from tests.model.execution.conftest import CODE, COMMAND, TESTS, write_diff
+from tests.model.execution.conftest import CODE, COMMAND, MORE_TESTS, TESTS, write_diff
 from tests.model.execution.hostile_patches import FILES, HIDDEN, OPEN, UNITTEST, WRONG
 
 CASES = """
@@ -80,12 +80,13 @@ def run_hostile(tree, baseline):
 def check_tree(tree):
     assert (tree / "doubling.py").read_text() == CODE
     assert (tree / "tests" / "test_double.py").read_text() == TESTS
+    assert (tree / "tests" / "test_zero.py").read_text() == MORE_TESTS
 
 
 @pytest.mark.parametrize("name", OPEN)
 def test_the_screen_stops_code_that_reaches_for_the_runner(tree, name):
     changes = keep_code(apply_diff(tree, write_diff("doubling.py", CODE, OPEN[name])))
-    assert machinery.find_reach(changes)
+    assert patch_screening.find_forbidden_code(changes)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +119,7 @@ def test_a_file_beside_the_code_decides_nothing(run_hostile, tree, path):
 @pytest.mark.parametrize("name", UNITTEST)
 def test_an_attack_on_unittest_does_not_pass(bubblewrap, tree, name):
     (tree / "tests" / "test_double.py").write_text(CASES)
+    (tree / "tests" / "test_zero.py").unlink()
     command = replace(parse_command("python -m unittest discover -s tests -t ."), seconds=12.0)
     (tree / "tests" / "__init__.py").touch()
     baseline = build_baseline([suite_process.run_tests(tree, TreeChanges({}), command)])

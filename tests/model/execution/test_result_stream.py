@@ -11,7 +11,7 @@ from model.execution.result_stream import read_run
 from model.execution.suite_run import Outcome
 
 KEY = bytes(range(32))
-START, END = ("start", "Session"), ("end", "1", "9 plugins at the end")
+START, PLUGINS, END = ("start", "Session"), ("plugins", "Session"), ("end", "1")
 PHASES = ("setup passed", "call passed", "teardown passed")
 
 
@@ -34,6 +34,7 @@ def test_outcomes_come_from_all_three_phases():
             ("test", "late", "setup passed", "call passed", "teardown failed"),
             ("test", "not", "setup skipped", "teardown passed"),
             ("test", "half", "setup passed"),
+            PLUGINS,
             END,
         ),
         KEY,
@@ -46,19 +47,19 @@ def test_outcomes_come_from_all_three_phases():
         "not": Outcome.SKIPPED,
     }
     assert (run.failure, run.seconds) == (None, 1.5)
-    assert run.set_up == ("Session", "9 plugins at the end")
+    assert run.set_up == ("Session", "then", "Session")
 
 
 @given(st.text(min_size=1))
 def test_any_test_id_survives_the_way(name):
-    assert read_run(write_lines(START, ("test", name, *PHASES), END), KEY, 0).list_passed() == {
-        name
-    }
+    assert read_run(
+        write_lines(START, ("test", name, *PHASES), PLUGINS, END), KEY, 0
+    ).list_passed() == {name}
 
 
 @given(st.data())
 def test_no_byte_of_a_report_can_be_changed(data):
-    lines = write_lines(START, ("test", "a", "call failed"), END)
+    lines = write_lines(START, ("test", "a", "call failed"), PLUGINS, END)
     number = data.draw(st.integers(0, len(lines) - 1))
     place = data.draw(st.integers(0, len(lines[number]) - 1))
     other = data.draw(st.integers(0, 255).filter(lambda byte: byte != lines[number][place]))
@@ -72,21 +73,41 @@ def test_no_byte_of_a_report_can_be_changed(data):
         (lambda lines: lines[:-1], "ended without a report after a"),
         (lambda lines: lines[1:], "not written by the reporter"),
         (lambda lines: [*lines, lines[-1]], "not written by the reporter"),
-        (lambda lines: [lines[0], lines[2], lines[1]], "not written by the reporter"),
-        (lambda lines: [*lines[:2], b"end\t0\t9", lines[2]], "not written by the reporter"),
-        (lambda _lines: write_lines(START, END, key=bytes(32)), "not written by the reporter"),
+        (lambda lines: [lines[0], lines[2], lines[1], lines[3]], "not written by the reporter"),
+        (lambda lines: [*lines[:2], b"end\t0", *lines[2:]], "not written by the reporter"),
+        (
+            lambda _lines: write_lines(START, PLUGINS, END, key=bytes(32)),
+            "not written by the reporter",
+        ),
     ],
 )
 def test_a_report_with_another_order_key_or_end_says_nothing(change, reason):
-    lines = change(write_lines(START, ("test", "a", *PHASES), END))
+    lines = change(write_lines(START, ("test", "a", *PHASES), PLUGINS, END))
     run = read_run(lines, KEY, 0)
     assert run.outcomes == {}
     assert reason in run.failure
 
 
 def test_a_changed_runner_or_a_failed_status_says_nothing():
-    changed = write_lines(START, ("test", "a", *PHASES), ("changed", "pytest.main"), END)
+    changed = write_lines(START, ("test", "a", *PHASES), ("changed", "pytest.main"), PLUGINS, END)
     assert "pytest.main" in read_run(changed, KEY, 0).failure
     for status in ("2", "3", "4", "5", "127"):
-        run = read_run(write_lines(START, ("test", "a", *PHASES), ("end", status, "")), KEY, 0)
+        run = read_run(write_lines(START, ("test", "a", *PHASES), PLUGINS, ("end", status)), KEY, 0)
         assert (run.outcomes, bool(run.failure)) == ({}, True)
+
+
+def test_a_test_that_failed_once_stays_failed():
+    lines = write_lines(
+        START, ("test", "a", "setup passed", "call failed"), ("test", "a", *PHASES), PLUGINS, END
+    )
+    assert read_run(lines, KEY, 0).outcomes == {"a": Outcome.FAILED}
+
+
+@pytest.mark.parametrize("event", [("test",), ("changed",), ("other", "x"), ("end",)])
+def test_a_signed_line_of_no_known_kind_says_nothing(event):
+    assert "of a known kind" in read_run(write_lines(START, event, PLUGINS, END), KEY, 0).failure
+
+
+def test_another_plugin_at_the_end_shows_in_the_set_up():
+    lines = write_lines(START, ("test", "a", *PHASES), ("plugins", "Cheat", "Session"), END)
+    assert read_run(lines, KEY, 0).set_up == ("Session", "then", "Cheat", "Session")
