@@ -16,7 +16,7 @@ _OPENED_BOX = "\n\n\\boxed{"
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How replies are sampled. The paper's servers sample five votes at temperature 1."""
+    """How replies are sampled. The server of R4P's authors samples five votes at temperature 1."""
 
     max_tokens: int = 2048
     temperature: float = 1.0

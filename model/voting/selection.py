@@ -39,9 +39,10 @@ def select_shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
 
 
 def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
-    """Return the ids of the patches that pass the paper's first round.
+    """Return the ids of the patches that pass the first round of R4P's selection (section 5.2).
 
-    These are the patches with the verdict correct; without any, the unsure ones; without these, the incorrect ones.
+    These are the patches with the verdict correct. The rest is ours: without any, the unsure ones, and without these,
+    the incorrect ones.
     """
     rounds = ({Verdict.CORRECT}, {Verdict.UNSURE}, {Verdict.INCORRECT})
     passing = (

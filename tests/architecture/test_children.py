@@ -10,14 +10,17 @@ AGENT = "-I, in a sandbox"
 READER = "-I, beside an empty environment"
 ITSELF = "builds the command, with -P"
 PARSER = "reads the operator's command and starts nothing"
+BARE = (
+    "runs alone on a machine where nothing of ours is installed yet; what it starts of ours has -P"
+)
 LAUNCHER = "the operator's own command starts Python: PYTHONSAFEPATH tells it"
 RUNS_MODULES = {
     "app/operator/processes.py": LAUNCHER,
     "app/sandbox.py": AGENT,
     "model/codegraph/reader_pool.py": READER,
     "model/execution/suite_command.py": PARSER,
-    "model/execution/suite_process.py": AGENT,
     "model/interpreter.py": ITSELF,
+    "training/gpu_proof/bundle.py": BARE,
 }
 """Files that write `-m` themselves, and how each keeps the folder out."""
 NAMES_PYTHON = {
@@ -25,6 +28,7 @@ NAMES_PYTHON = {
     "model/codegraph/reader_pool.py": READER,
     "model/execution/suite_process.py": AGENT,
     "model/interpreter.py": ITSELF,
+    "training/gpu_proof/bundle.py": BARE,
 }
 ASKS_FOR_PYTHON = {"app/operator/processes.py": 2, "app/sandbox.py": 3}
 """Files that call `get_interpreter()`, and how often: for the interpreter's path, or with -I."""

@@ -195,7 +195,9 @@ def set_up(home: Path) -> bool:
     wheels = [str(home / path) for path in wanted if path != SOURCE]
     options = ("--no-index", "--no-deps", "--no-compile", "--quiet", "--target", str(home / SITE))
     if wheels:
-        subprocess.run([sys.executable, "-m", "pip", "install", *options, *wheels], check=True)
+        subprocess.run(
+            [sys.executable, "-P", "-m", "pip", "install", *options, *wheels], check=True
+        )
     paths = shlex.quote(f"{home.resolve() / 'source'}:{home.resolve() / SITE}")
     # -P: a checkout in the working directory must not stand in for the source that came.
     command = f"{shlex.quote(sys.executable)} -P -m training.gpu_proof"

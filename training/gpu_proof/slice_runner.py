@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from model import typed_json
+from model.interpreter import module_command
 from training.gpu_proof import slices
 from training.gpu_proof.bundle import LEASE
 from training.gpu_proof.settings import SETS, ProofSize
@@ -107,7 +107,7 @@ def _attempt(
     """Run one slice as a process that stops itself `grace` seconds before `end` and is killed at `end`."""
     began = time.time()
     options = ("--home", str(home), "--size", size.name, "--end", str(end - grace))
-    command = [sys.executable, "-P", "-m", "training.gpu_proof", "slice", step.name, *options]
+    command = module_command("training.gpu_proof", "slice", step.name, *options)
     logs = home / size.name / "results" / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{step.name}.log"

@@ -28,7 +28,7 @@ _PHASES = {
 """What each method of a `TestResult` says about its test, in the words of pytest."""
 
 
-class Reporter:
+class ResultReporter:
     """Replaces the methods of `unittest.TestResult`, which every result class calls, by ones that also report."""
 
     def __init__(self, report: SignedReport) -> None:
@@ -73,7 +73,7 @@ class Reporter:
 def main() -> int:
     """Run the program in the current folder and return its exit status."""
     report = SignedReport(int(sys.argv[1]), read_key())
-    reporter = Reporter(report)
+    reporter = ResultReporter(report)
     # Bound before the code under test is imported: it cannot replace what the last lines call.
     send, find_change, send_rest = report.send, reporter.watch.find_change, reporter.send_rest
     send("start")
