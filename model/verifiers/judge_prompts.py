@@ -53,7 +53,12 @@ def parse_prompts(
     if text is None or isinstance(text, Mapping):
         return text or {}
     pairs = [pair.partition("=") for pair in str(text).split(",")]
-    if not all(mark and name.strip() in FORMS for name, mark, _ in pairs):
+    unknown = [name.strip() for name, mark, _ in pairs if not mark or name.strip() not in FORMS]
+    if unknown and len(unknown) < len(pairs):
+        raise TemplateError(
+            f"prompt {text} names {unknown[0]!r}, which is no verifier with a prompt; there are {', '.join(FORMS)}"
+        )
+    if unknown:
         pairs = [(parts[-1], "=", str(text))]
     rounds = {"r4p"} if "r4p-two-rounds" in parts else set()
     having = [name for name in FORMS if name in {*parts, *rounds}]

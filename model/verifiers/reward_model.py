@@ -108,10 +108,10 @@ class RewardModelVerifier:
         """Return the score of each seated patch. A patch whose request failed has none."""
         seated = [patch.id for patch in group.seated]
         answers: list[RawScore | EngineError] = []
-        while len(answers) < len(seated):
+        for start in range(0, len(seated), _BATCH):
             if not keep_going():
                 raise Cancelled("newer work replaced this verdict")
-            batch = seated[len(answers) : len(answers) + _BATCH]
+            batch = seated[start : start + _BATCH]
             answers += self._engine.score([self._render(group, patch) for patch in batch])
             on_vote(len(answers), len(seated))
         return {

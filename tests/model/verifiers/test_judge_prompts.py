@@ -96,6 +96,7 @@ def test_templates_are_named_for_each_part_of_a_verifier(text, verifier, prompts
         ("pairwise=a.j2", "r4p", "pairwise here.*write VERIFIER=FILE for r4p$"),
         ("a.j2", "hybrid:r4p+consensus", "consensus here.*write VERIFIER=FILE for r4p$"),
         ("a.j2", "consensus", "consensus here.*leave it out"),
+        ("yes-no=a.j2,rp4=b.j2", "hybrid", "names 'rp4', which is no verifier with a prompt"),
     ],
 )
 def test_template_without_a_reader_is_refused(text, verifier, fix):
