@@ -1,5 +1,6 @@
 """DPO from guided pairs, for real: attempts that an agent made, a tiny model, TRL's own loss on our masks."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -78,6 +79,36 @@ def test_only_the_agents_own_tokens_are_learnt(base, attempts, tmp_path):
 def test_flip_rate_selects_the_robust_loss(base, attempts, tmp_path):
     made = dpo.build_trainer(build_plan(base, flip_rate=0.1), attempts, set(), tmp_path)
     assert (made.args.loss_type, made.args.label_smoothing) == (["robust"], 0.1)
+
+
+@pytest.mark.parametrize("flip_rate", [0.0, 0.1])
+def test_loss_is_that_of_the_formula(base, attempts, tmp_path, flip_rate):
+    """Agent-RLVR, equation 2: -log σ(β·margin) over the agent's own tokens; robust DPO with a rate of flipped labels.
+
+    The margin is the gain of the better attempt over the reference minus that of the other one. Here both come from
+    the logits of the model, without TRL.
+    """
+    plan = build_plan(base, flip_rate=flip_rate)
+    made = dpo.build_trainer(plan, attempts[:2], set(), tmp_path)
+    made.train()
+    model, tokenizer = made.model.eval(), made.processing_class
+    better, other = attempts[1].trajectory.remove_guidance(), attempts[0].trajectory
+
+    def measure_gap() -> float:
+        return compute_likelihood(model, tokenizer, better, own=True) - compute_likelihood(
+            model, tokenizer, other, own=True
+        )
+
+    trained = measure_gap()
+    with model.disable_adapter():
+        margin = plan.pairs.beta * (trained - measure_gap())
+    batch = made._prepare_inputs(made.data_collator([made.train_dataset[0]]))
+    with torch.no_grad():
+        loss = float(made.compute_loss(model, batch))
+    assert margin > 0.1, "a step must have moved the model, else every loss is log 2"
+    right, wrong = math.log(1 + math.exp(-margin)), math.log(1 + math.exp(margin))
+    formula = ((1 - flip_rate) * right - flip_rate * wrong) / (1 - 2 * flip_rate)
+    assert loss == pytest.approx(formula, abs=1e-4)
 
 
 @pytest.mark.parametrize(
