@@ -25,6 +25,7 @@ def build_tokens(*texts):
         (["N", "O"], 0),
         (["YES", " or", " NO", "?", " NO"], 4),
         (["**", "Yes", "**"], 1),
+        (["<", "jud", "gement", ">", "YES", "</", "jud", "gement", ">"], 4),
         ([" no", ", it", " is not"], 0),
         (["There", " is", " no", " test"], None),
         (["NOTHING", " to", " say"], None),
