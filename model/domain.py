@@ -102,6 +102,60 @@ class Tokens:
     completion: int = 0
 
 
+class CiState(StrEnum):
+    """What a repository's own CI says about one commit."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    """At least one check failed that does not fail on the base too."""
+    RUNNING = "running"
+    """A check has not ended yet, and none failed."""
+    NOT_RUN = "not_run"
+    """No check ended with a result: there is none, or all were skipped, cancelled or ran out of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class CiResult:
+    """The repository's own CI on the head commit of a patch, without the bot's own checks."""
+
+    state: CiState
+    checks: int = 0
+    """The number of checks that passed or failed."""
+    failed: int = 0
+    names: tuple[str, ...] = ()
+    """Names of the first failed checks. Untrusted text of limited length."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionResult:
+    """The tests that pass on the base, run with a patch."""
+
+    expected: int
+    """The number of tests that pass on the base in every run."""
+    broken: int
+    names: tuple[str, ...] = ()
+    """Ids of the first broken tests. Untrusted text of limited length."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReproductionResult:
+    """The tests that were written for the issue and fail on the base, run with a patch."""
+
+    tests: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedEvidence:
+    """What was observed about one patch by running it. Each part is None while nobody knows it, and never a zero."""
+
+    regression: RegressionResult | None = None
+    unknown: str | None = None
+    """Why `regression` is None, for a person; may quote untrusted text. None: no tests were wanted, or they ran."""
+    reproduction: ReproductionResult | None = None
+    ci: CiResult | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class PatchVerdict:
     """The verdict about one patch, with its score, votes and reason."""
@@ -122,6 +176,8 @@ class PatchVerdict:
     """Rivals whose presence reverses the votes. A patch with such a rival gets no claim."""
     is_preliminary: bool = False
     """The score comes from the shortlist round. It must not be compared with scores of the second round."""
+    evidence: ObservedEvidence | None = None
+    """What was observed by running the patch; None without any observation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from model.domain import Coverage, GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount
+from model import typed_json
+from model.domain import (
+    Coverage,
+    GroupVerdict,
+    ObservedEvidence,
+    PatchId,
+    PatchVerdict,
+    Verdict,
+    VoteCount,
+)
 
 SCHEMA = "r4p.verdict/1"
 
@@ -119,6 +128,9 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
     proposer = subject.proposers.get(patch.id)
     proposed_by: dict[str, Json] = {} if proposer is None else {"proposed_by": asdict(proposer)}
     beliefs = {"score": patch.score, "rank": patch.rank}
+    observed: dict[str, Json] = (
+        {} if patch.evidence is None else {"evidence": write_evidence(patch.evidence)}
+    )
     rounded = {name: round(belief, 4) for name, belief in beliefs.items() if belief is not None}
     return {
         "id": patch.id,
@@ -134,13 +146,19 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
         "head_sha": subject.head_shas.get(patch.id),
         **proposed_by,
         **rounded,
+        **observed,
     }
+
+
+def write_evidence(evidence: ObservedEvidence) -> dict[str, Json]:
+    """Return the value of a patch's key `evidence`. Parts that nobody knows are left out."""
+    return {name: part for name, part in typed_json.dump(evidence).items() if part is not None}
 
 
 def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
     """Read the verdict on each patch from an `r4p.verdict/1` document. Scores and ranks are not read.
 
-    Raises KeyError or ValueError for another document.
+    Raises KeyError, TypeError or ValueError for another document.
     """
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r} is not {SCHEMA}")
@@ -152,6 +170,9 @@ def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
             reason=patch["reason"],
             coverage=Coverage(**patch["coverage"]),
             probability=patch["probability"],
+            evidence=typed_json.read(ObservedEvidence, patch["evidence"])
+            if "evidence" in patch
+            else None,
         )
         for patch in document["patches"]
     )

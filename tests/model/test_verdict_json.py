@@ -8,11 +8,16 @@ import jsonschema_rs
 import pytest
 
 from model.domain import (
+    CiResult,
+    CiState,
     Coverage,
     EngineInfo,
     GroupVerdict,
+    ObservedEvidence,
     PatchId,
     PatchVerdict,
+    RegressionResult,
+    ReproductionResult,
     Tokens,
     Verdict,
     VoteCount,
@@ -91,6 +96,30 @@ def test_document_names_the_proposer_of_our_patches(schema):
     }
     schema.validate(document)
     assert read_patches(document) == VERDICT.patches
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        ObservedEvidence(
+            RegressionResult(812, 3, ("tests/test_area.py::test_area",)),
+            reproduction=ReproductionResult(2, 1),
+            ci=CiResult(CiState.FAILED, 12, 3, ("lint",)),
+        ),
+        ObservedEvidence(unknown="the tests were ended after 300 s"),
+        ObservedEvidence(),
+    ],
+    ids=["all known", "tests unknown", "nothing known"],
+)
+def test_document_shows_observed_evidence_and_leaves_out_what_nobody_knows(schema, evidence):
+    first, second = VERDICT.patches
+    verdict = replace(VERDICT, patches=(replace(first, evidence=evidence), second))
+    document = to_json(verdict, SUBJECT)
+    schema.validate(document)
+    shown = document["patches"][0]["evidence"]
+    assert None not in shown.values()
+    assert "evidence" not in document["patches"][1]
+    assert read_patches(json.loads(json.dumps(document))) == verdict.patches
 
 
 @pytest.fixture(scope="module")
