@@ -156,6 +156,47 @@ class ObservedEvidence:
     ci: CiResult | None = None
 
 
+class RubricKind(StrEnum):
+    """What a line of a rubric is about (Agentic Rubrics, arXiv 2601.04171, section 3)."""
+
+    FILE_CHANGE = "file_change"
+    """Which code changes, and that no more changes than has to."""
+    SPECIFICATION = "specification"
+    """What the issue asks for."""
+    INTEGRITY = "integrity"
+    """What must stay: tests, interfaces, no shortcut."""
+    RUNTIME = "runtime"
+    """How the changed code behaves when it runs."""
+
+
+class RubricMark(StrEnum):
+    """The grade of one line of a rubric for one patch."""
+
+    MET = "met"
+    NOT_MET = "not_met"
+    CANNOT_TELL = "cannot_tell"
+
+
+@dataclass(frozen=True, slots=True)
+class RubricLine:
+    """A condition that a good patch for the issue meets. It is written before any patch is read."""
+
+    kind: RubricKind
+    weight: int
+    """3 for must have, 2 for important, 1 for nice to have."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradedLine:
+    """A line of the rubric with its grade for one patch. Text and note are a model's words: escape them."""
+
+    line: RubricLine
+    mark: RubricMark
+    note: str = ""
+    """The grader's reason, or an empty text."""
+
+
 @dataclass(frozen=True, slots=True)
 class PatchVerdict:
     """The verdict about one patch, with its score, votes and reason."""
@@ -178,6 +219,8 @@ class PatchVerdict:
     """The score comes from the shortlist round. It must not be compared with scores of the second round."""
     evidence: ObservedEvidence | None = None
     """What was observed by running the patch; None without any observation."""
+    rubric: tuple[GradedLine, ...] = ()
+    """The issue's rubric with this patch's grades; empty for verifiers that write none."""
 
 
 @dataclass(frozen=True, slots=True)

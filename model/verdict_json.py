@@ -10,6 +10,7 @@ from typing import Any
 from model import typed_json
 from model.domain import (
     Coverage,
+    GradedLine,
     GroupVerdict,
     ObservedEvidence,
     PatchId,
@@ -132,6 +133,7 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
         {} if patch.evidence is None else {"evidence": write_evidence(patch.evidence)}
     )
     rounded = {name: round(belief, 4) for name, belief in beliefs.items() if belief is not None}
+    rubric: dict[str, Json] = {"rubric": typed_json.dump(patch.rubric)} if patch.rubric else {}
     return {
         "id": patch.id,
         "verdict": patch.verdict.value,
@@ -147,6 +149,7 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
         **proposed_by,
         **rounded,
         **observed,
+        **rubric,
     }
 
 
@@ -173,6 +176,7 @@ def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
             evidence=typed_json.read(ObservedEvidence, patch["evidence"])
             if "evidence" in patch
             else None,
+            rubric=tuple(typed_json.read(GradedLine, line) for line in patch.get("rubric", ())),
         )
         for patch in document["patches"]
     )

@@ -93,17 +93,17 @@ class HybridVerifier:
     def _merge(self, first: PatchVerdict, second: PatchVerdict | None) -> PatchVerdict:
         """Choose the final verdict of a patch: the second verifier's if it has an opinion, otherwise the first's.
 
-        A second verdict that depends on one rival is an opinion too: it claims nothing.
+        A second verdict that depends on one rival is an opinion too: it claims nothing. The graded rubric of either
+        verifier stays with the verdict.
         """
         if second is None:
             return replace(
                 first, reason=f"Not on the shortlist. {first.reason}", is_preliminary=True
             )
-        if second.depends_on:
-            return second
-        if second.score is None and first.score is not None:
-            return replace(first, is_preliminary=True)
-        return second
+        rubric = second.rubric or first.rubric
+        if second.score is None and first.score is not None and not second.depends_on:
+            return replace(first, is_preliminary=True, rubric=rubric)
+        return replace(second, rubric=rubric)
 
 
 def _join(first: str, second: str) -> str:

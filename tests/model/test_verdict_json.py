@@ -12,12 +12,16 @@ from model.domain import (
     CiState,
     Coverage,
     EngineInfo,
+    GradedLine,
     GroupVerdict,
     ObservedEvidence,
     PatchId,
     PatchVerdict,
     RegressionResult,
     ReproductionResult,
+    RubricKind,
+    RubricLine,
+    RubricMark,
     Tokens,
     Verdict,
     VoteCount,
@@ -120,6 +124,26 @@ def test_document_shows_observed_evidence_and_leaves_out_what_nobody_knows(schem
     assert None not in shown.values()
     assert "evidence" not in document["patches"][1]
     assert read_patches(json.loads(json.dumps(document))) == verdict.patches
+
+
+def test_document_carries_the_graded_rubric_and_is_read_back(schema):
+    rubric = (
+        GradedLine(RubricLine(RubricKind.SPECIFICATION, 3, "parse keeps zeros"), RubricMark.MET),
+        GradedLine(
+            RubricLine(RubricKind.INTEGRITY, 1, "no test is deleted"),
+            RubricMark.CANNOT_TELL,
+            "the diff shows no test",
+        ),
+    )
+    graded = replace(VERDICT, patches=(replace(VERDICT.patches[0], rubric=rubric),))
+    document = to_json(graded, SUBJECT)
+    assert document["patches"][0]["rubric"][1] == {
+        "line": {"kind": "integrity", "weight": 1, "text": "no test is deleted"},
+        "mark": "cannot_tell",
+        "note": "the diff shows no test",
+    }
+    schema.validate(document)
+    assert read_patches(json.loads(json.dumps(document))) == graded.patches
 
 
 @pytest.fixture(scope="module")
