@@ -32,7 +32,7 @@ class CandidateTests:
     evidence: dict[PatchId, RegressionEvidence]
 
 
-def run_candidate_tests(
+def run_candidate_tests(  # noqa: PLR0913 - what runs, how often, side by side, and who may end it
     tree: Path,
     candidates: Sequence[Patch],
     command: SuiteCommand,
@@ -40,12 +40,17 @@ def run_candidate_tests(
     base_runs: int = BASE_RUNS,
     parallel: int | None = None,
     on_run: Callable[[int, int], None] = lambda _done, _total: None,
+    baseline: Baseline | None = None,
+    keep_going: Callable[[], bool] = lambda: True,
 ) -> CandidateTests:
     """Run the tests of the folder `tree` on itself and with each candidate applied, and compare.
 
     `parallel` is the number of runs at the same time; None takes one for each core. `on_run` gets the number of
-    finished runs and of all runs. The call blocks. Raises NoBaseline and NoSandbox.
+    finished runs and of all runs. `baseline` is that of an earlier call on the same tree; None runs the tests on the
+    base. Once `keep_going` returns False, every run ends, and what it would have shown is unknown. The call blocks.
+    Raises NoBaseline and NoSandbox.
     """
+    base_runs = 0 if baseline else base_runs
     total, done = base_runs + len(candidates), 0
     with ThreadPoolExecutor(parallel or os.cpu_count() or 1) as pool:
 
@@ -54,11 +59,16 @@ def run_candidate_tests(
             done += 1
             on_run(done, total)
 
-        base = [pool.submit(run_tests, tree, TreeChanges({}), command) for _ in range(base_runs)]
-        for future in base:
-            future.add_done_callback(count)
-        baseline = build_baseline([future.result() for future in base])
-        patched = [pool.submit(_test_patch, tree, patch, command, baseline) for patch in candidates]
+        if baseline is None:
+            unchanged = (tree, TreeChanges({}), command, keep_going)
+            base = [pool.submit(run_tests, *unchanged) for _ in range(base_runs)]
+            for future in base:
+                future.add_done_callback(count)
+            baseline = build_baseline([future.result() for future in base])
+        patched = [
+            pool.submit(_test_patch, tree, patch, command, baseline, keep_going)
+            for patch in candidates
+        ]
         for run in patched:
             run.add_done_callback(count)
         results = [run.result() for run in patched]
@@ -68,7 +78,11 @@ def run_candidate_tests(
 
 
 def _test_patch(
-    tree: Path, patch: Patch, command: SuiteCommand, baseline: Baseline
+    tree: Path,
+    patch: Patch,
+    command: SuiteCommand,
+    baseline: Baseline,
+    keep_going: Callable[[], bool],
 ) -> RegressionEvidence:
     expected = len(baseline.stable)
     try:
@@ -81,6 +95,6 @@ def _test_patch(
         reason = f"new code reaches for what runs the tests: {code}"
         return RegressionEvidence(expected=expected, unknown=reason)
     try:
-        return compare(baseline, run_tests(tree, changes, command))
+        return compare(baseline, run_tests(tree, changes, command, keep_going))
     except PatchDoesNotApply as error:
         return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")

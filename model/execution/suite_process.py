@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -37,20 +37,31 @@ _VARIABLES: Final = {
     "COVERAGE_FILE": str(SCRATCH / "coverage"),
     "HYPOTHESIS_STORAGE_DIRECTORY": str(SCRATCH / "hypothesis"),
 }
+NO_TIME: Final = "the time for the tests of all patches was used up"
+"""Reason of a run that its caller ended."""
 _CHUNK: Final = 65_536
 _LAST_WORDS: Final = 4_096
+_LOOK_SECONDS: Final = 0.5
+"""How often a run looks whether it may go on."""
 
 
 class _RunEnded(Exception):
     """The run reached a limit. The message is a sentence for a person."""
 
 
-def run_tests(tree: Path, changes: TreeChanges, command: SuiteCommand) -> SuiteRun:
+def run_tests(
+    tree: Path,
+    changes: TreeChanges,
+    command: SuiteCommand,
+    keep_going: Callable[[], bool] = lambda: True,
+) -> SuiteRun:
     """Run the tests of the folder `tree` with `changes`, which come from `keep_code`, and return what they showed.
 
-    Blocks until the tests end or `command.seconds` pass; then the kernel kills every process of them. A run without
-    usable results has `failure` set. Raises NoSandbox.
+    Blocks until the tests end, `command.seconds` pass or `keep_going` returns False; then the kernel kills every process
+    of them. A run without usable results has `failure` set. Raises NoSandbox.
     """
+    if not keep_going():
+        return build_failed_run(NO_TIME)
     key = secrets.token_bytes(32)
     output = bytearray()
     with _copy_tree(tree, changes) as copy:
@@ -58,7 +69,7 @@ def run_tests(tree: Path, changes: TreeChanges, command: SuiteCommand) -> SuiteR
         with _start(copy, command) as (process, report):
             try:
                 _send_key(process, key)
-                raw = _read_all(process, report, output, begin, command)
+                raw = _read_all(process, report, output, begin, command, keep_going)
             except _RunEnded as error:
                 return build_failed_run(str(error), time.monotonic() - begin)
             finally:
@@ -174,6 +185,7 @@ def _read_all(
     output: bytearray,
     begin: float,
     command: SuiteCommand,
+    keep_going: Callable[[], bool],
 ) -> bytes:
     """Return the whole report; keep the end of the output in `output`. Raises _RunEnded at a limit."""
     lines = bytearray()
@@ -184,7 +196,9 @@ def _read_all(
             left = begin + command.seconds - time.monotonic()
             if left <= 0:
                 raise _RunEnded(f"the tests were ended after {command.seconds:g} s")
-            for key, _ in selector.select(left):
+            if not keep_going():
+                raise _RunEnded(NO_TIME)
+            for key, _ in selector.select(min(left, _LOOK_SECONDS)):
                 if chunk := os.read(key.fd, _CHUNK):
                     key.data.extend(chunk)
                 else:

@@ -208,3 +208,31 @@ def test_a_command_that_stops_early_or_runs_unseen_is_refused(option):
 def test_a_command_that_is_not_known_is_an_error_with_the_fix(text):
     with pytest.raises(BadSuiteCommand, match="cannot be read" if "'" in text else "write `pytest"):
         parse_command(text)
+
+
+def test_a_known_baseline_is_not_run_again(bubblewrap, tree):
+    patches = [Patch(PatchId("#1"), WRONG)]
+    first = candidate_tests.run_candidate_tests(tree, patches, COMMAND)
+    seen = []
+    again = candidate_tests.run_candidate_tests(
+        tree,
+        patches,
+        COMMAND,
+        baseline=first.baseline,
+        on_run=lambda done, total: seen.append((done, total)),
+    )
+    assert again == first
+    assert seen == [(1, 1)]
+
+
+def test_runs_that_may_not_go_on_end_and_say_nothing(bubblewrap, tree):
+    (tree / "tests" / "test_slow.py").write_text("import time\ndef test_slow(): time.sleep(600)\n")
+    patches = [Patch(PatchId("#1"), WRONG)]
+    ended = []
+
+    def keep_going():
+        ended.append(True)
+        return len(ended) < 4
+
+    with pytest.raises(NoBaseline, match="time for the tests of all patches was used up"):
+        candidate_tests.run_candidate_tests(tree, patches, COMMAND, keep_going=keep_going)
