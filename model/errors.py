@@ -64,6 +64,10 @@ class BadGroups(ModelError):
     """The file does not hold labelled groups. The message names the file, the line and the fix."""
 
 
+class BadGym(ModelError):
+    """A gym cannot be read or written. The message names the file, the line and the fix."""
+
+
 class BadRun(ModelError):
     """A run file with judged groups cannot be read or written. The message names the file."""
 
