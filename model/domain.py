@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
 
+from model.coverage import Coverage as Coverage  # noqa: PLC0414 - readers of verdicts import it from here
+
 PatchId = NewType("PatchId", str)
 """The name of a candidate among its rivals: `#12` for a pull request, a file name in the CLI."""
 
@@ -45,14 +47,6 @@ class Patch:
     diff: str
     trajectory: str | None = None
     """The record of the agent's attempt. Only the verifier `yes-no-trajectory` reads it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many files of a patch the verifier saw, out of all its files."""
-
-    files: int
-    files_seen: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from model.domain import (
 )
 
 SCHEMA = "r4p.verdict/1"
+_UNREAD_AT_MOST = 50
+_LONGEST_PATH = 300
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -144,7 +146,7 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
             "none": patch.votes.none,
         },
         "reason": patch.reason,
-        "coverage": {"files": patch.coverage.files, "files_seen": patch.coverage.files_seen},
+        "coverage": _write_coverage(patch.coverage),
         "head_sha": subject.head_shas.get(patch.id),
         **proposed_by,
         **rounded,
@@ -156,6 +158,15 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
 def write_evidence(evidence: ObservedEvidence) -> dict[str, Json]:
     """Return the value of a patch's key `evidence`. Parts that nobody knows are left out."""
     return {name: part for name, part in typed_json.dump(evidence).items() if part is not None}
+
+
+def _write_coverage(coverage: Coverage) -> dict[str, Json]:
+    unread: list[Json] = [
+        {"path": part.path.replace("\0", "\ufffd")[:_LONGEST_PATH], "reason": part.reason.value}
+        for part in coverage.unread[:_UNREAD_AT_MOST]
+    ]
+    counts: dict[str, Json] = {"files": coverage.files, "files_seen": coverage.files_seen}
+    return counts | ({"unread": unread} if unread else {})
 
 
 def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
@@ -171,7 +182,7 @@ def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
             verdict=Verdict(patch["verdict"]),
             votes=VoteCount(**patch["votes"]),
             reason=patch["reason"],
-            coverage=Coverage(**patch["coverage"]),
+            coverage=typed_json.read(Coverage, patch["coverage"]),
             probability=patch["probability"],
             evidence=typed_json.read(ObservedEvidence, patch["evidence"])
             if "evidence" in patch

@@ -52,7 +52,7 @@ def list_notes(view: VerdictView) -> Iterator[str]:
         name, verdict = format_alternative_id(alternative.number), alternative.verdict
         if verdict.verdict is Verdict.NOT_JUDGED:
             yield f"The bot did not judge {name}: {quote_phrase(explain_not_judged(verdict), _REASON_LIMIT)}."
-        elif verdict.coverage.files_seen < verdict.coverage.files:
+        elif not verdict.coverage.is_whole:
             seen = describe_coverage(verdict.coverage, has_model=view.has_model)
             yield f"The bot judged only a part of {name}: {seen}."
     if view.no_alternative is not None:

@@ -6,8 +6,9 @@ from app.comments.views import Finding
 from app.jobs.waits import WaitsFor
 from app.policy.alternative_policy import RefusalReason
 from app.policy.rival_links import LinkStrength
-from app.values.quoting import quote_paragraph
+from app.values.quoting import quote_paragraph, quote_phrase
 from model.domain import Coverage, PatchVerdict, Verdict
+from model.patches.unread_parts import describe_unread
 
 CHECK_NAME = "r4p/verdict"
 
@@ -107,21 +108,22 @@ def explain_unsure(
     """
     if has_model or history is not None:
         return None
-    whole = [patch for patch in verdicts if patch.coverage.files_seen == patch.coverage.files]
+    whole = [patch for patch in verdicts if patch.coverage.is_whole]
     if all(patch.verdict is not Verdict.UNSURE for patch in whole):
         return None
     return "Unsure: the score is too close to the middle. Such scores were often wrong for patches with known outcomes."
 
 
 def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
-    """Return a phrase that says how many files of a patch were seen, such as `2 of 3 files were read`.
+    """Return a phrase that says how many files of a patch were seen, such as `2 of 3 files were read, not read: …`.
 
     With `has_model`, a language model read the files. Without it, the consensus verifier compared them.
     """
     action = "read" if has_model else "compared"
+    unread = f", {quote_phrase(describe_unread(seen), 400)}" if seen.unread else ""
     if seen.files == 1:
-        return f"its one file was {'' if seen.files_seen else 'not '}{action}"
-    return f"{seen.files_seen} of {seen.files} files were {action}"
+        return f"its one file was {'' if seen.files_seen else 'not '}{action}{unread}"
+    return f"{seen.files_seen} of {seen.files} files were {action}{unread}"
 
 
 def explain_not_judged(verdict: PatchVerdict) -> str:

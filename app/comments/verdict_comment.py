@@ -253,7 +253,7 @@ def _list_row_notes(row: VerdictRow, *, has_model: bool) -> Iterator[str]:
     verdict = row.verdict
     if verdict.verdict is Verdict.NOT_JUDGED:
         yield f"The bot did not judge #{row.pull}: {quote_phrase(explain_not_judged(verdict), _REASON_LIMIT)}."
-    elif verdict.coverage.files_seen < verdict.coverage.files:
+    elif not verdict.coverage.is_whole:
         yield f"The bot judged only a part of #{row.pull}: {describe_coverage(verdict.coverage, has_model=has_model)}."
     if row.version > 1:
         yield f"This is version {row.version} of #{row.pull} that the bot judged."

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from model.calibration.calibration import Calibrator, Evidence
 from model.domain import GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount
+from model.patches.unread_parts import describe_unread
 
 CONSENSUS = "consensus"
 """The engine name of the consensus verifier."""
@@ -89,12 +90,12 @@ def withdraw_partial_claims(verdict: GroupVerdict) -> GroupVerdict:
 
 def _is_partly_read(patch: PatchVerdict) -> bool:
     is_judged = patch.verdict is not Verdict.NOT_JUDGED
-    return is_judged and patch.coverage.files_seen < patch.coverage.files
+    return is_judged and not patch.coverage.is_whole
 
 
 def _withdraw_claim(patch: PatchVerdict) -> PatchVerdict:
-    seen, files = patch.coverage.files_seen, patch.coverage.files
-    remark = f"Only {seen} of its {files} files could be read, so the verdict claims nothing. "
+    unread = describe_unread(patch.coverage)
+    remark = f"{unread[0].upper()}{unread[1:]}; so the verdict claims nothing. "
     return replace(
         patch, verdict=Verdict.UNSURE, probability=None, reason=f"{remark}{patch.reason}"
     )

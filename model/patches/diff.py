@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,6 +32,7 @@ _EXTENDED_HEADER = re.compile(
     r"|((?:copy|rename) (?:from|to)) .+"
     r"|(Binary files) .+ and .+ differ|(GIT binary patch)"
 )
+_SUBMODULE = re.compile(r"(?:new file|deleted file|old|new) mode 160000|index \S+ 160000")
 _NO_NEWLINE = "\\ No newline at end of file"
 _DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTILINE)
 
@@ -51,6 +52,9 @@ class FilePatch:
     is_binary: bool = False
     is_new: bool = False
     is_deleted: bool = False
+    is_submodule: bool = False
+    changes_mode: bool = False
+    """Whether the file's mode changes, such as its executable bit."""
 
     @property
     def is_textual(self) -> bool:
@@ -90,6 +94,19 @@ def count_edited_lines(text: str) -> int:
     return sum(file.added + file.removed for file in parse(text))
 
 
+def find_changed_files(text: str, pattern: re.Pattern[str]) -> frozenset[str]:
+    """Return the paths of the files of a diff with an added or removed line that matches. Raises BadDiff."""
+    if not pattern.search(text):
+        return frozenset()
+    return frozenset(
+        _convert_file(file).path
+        for file in _parse(text, contents=True)
+        for hunk in file
+        for line in hunk
+        if line.line_type in {"+", "-"} and pattern.search(line.value)
+    )
+
+
 def normalise(text: str) -> str:
     """Return the text of a diff without all that depends on the edit's position.
 
@@ -105,25 +122,25 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(normalise(text).encode(errors="surrogatepass")).hexdigest()
 
 
-def extract_bare_diff(text: str) -> BareDiff:
+def extract_bare_diff(text: str, without: Collection[str] = ()) -> BareDiff:
     """Return the file headers and hunks of a diff, without all text that tools ignore.
 
     The text that is left out could tell a judge anything. Hunks are kept to the last character; headers lose the date
-    after the path. Raises BadDiff like `parse`, and also for text inside a header, which makes the owner of the next
-    hunks unclear.
+    after the path. Of the files with the paths `without`, only the headers are kept. Raises BadDiff like `parse`, and
+    also for text inside a header, which makes the owner of the next hunks unclear.
     """
     lines = text.split("\n")
-    files = _parse(text, contents=True)
-    hunks = [hunk for file in files for hunk in file if _list_line_numbers(hunk)]
-    starts = [(hunk[0].diff_line_no or 0) - 1 for hunk in hunks]
-    shown = _find_header_lines(lines, starts)
-    for number in (*starts, *(number for hunk in hunks for number in _list_line_numbers(hunk))):
-        shown[number] = lines[number - 1]
-        if lines[number : number + 1] and lines[number].rstrip("\r") == _NO_NEWLINE:
-            shown[number + 1] = lines[number]
-    left_out = sum(bool(line.strip()) for i, line in enumerate(lines, 1) if i not in shown)
+    files: list[PatchedFile] = []
+    dropped: list[PatchedFile] = []
+    for file in _parse(text, contents=True):
+        (dropped if _convert_file(file).path in without else files).append(file)
+    shown = _find_git_headers(lines) | _find_hunk_lines(lines, files)
+    hidden = _find_hunk_lines(lines, dropped)
+    left_out = sum(
+        bool(line.strip()) for i, line in enumerate(lines, 1) if not (i in shown or i in hidden)
+    )
     bare = "".join(f"{shown[number]}\n" for number in sorted(shown))
-    if left_out and _parse_textual(bare) != _parse_textual(text):
+    if (left_out or hidden) and _parse_textual(bare, ()) != _parse_textual(text, without):
         raise BadDiff(
             "text stands between a file's header and its hunks; "
             "write the diff again with `git diff`, and do not edit it by hand"
@@ -137,8 +154,20 @@ def _list_line_numbers(hunk: Hunk) -> list[int]:
     return [number for number in numbers if number]
 
 
-def _find_header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
-    """Return header lines by number: each kind of git's extended header once per file, and the paths above a hunk."""
+def _find_hunk_lines(lines: list[str], files: Iterable[PatchedFile]) -> dict[int, str]:
+    """Return the lines of the files' hunks by number, each hunk with its header and the two paths above it."""
+    hunks = [hunk for file in files for hunk in file if _list_line_numbers(hunk)]
+    starts = [(hunk[0].diff_line_no or 0) - 1 for hunk in hunks]
+    shown = _find_paths(lines, starts)
+    for number in (*starts, *(number for hunk in hunks for number in _list_line_numbers(hunk))):
+        shown[number] = lines[number - 1]
+        if lines[number : number + 1] and lines[number].rstrip("\r") == _NO_NEWLINE:
+            shown[number + 1] = lines[number]
+    return shown
+
+
+def _find_git_headers(lines: list[str]) -> dict[int, str]:
+    """Return each kind of git's extended header once per file, by line number."""
     shown: dict[int, str] = {}
     kinds: set[str] | None = None
     for number, line in enumerate(lines, 1):
@@ -151,6 +180,12 @@ def _find_header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str
             shown[number] = line
         else:
             kinds = None
+    return shown
+
+
+def _find_paths(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
+    """Return the path lines above hunk headers by number, without dates. `starts` are the numbers of the headers."""
+    shown: dict[int, str] = {}
     above = ["", "", *lines]
     for start in starts:
         old, new = above[start - 1 : start + 1]
@@ -159,8 +194,8 @@ def _find_header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str
     return shown
 
 
-def _parse_textual(text: str) -> list[FilePatch]:
-    return [file for file in parse(text) if file.is_textual]
+def _parse_textual(text: str, without: Collection[str]) -> list[FilePatch]:
+    return [file for file in parse(text) if file.is_textual and file.path not in without]
 
 
 def _parse(text: str, *, contents: bool) -> PatchSet:
@@ -225,6 +260,7 @@ def _shorten(line: str) -> str:
 
 def _convert_file(file: PatchedFile) -> FilePatch:
     old, new = read_paths(file)
+    header = [line.rstrip("\r\n") for line in file.patch_info or ()]
     return FilePatch(
         path=old if new == DEV_NULL else new,
         old_path=None if old == DEV_NULL else old,
@@ -233,6 +269,8 @@ def _convert_file(file: PatchedFile) -> FilePatch:
         is_binary=file.is_binary_file,
         is_new=old == DEV_NULL,
         is_deleted=new == DEV_NULL,
+        is_submodule=any(_SUBMODULE.fullmatch(line) for line in header),
+        changes_mode=any(line.startswith("old mode ") for line in header),
     )
 
 

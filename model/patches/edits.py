@@ -1,7 +1,7 @@
 """This module reads an edit leniently, to compare rivals: lines of code, tokens, names and places (pure).
 
 Comments, docstrings and blank lines are left out, and so are prose files beside code. They are style, and their author
-can claim anything in them.
+can claim anything in them. Lock files beside code are left out too: a package manager wrote them.
 """
 
 import re
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from model.patches.comment_stripping import strip_comments
+from model.patches.unread_parts import DOCUMENTATION, LOCK_FILES
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+|[^\s\w]")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -24,7 +25,8 @@ KEYWORDS = frozenset(
 _WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)")
 _DEFINITION = re.compile(r"^\s*(?:async )?(?:def|class)\s+(\w+)")
-_PROSE = (".adoc", ".markdown", ".md", ".rst", ".txt")
+_NO_CODE = (*DOCUMENTATION, *LOCK_FILES)
+"""Ends of the names of files that are not compared beside code."""
 
 Place = tuple[str, int]
 """A file and a line number before the edit."""
@@ -140,7 +142,7 @@ class PatchEdit:
 
 def read_edit(diff: str) -> PatchEdit:
     """Return the changed code of a unified diff, to compare rival patches. It ignores unreadable text, never raises."""
-    lines = _collect_lines(diff, without=_PROSE)
+    lines = _collect_lines(diff, without=_NO_CODE)
     if not lines.files:
         lines = _collect_lines(diff, without=())
     return PatchEdit(

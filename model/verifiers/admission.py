@@ -1,7 +1,7 @@
 """This module decides which patches can be judged, and which fit in a prompt, before the engine is asked (pure).
 
 No patch is ever cut, because half a patch would be judged as the whole. Text around a diff is not part of the patch: it
-is left out, and the reason says so.
+is left out, and the reason says so. The contents of lock files beside other changes are left out, and the coverage says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from model.domain import Coverage, Patch, PatchId
 from model.errors import BadDiff
 from model.patches.diff import extract_bare_diff, fingerprint, parse
+from model.patches.unread_parts import list_unread_lock_files, measure_coverage
 from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_patch
 from model.voting.grouping import SEATS, Candidate
@@ -109,11 +110,11 @@ def _read_patch(
 ) -> AdmissionResult:
     try:
         files = parse(patch.diff)
-        shown = extract_bare_diff(patch.diff)
+        coverage = measure_coverage(patch.diff, files)
+        shown = extract_bare_diff(patch.diff, without=list_unread_lock_files(files))
         identity = fingerprint(shown.text)
     except BadDiff as error:
         return RefusedPatch(patch.id, f"Not judged: {error}", Coverage(0, 0))
-    coverage = Coverage(len(files), sum(not file.is_binary for file in files))
     if not any(file.is_textual for file in files):
         what = "the patch is empty" if not files else "the patch changes no line of text"
         return RefusedPatch(patch.id, f"Not judged: {what}", Coverage(len(files), 0))

@@ -9,6 +9,7 @@ incorrect only where such claims were right often enough on issues that the fit 
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from model.domain import (
     Coverage,
@@ -25,7 +26,9 @@ from model.domain import (
 )
 from model.errors import Cancelled
 from model.patches import edits
+from model.patches.diff import parse
 from model.patches.edits import PatchEdit
+from model.patches.unread_parts import measure_compared
 from model.prompts.untrusted import strip_html_comments
 from model.rivals import consensus_model
 from model.rivals.consensus_model import ConsensusModel, FittedModel
@@ -94,7 +97,10 @@ class ConsensusVerifier:
             raise Cancelled
         readable = admit(candidates, _ROOM, count_tokens=lambda _text: 0, rules=self._rules)
         read = {patch.id: edits.read_edit(patch.diff) for patch in candidates}
-        cases = [_refuse_long(case, read) for case in readable]
+        cases = [
+            _limit_coverage(_refuse_long(case, read), patch)
+            for case, patch in zip(readable, candidates, strict=True)
+        ]
         seated = [case.candidate.id for case in cases if isinstance(case, AdmittedPatch)]
         judged = self._judge(issue, {patch: read[patch] for patch in seated})
         missing = _NO_RIVAL if len(seated) < 2 else _NO_OTHER_EDIT
@@ -171,6 +177,13 @@ def _refuse_long(case: AdmissionResult, read: Mapping[PatchId, PatchEdit]) -> Ad
     limit = f"consensus compares at most {MAX_COMPARED_CHARACTERS:,}"
     reason = f"Not judged: the patch changes {size:,} characters of code, and {limit}"
     return RefusedPatch(case.candidate.id, reason, Coverage(case.coverage.files, 0))
+
+
+def _limit_coverage(case: AdmissionResult, patch: Patch) -> AdmissionResult:
+    """Leave out of the coverage what a language model reads and consensus does not compare."""
+    if isinstance(case, RefusedPatch):
+        return case
+    return replace(case, coverage=measure_compared(case.coverage, parse(patch.diff)))
 
 
 def _build_verdict(

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.domain import Coverage, Patch, PatchId
+from model.coverage import Coverage, UnreadPart, UnreadReason
+from model.domain import Patch, PatchId
 from model.verifiers.admission import AdmittedPatch, RefusedPatch, admit, compute_fair_share
 from tests.model.builders import build_diff, build_patch
 
@@ -95,7 +96,22 @@ def test_unjudgeable_patch_is_refused_with_the_reason(text, reason, files):
 
 def test_binary_file_lowers_the_coverage():
     text = build_diff("new") + "diff --git a/x b/x\nBinary files a/x and b/x differ\n"
-    assert admit_one(Patch(PatchId("a"), text)).coverage == Coverage(2, 1)
+    unread = (UnreadPart("x", UnreadReason.BINARY),)
+    assert admit_one(Patch(PatchId("a"), text)).coverage == Coverage(2, 1, unread)
+
+
+def test_of_a_lock_file_beside_code_the_prompt_shows_the_name_only():
+    lock = build_diff("x", path="web/package-lock.json")
+    with_lock = admit_one(Patch(PatchId("a"), build_diff("new") + lock))
+    alone = admit_one(Patch(PatchId("a"), build_diff("new")))
+    lock_header = "diff --git a/web/package-lock.json b/web/package-lock.json"
+    assert with_lock.text == f"{alone.text}\n{lock_header}"
+    assert with_lock.left_out == 0
+    assert with_lock.coverage.is_whole
+    assert with_lock.coverage.unread == (
+        UnreadPart("web/package-lock.json", UnreadReason.LOCK_FILE),
+    )
+    assert "+x" in admit_one(Patch(PatchId("a"), lock)).text
 
 
 def test_patch_above_the_fair_share_sits_alone():

@@ -283,10 +283,10 @@ def test_a_patch_of_nine_unreadable_files_in_ten_gets_no_claim(database, job):
     judge_setup = build_judge("r4p", catalog.load_consensus())
     document, rows = judge(database, job, judge_setup)
     partial, *others = document["patches"]
-    assert partial["coverage"] == {"files": 10, "files_seen": 1}
+    assert partial["coverage"]["unread"][8] == {"path": "lib8.so", "reason": "binary"}
     assert partial["votes"] == {"correct": 2, "incorrect": 0, "none": 0}
     assert (partial["verdict"], partial["probability"]) == ("unsure", None)
-    assert partial["reason"].startswith("Only 1 of its 10 files could be read")
+    assert partial["reason"].startswith("Not read: lib0.so (binary), ")
     assert [patch["verdict"] for patch in others] == ["incorrect", "incorrect"]
     assert [row["verdict"] for row in rows] == ["unsure", "incorrect", "incorrect"]
     assert rows[0]["score"] == 1.0
