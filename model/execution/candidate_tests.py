@@ -77,6 +77,24 @@ def run_candidate_tests(  # noqa: PLR0913 - what runs, how often, side by side, 
     )
 
 
+def prepare_changes(
+    tree: Path, patch: Patch, protected: frozenset[str] = frozenset()
+) -> TreeChanges | str:
+    """Return what a patch changes in the code of the folder `tree`, or a sentence that says why it is not run.
+
+    Changes of tests are left out. `protected` holds further paths of tests.
+    """
+    try:
+        changes = keep_code(apply_diff(tree, patch.diff), protected)
+    except (BadDiff, PatchDoesNotApply) as error:
+        return f"the patch does not apply: {error}"
+    if not changes.paths:
+        return "the patch changes tests only"
+    if code := find_forbidden_code(changes):
+        return f"new code reaches for what runs the tests: {code}"
+    return changes
+
+
 def _test_patch(
     tree: Path,
     patch: Patch,
@@ -85,15 +103,9 @@ def _test_patch(
     keep_going: Callable[[], bool],
 ) -> RegressionEvidence:
     expected = len(baseline.stable)
-    try:
-        changes = keep_code(apply_diff(tree, patch.diff), baseline.list_files())
-    except (BadDiff, PatchDoesNotApply) as error:
-        return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")
-    if not changes.paths:
-        return RegressionEvidence(expected=expected, unknown="the patch changes tests only")
-    if code := find_forbidden_code(changes):
-        reason = f"new code reaches for what runs the tests: {code}"
-        return RegressionEvidence(expected=expected, unknown=reason)
+    changes = prepare_changes(tree, patch, baseline.list_files())
+    if isinstance(changes, str):
+        return RegressionEvidence(expected=expected, unknown=changes)
     try:
         return compare(baseline, run_tests(tree, changes, command, keep_going))
     except PatchDoesNotApply as error:

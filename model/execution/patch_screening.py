@@ -27,7 +27,7 @@ _METADATA: Final = re.compile(r"\.(?:dist|egg)-info(?:/|$)|(?:^|/)entry_points\.
 _BINARY_SUFFIXES: Final = (".so", ".pyd", ".pyc", ".pth", ".dll", ".egg", ".zip")
 """Suffixes of files that Python may run and nobody can read."""
 _FORBIDDEN: Final = re.compile(
-    r"\b(?:_?pytest|pytest_\w+|pluggy|pluginmanager|unittest|doctest|tamper_evidence|run_pytest|run_unittest)\b"
+    r"\b(?:_?pytest|pytest_\w+|pluggy|pluginmanager|unittest|doctest|tamper_evidence|run_pytest|run_unittest|run_script)\b"
     r"|\b(?:ctypes|gc|runpy|SkipTest|SystemExit|faulthandler|atexit|importlib|__import__|__builtins__|builtins)\b"
     r"|\bsys\s*\.\s*(?:modules|_getframe|settrace|setprofile|monitoring|exit|meta_path|path_hooks)\b"
     r"|\bos\s*\.\s*(?:_exit|abort|kill|fork|dup2?|write|fdopen|exec\w*)\b"

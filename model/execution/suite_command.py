@@ -35,6 +35,8 @@ class Runner(StrEnum):
     PYTEST = "pytest"
     UNITTEST = "unittest"
     """`python -m unittest`, or a script that uses it, such as `runtests.py` of Django."""
+    SCRIPT = "script"
+    """A reproduction test, which says by `print` whether the issue is there. No operator's command names this one."""
 
 
 @dataclass(frozen=True, slots=True)

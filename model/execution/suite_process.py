@@ -58,31 +58,44 @@ def run_tests(
     """Run the tests of the folder `tree` with `changes`, which come from `keep_code`, and return what they showed.
 
     Blocks until the tests end, `command.seconds` pass or `keep_going` returns False; then the kernel kills every process
-    of them. A run without usable results has `failure` set. Raises NoSandbox.
+    of them. A run without usable results has `failure` set. Raises NoSandbox, and PatchDoesNotApply when a link leads
+    out of the tree.
+    """
+    if not keep_going():
+        return build_failed_run(NO_TIME)
+    with copy_tree(tree, changes) as copy:
+        return run_in_copy(copy, command, keep_going)
+
+
+def run_in_copy(
+    copy: Path, command: SuiteCommand, keep_going: Callable[[], bool] = lambda: True
+) -> SuiteRun:
+    """Run the tests in the folder `copy`, which comes from `copy_tree`, like `run_tests`.
+
+    Runs may share the folder at the same time, because they only read it. Raises NoSandbox.
     """
     if not keep_going():
         return build_failed_run(NO_TIME)
     key = secrets.token_bytes(32)
     output = bytearray()
-    with _copy_tree(tree, changes) as copy:
-        begin = time.monotonic()
-        with _start(copy, command) as (process, report):
-            try:
-                _send_key(process, key)
-                raw = _read_all(process, report, output, begin, command, keep_going)
-            except _RunEnded as error:
-                return build_failed_run(str(error), time.monotonic() - begin)
-            finally:
-                process.kill()  # bubblewrap holds a process namespace, which dies with it
-        seconds = time.monotonic() - begin
+    begin = time.monotonic()
+    with _start(copy, command) as (process, report):
+        try:
+            _send_key(process, key)
+            raw = _read_all(process, report, output, begin, command, keep_going)
+        except _RunEnded as error:
+            return build_failed_run(str(error), time.monotonic() - begin)
+        finally:
+            process.kill()  # bubblewrap holds a process namespace, which dies with it
+    seconds = time.monotonic() - begin
     if not raw:
         return build_failed_run(_describe_silence(bytes(output)), seconds)
     return read_run(raw.removesuffix(b"\n").split(b"\n"), key, seconds)
 
 
 @contextmanager
-def _copy_tree(tree: Path, changes: TreeChanges) -> Iterator[Path]:
-    """Yield a copy of the tree with the changes, which any user can read."""
+def copy_tree(tree: Path, changes: TreeChanges) -> Iterator[Path]:
+    """Yield a copy of the tree with the changes, which any user can read. Raises PatchDoesNotApply."""
     with TemporaryDirectory(prefix="r4p-tests-") as home:
         copy = Path(home).resolve() / "tree"
         shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
