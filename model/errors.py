@@ -56,6 +56,14 @@ class NoBaseline(ModelError):
     """The tests of a base say nothing about it. The message says why and names the fix."""
 
 
+class BadRecipe(ModelError):
+    """The recipe of a test environment cannot be used. The message names the value and the fix."""
+
+
+class NoEnvironment(ModelError):
+    """A test environment cannot be built, or none has that name. The message says why and names the fix."""
+
+
 class TemplateError(ModelError):
     """A prompt template is missing or does not render."""
 

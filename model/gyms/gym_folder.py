@@ -11,9 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TypeVar
 
-from model.errors import BadGym, GitFailed
+from model.environments import recipe
+from model.environments.recipe import EnvironmentRecipe
+from model.errors import BadGym, BadRecipe, GitFailed
 from model.gyms import gym_task
-from model.gyms.gym_task import EnvironmentRecipe, GymManifest, GymTask
+from model.gyms.gym_task import GymManifest, GymTask
 from model.gyms.tree_files import write_tree
 from model.patches import git
 
@@ -47,7 +49,7 @@ class Gym:
 def read_gym(folder: Path) -> Gym:
     """Read a gym. Raises BadGym, also when its files contradict each other."""
     manifest = _read(folder / MANIFEST, gym_task.parse_manifest)
-    environments = _read(folder / ENVIRONMENTS, gym_task.parse_environments)
+    environments = _read(folder / ENVIRONMENTS, recipe.parse_environments)
     tasks = tuple(_read(folder / TASKS, _parse_lines))
     ids = [task.id for task in tasks]
     if len(tasks) != manifest.tasks or ids != sorted(set(ids)):
@@ -79,7 +81,7 @@ def _read(path: Path, parse: Callable[[str], Record]) -> Record:
         return parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadGym(f"{path} can't be read: {error.strerror}; name the folder of a gym") from error
-    except (ValueError, TypeError, RecursionError) as error:
+    except (BadRecipe, ValueError, TypeError, RecursionError) as error:
         raise BadGym(f"{path} is not of a gym: {error}") from error
 
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 from model import typed_json
 
 SCHEMA: Final = "r4p.gym/1"
-ENVIRONMENTS_SCHEMA: Final = "r4p.environments/1"
 _TASK_ID: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?![.]|lock$|$)){0,99}")
 """Ids that git accepts as the last part of a reference."""
 
@@ -78,16 +77,6 @@ class GymTask:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentRecipe:
-    """What a test environment is built from."""
-
-    python: str
-    """Version of Python, such as `3.11`."""
-    requirements: tuple[str, ...]
-    """Every package with its exact version, such as `pytest==9.0.2`, in order."""
-
-
-@dataclass(frozen=True, slots=True)
 class GymSource:
     """A repository whose history gave tasks."""
 
@@ -138,20 +127,6 @@ def format_manifest(manifest: GymManifest) -> str:
 def parse_manifest(text: str) -> GymManifest:
     """Return the manifest of the text of `gym.json`. Raises ValueError or TypeError that name the field."""
     return typed_json.read(GymManifest, _parse_document(SCHEMA, text))
-
-
-def format_environments(environments: Mapping[str, EnvironmentRecipe]) -> str:
-    """Return the text of `environments.json`. The keys are names of test environments."""
-    recipes = {name: typed_json.dump(recipe) for name, recipe in environments.items()}
-    return _format_document(ENVIRONMENTS_SCHEMA, {"environments": recipes})
-
-
-def parse_environments(text: str) -> dict[str, EnvironmentRecipe]:
-    """Return the recipes of the text of `environments.json` by name. Raises ValueError or TypeError."""
-    recipes = _parse_document(ENVIRONMENTS_SCHEMA, text).get("environments")
-    if not isinstance(recipes, dict):
-        raise TypeError("`environments` is no object")
-    return {name: typed_json.read(EnvironmentRecipe, recipe) for name, recipe in recipes.items()}
 
 
 def _format_document(schema: str, document: dict[str, Any]) -> str:

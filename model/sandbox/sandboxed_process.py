@@ -32,11 +32,21 @@ class ProcessEnded(Exception):
 class SandboxedProcess:
     """A process with an empty environment and three pipes. It runs while the context is open.
 
-    Several threads may send to it; one thread reads.
+    Several threads may send to it; one thread reads. `longest` is the number of bytes of its longest line, `handles` are
+    the files that it gets beside the pipes, and `name` is its name in messages.
     """
 
-    def __init__(self, command: Sequence[str], seconds: float, longest: int = LINE_BYTES) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        seconds: float,
+        longest: int = LINE_BYTES,
+        *,
+        handles: Sequence[int] = (),
+        name: str = "the agent's process",
+    ) -> None:
         self._command, self._seconds, self._longest = list(command), seconds, longest
+        self._handles, self._name = tuple(handles), name
         self._began = time.monotonic()
         self._saying, self._ending = threading.Lock(), threading.Lock()
         self._late = threading.Event()
@@ -51,6 +61,7 @@ class SandboxedProcess:
             stderr=pipe,
             env={},
             cwd="/",
+            pass_fds=self._handles,
             # A session of its own makes the process the leader of a group that `killpg` can end.
             start_new_session=True,
         )
@@ -90,14 +101,12 @@ class SandboxedProcess:
                 break
             left -= len(raw)
             if left < 0:
-                raise ProcessEnded(
-                    f"the agent's process wrote over {_LINES * self._longest:,} bytes"
-                )
+                raise ProcessEnded(f"{self._name} wrote over {_LINES * self._longest:,} bytes")
             yield raw
         self._require_time()
         if raw:
             raise ProcessEnded(
-                f"the agent's process wrote a line of over {self._longest:,} bytes, or a line without an end"
+                f"{self._name} wrote a line of over {self._longest:,} bytes, or a line without an end"
             )
 
     def send(self, raw: bytes) -> None:
@@ -130,8 +139,12 @@ class SandboxedProcess:
 
     def read_last_error(self) -> str:
         """Return the process's last line of standard error, safe to show; if it wrote none, a sentence says so."""
-        lines = self._words.decode(errors="replace").strip().splitlines()
+        lines = self.read_errors().splitlines()
         return escape_invisible(lines[-1][:300]) if lines else SAID_NOTHING
+
+    def read_errors(self) -> str:
+        """Return the end of the process's standard error as it wrote it, at most 4,096 bytes."""
+        return self._words.decode(errors="replace").strip()
 
     @property
     def _is_running(self) -> bool:
@@ -156,7 +169,7 @@ class SandboxedProcess:
 
     def _require_time(self) -> None:
         if self._late.is_set():
-            raise ProcessEnded(f"the agent's process was ended after {self._seconds:g} s")
+            raise ProcessEnded(f"{self._name} was ended after {self._seconds:g} s")
 
     def _hear_last_words(self) -> None:
         with suppress(OSError, ValueError):

@@ -1,13 +1,16 @@
 """The command that starts a program behind bubblewrap: what it can read, and the one folder that it can write."""
 
 import os
+import platform
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
-from model.sandbox import bubblewrap
+from model.sandbox import bubblewrap, seccomp_filter
 
 SCRATCH: Final = Path("/tmp")  # noqa: S108 - inside the sandbox, where no other user is
 """Path of an empty folder in memory inside the sandbox."""
@@ -39,6 +42,10 @@ class Walls:
     """Folders and files that it can read, as (path on the host, path inside). All must exist."""
     scratch_bytes: int
     """Size of the folder in memory."""
+    writable: tuple[tuple[Path, Path], ...] = ()
+    """Folders that it can write, as (path on the host, path inside). All must exist."""
+    has_network: bool = False
+    """Whether it shares the host's network. Only the build of a test environment does."""
     folder: Path = SCRATCH
     """The folder that the program starts in."""
     has_processes: bool = False
@@ -64,6 +71,23 @@ def build_command(walls: Walls, program: Sequence[str]) -> list[str]:
     return [*shell, bwrap, *_list_options(walls), "--", *program]
 
 
+@contextmanager
+def open_filter() -> Iterator[int]:
+    """Yield a file that holds the filter of system calls for a program with sockets, as `filter_handle`.
+
+    Raises NoSandbox on a machine that the filter does not support.
+    """
+    code = seccomp_filter.build_filter(has_sockets=True)
+    if code is None:
+        raise NoSandbox(
+            f"a repository's code needs a filter of system calls, and there is none for {platform.machine()}"
+        )
+    with TemporaryFile() as file:
+        file.write(code)
+        file.seek(0)
+        yield file.fileno()
+
+
 def list_python_folders(interpreter: Path) -> Iterator[Path]:
     """Yield the folders that a Python needs to run: those of its virtual environment and of its installation."""
     prefixes = {interpreter.parents[1], interpreter.resolve().parents[1]}
@@ -82,18 +106,7 @@ def _list_options(walls: Walls) -> Iterator[str]:
     yield from ("--perms", "0755", "--dir", "/dev")
     for device in ("/dev/null", "/dev/urandom"):  # git needs both
         yield from ("--dev-bind", device, device)
-    yield from ("--ro-bind", "/usr", "/usr")
-    for folder in map(Path, ("/bin", "/lib", "/lib64")):
-        if folder.is_symlink():
-            yield from ("--symlink", str(folder.readlink()), str(folder))
-        else:
-            yield from ("--ro-bind-try", str(folder), str(folder))
-    yield from ("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache")
-    for folder in sorted({parent for _, inside in walls.readable for parent in inside.parents}):
-        if folder != Path("/"):  # bubblewrap would close these folders to everyone but their owner
-            yield from ("--perms", "0755", "--dir", str(folder))
-    for host, inside in walls.readable:
-        yield from ("--ro-bind", str(host), str(inside))
+    yield from _list_mounts(walls)
     for name, value in walls.variables.items():
         yield from ("--setenv", name, value)
     if walls.filter_handle is not None:
@@ -101,25 +114,53 @@ def _list_options(walls: Walls) -> Iterator[str]:
     yield from ("--remount-ro", "/", "--chdir", str(walls.folder))
 
 
+def _list_mounts(walls: Walls) -> Iterator[str]:
+    """Yield the arguments about the folders and files of the host."""
+    yield from ("--ro-bind", "/usr", "/usr")
+    for folder in map(Path, ("/bin", "/lib", "/lib64")):
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
+        else:
+            yield from ("--ro-bind-try", str(folder), str(folder))
+    mounts = (*walls.readable, *walls.writable)
+    parents = {parent for _, inside in mounts for parent in inside.parents} | {Path("/etc")}
+    for folder in sorted(parents - {Path("/")}):
+        # Otherwise bubblewrap would close these folders to everyone but their owner.
+        yield from ("--perms", "0755", "--dir", str(folder))
+    yield from ("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache")
+    for host, inside in walls.readable:
+        yield from ("--ro-bind", str(host), str(inside))
+    for host, inside in walls.writable:
+        yield from ("--bind", str(host), str(inside))
+
+
 def _list_namespace_options(walls: Walls) -> Iterator[str]:
     """Yield the arguments about namespaces, users and capabilities."""
     if walls.leaves_root and os.geteuid() == 0:
-        yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts")
-        yield from ("--unshare-cgroup-try", "--cap-drop", "ALL")
+        yield from ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+        yield from (
+            ("--cap-drop", "ALL") if walls.has_network else ("--unshare-net", "--cap-drop", "ALL")
+        )
         yield from (word for power in _ROOT_CAPABILITIES for word in ("--cap-add", power))
     else:
         yield from ("--unshare-all", "--unshare-user", "--uid", f"{NOBODY}", "--gid", f"{NOBODY}")
+        yield from (("--share-net",) if walls.has_network else ())
         yield from ("--cap-drop", "ALL")
 
 
-def leave_root(program: Sequence[str]) -> list[str]:
+def pick_user() -> int:
+    """Return the number of a user that owns no file and no process."""
+    return _FIRST_USER + secrets.randbelow(_FIRST_USER)
+
+
+def leave_root(program: Sequence[str], user: int | None = None) -> list[str]:
     """Return the command that runs `program` as a user of its own, behind walls with `leaves_root`.
 
-    No other process belongs to that user, so the limit of processes is for this sandbox alone. In a process that is not
-    root the command is `program` itself.
+    No other process belongs to that user, so the limit of processes is for this sandbox alone. `user` comes from
+    `pick_user`. In a process that is not root the command is `program` itself.
     """
     if os.geteuid():
         return list(program)
-    user = _FIRST_USER + secrets.randbelow(_FIRST_USER)
+    user = pick_user() if user is None else user
     options = (f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all")
     return ["setpriv", *options, "--ambient-caps=-all", "--bounding-set=-all", "--", *program]

@@ -18,6 +18,7 @@ RUNS_MODULES = {
     "app/operator/processes.py": LAUNCHER,
     "app/sandbox.py": AGENT,
     "model/codegraph/reader_pool.py": READER,
+    "model/environments/uv_process.py": READER,
     "model/execution/suite_command.py": PARSER,
     "model/interpreter.py": ITSELF,
     "training/gpu_proof/bundle.py": BARE,

@@ -6,14 +6,13 @@ The same tasks and trees give the same bytes with the same release of git.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from model.environments.recipe import EnvironmentRecipe, format_environments
 from model.errors import BadGym
 from model.gyms.gym_folder import ENVIRONMENTS, MANIFEST, TASKS, TREES
 from model.gyms.gym_task import (
-    EnvironmentRecipe,
     GymManifest,
     GymSource,
     GymTask,
-    format_environments,
     format_manifest,
     format_task,
 )

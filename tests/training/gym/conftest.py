@@ -2,7 +2,8 @@
 
 import pytest
 
-from model.gyms.gym_task import EnvironmentRecipe, GymCandidate, GymTask, TestsFrom
+from model.environments.recipe import EnvironmentRecipe
+from model.gyms.gym_task import GymCandidate, GymTask, TestsFrom
 
 RECIPES = {
     "py311": EnvironmentRecipe("3.11", ("pytest==9.0.2",)),
