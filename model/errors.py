@@ -84,6 +84,10 @@ class UnknownVerifier(ModelError):
     """No verifier has that name. The message lists the known names."""
 
 
+class NoTests(UnknownVerifier):
+    """The verifier judges by tests, and nothing runs them here. The message names the fix."""
+
+
 class IncompatibleOptions(ModelError):
     """Two options for judging exclude each other. The message names both and the fix."""
 

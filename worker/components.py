@@ -76,8 +76,9 @@ class Components:
         """
         settings = load(EngineSettings)
         name = settings.verifier
-        if name in catalog.ENGINELESS_VERIFIERS:
-            return JudgeSetup(name, catalog.load_consensus(settings.min_lines))
+        if not catalog.needs_engine(name):
+            voting = VotingChoice(edited_lines=settings.min_lines)
+            return JudgeSetup(name, catalog.load_verifier(name, None, voting=voting))
         return JudgeSetup(
             name, self._create_verifier(settings), catalog.load_consensus(settings.min_lines)
         )

@@ -85,12 +85,13 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
     """Yield the line of `r4p doctor` about the verifier in `settings`, then the lines about its engine."""
     name = settings.verifier
     try:
+        catalog.check_choice(name, catalog.VotingChoice())
         parts = catalog.parse_verifier_name(name)
     except UnknownVerifier as error:
         yield Line(Mark.FAIL, "R4P_VERIFIER", f"{error}; the default is r4p")
         return
     yield Line(Mark.OK, "R4P_VERIFIER", f"{name}: {catalog.VERIFIERS[name.partition(':')[0]]}")
-    if name in catalog.ENGINELESS_VERIFIERS:
+    if not catalog.needs_engine(name):
         yield _report_no_server(settings)
         return
     if settings.prompt is not None:

@@ -220,7 +220,7 @@ def _list_verifier_mistakes(settings: EngineSettings) -> list[str]:
     voting = VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out)
     try:
         # a verifier without a language model never reads the setting
-        prompt = None if settings.verifier in catalog.ENGINELESS_VERIFIERS else settings.prompt
+        prompt = settings.prompt if catalog.needs_engine(settings.verifier) else None
         catalog.check_choice(settings.verifier, voting, prompt)
     except UnknownVerifier as error:
         return [f"R4P_VERIFIER: {error}"]

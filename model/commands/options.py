@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -14,7 +14,9 @@ from model.calibration import calibrator_file
 from model.calibration.calibrator_file import CalibratorFile
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import key_file
-from model.errors import BadEngine, IncompatibleOptions
+from model.errors import BadEngine, BadSuiteCommand, IncompatibleOptions
+from model.execution import candidate_tests, suite_command
+from model.execution.suite_command import SuiteCommand
 
 _READ_BY = {
     "openai_compatible": ("--engine-url", "--model", "--api-key-file"),
@@ -27,6 +29,12 @@ _ENGINE_OPTIONS = (
     "--engine",
     *dict.fromkeys(option for options in _READ_BY.values() for option in options),
 )
+
+_TEST_OPTIONS = (
+    *("--tree", "--tests", "--python", "--seconds", "--base-runs"),
+    *("--evidence", "--fail-to-pass"),
+)
+"""The options about tests that `r4p verify` runs and that `r4p evaluate` reads."""
 
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Options = TypeVar("Options")
@@ -112,6 +120,29 @@ class EngineOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SuiteOptions:
+    """Options of the commands that run the tests of a source tree."""
+
+    python: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Python of the environment with the tests' dependencies."),
+    ] = None
+    seconds: Annotated[float, Option(min=1, help="Time limit of one run of the tests.")] = (
+        suite_command.SECONDS
+    )
+    base_runs: Annotated[
+        int, Option(min=1, max=9, help="Runs on the base, to leave flaky tests out.")
+    ] = candidate_tests.BASE_RUNS
+
+    def parse_command(self, text: str) -> SuiteCommand:
+        """Return the test command `text` with the limits of these options. Raises BadSuiteCommand."""
+        if self.python is not None and not self.python.exists():
+            raise BadSuiteCommand(f"--python {self.python} does not exist; name an interpreter")
+        python = self.python and self.python.absolute()
+        return replace(suite_command.parse_command(text), python=python, seconds=self.seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeOptions(EngineOptions):
     """Options of the commands that judge patches. A subclass adds `verifier`."""
 
@@ -130,6 +161,14 @@ class JudgeOptions(EngineOptions):
             metavar="N", min=0, help="Do not judge patches that edit fewer lines; 0 judges all."
         ),
     ] = 0
+    shortlist: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=0,
+            help="Patches that the first part of a hybrid passes on; 0 passes on all. Default: half, at least 3.",
+        ),
+    ] = None
     prompt: Annotated[
         str | None,
         Option(
@@ -146,17 +185,17 @@ class JudgeOptions(EngineOptions):
     ] = None
 
     def choose_judge(
-        self, verifier: str, voting: VotingChoice
+        self, verifier: str, voting: VotingChoice, *, has_tests: bool = False
     ) -> tuple[EngineChoice, CalibratorFile | None]:
         """Return the engine to load, and the calibrator that was read; None without `--calibrator`.
 
-        `verifier` is a verifier's name. Raises a usage error for a choice that cannot work and for an option that does
+        `verifier` is a verifier's name, and `has_tests` says whether there is a source of evidence. Raises a usage error for a choice that cannot work and for an option that does
         nothing.
         """
-        catalog.check_choice(verifier, voting)
+        catalog.check_choice(verifier, voting, has_tests=has_tests)
         choice = self.choose_engine()
         refuse_unused_options(_list_given_options(self.context), verifier, choice.name)
-        catalog.check_choice(verifier, voting, self.prompt)
+        catalog.check_choice(verifier, voting, self.prompt, has_tests=has_tests)
         return choice, calibrator_file.read(self.calibrator, verifier) if self.calibrator else None
 
 
@@ -193,9 +232,11 @@ def _list_ignored_by_verifier(name: str) -> dict[str, str]:
     """Return each option that the verifier ignores, with the explanation."""
     parts = catalog.parse_verifier_name(name)
     idle = {}
-    if name in catalog.ENGINELESS_VERIFIERS:
+    if not catalog.needs_engine(name):
         idle = dict.fromkeys(_ENGINE_OPTIONS, f"verifier {name}, which asks no language model")
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
+    if catalog.EXECUTION_VERIFIERS.isdisjoint(parts):
+        idle |= dict.fromkeys(_TEST_OPTIONS, f"verifier {name}, which runs no tests")
     if catalog.VOTING_VERIFIERS.isdisjoint(parts):
         idle["--votes"] = f"verifier {name}, whose answer is the same however often it is asked"
     if catalog.EARLY_STOPPING_VERIFIERS.isdisjoint(parts):

@@ -32,6 +32,12 @@ _COLOURS = {
     Verdict.NOT_JUDGED: "bright_black",
 }
 
+_WITHOUT_MODEL = {
+    "consensus": "consensus compared the patches, fitted on all issues with labels",
+    "regression": "tests ran on the base and on each patch",
+    "execution": "tests ran on the base and on each patch",
+}
+
 
 @contextmanager
 def show_progress(
@@ -82,10 +88,10 @@ def print_verdict(verdict: GroupVerdict) -> None:
 
 def _describe_cost(verdict: GroupVerdict) -> str:
     """Describe which engine was asked and what it cost."""
-    if verdict.engine.name in catalog.ENGINELESS_VERIFIERS:
-        return (
-            "no model was asked: consensus compared the patches, fitted on all issues with labels"
-        )
+    parts = verdict.engine.name.split(" + ")
+    if catalog.ENGINELESS_VERIFIERS.issuperset(parts):
+        ways = [_WITHOUT_MODEL[part] for part in parts]
+        return f"no model was asked: {', and '.join(ways)}"
     spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
     count = verdict.count_forced_votes()
     forced = f" ({count} only when asked again)" if count else ""

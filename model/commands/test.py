@@ -1,7 +1,7 @@
 """`r4p test` runs a repository's own tests on candidate patches, in a sandbox, and reports what each patch breaks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,23 +13,21 @@ from typer import Argument, Option
 
 from model.commands import inputs
 from model.commands.exit_codes import Exit, exit_on_error, format_count, print_json, stop, warn
-from model.commands.options import accept_options
+from model.commands.options import SuiteOptions, accept_options
 from model.commands.output import show_progress
 from model.domain import PatchId
 from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import candidate_tests, suite_command
 from model.execution.candidate_tests import CandidateTests
-from model.execution.regression import RegressionEvidence
-from model.execution.suite_command import SuiteCommand
+from model.execution.regression import RegressionEvidence, describe_regression
 from model.prompts.untrusted import escape_invisible
 from model.sandbox.walls import NoSandbox
 
 _TEST = "test"
-_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegressionOptions:
+class RegressionOptions(SuiteOptions):
     """Options of `r4p test`."""
 
     patches: Annotated[
@@ -42,25 +40,7 @@ class RegressionOptions:
             metavar="COMMAND", help="The tests, such as `pytest -q tests` or `python -m unittest`."
         ),
     ] = suite_command.DEFAULT_COMMAND
-    python: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Python of the environment with the tests' dependencies."),
-    ] = None
-    seconds: Annotated[float, Option(min=1, help="Time limit of one run of the tests.")] = (
-        suite_command.SECONDS
-    )
-    base_runs: Annotated[
-        int, Option(min=1, max=9, help="Runs on the base, to leave flaky tests out.")
-    ] = candidate_tests.BASE_RUNS
     json_output: Annotated[bool, Option("--json", help="Print an r4p.tests/1 document.")] = False
-
-    def build_command(self) -> SuiteCommand:
-        """Return the test command of these options. Raises BadSuiteCommand."""
-        if self.python is not None and not self.python.exists():
-            raise BadSuiteCommand(f"--python {self.python} does not exist; name an interpreter")
-        python = self.python and self.python.absolute()
-        parsed = suite_command.parse_command(self.command)
-        return replace(parsed, python=python, seconds=self.seconds)
 
 
 @accept_options(RegressionOptions)
@@ -83,7 +63,7 @@ def test(options: RegressionOptions) -> None:
                 results = candidate_tests.run_candidate_tests(
                     options.tree,
                     patches,
-                    options.build_command(),
+                    options.parse_command(options.command),
                     base_runs=options.base_runs,
                     on_run=lambda done, _total: advance(done),
                 )
@@ -118,25 +98,13 @@ def build_document(results: CandidateTests) -> dict[str, Any]:
     }
 
 
-def describe(evidence: RegressionEvidence) -> str:
-    """Return one sentence about a patch, for a person."""
-    if evidence.unknown is not None:
-        return f"unknown: {evidence.unknown}"
-    verb = "passes" if evidence.expected == 1 else "pass"
-    passing = f"{format_count(evidence.expected, 'test')} that {verb} on the base"
-    if not evidence.broken:
-        return f"breaks none of {passing}"
-    shown = ", ".join(evidence.broken[:_SHOWN])
-    more = len(evidence.broken) - _SHOWN
-    rest = f" and {more} more" if more > 0 else ""
-    return f"breaks {len(evidence.broken)} of {passing}: {shown}{rest}"
-
-
 def _show(results: CandidateTests) -> None:
     out = Console(highlight=False, markup=False, soft_wrap=True)
     table = Table("patch", "result")
     for patch, result in results.evidence.items():
-        table.add_row(Text(escape_invisible(patch)), Text(escape_invisible(describe(result))))
+        table.add_row(
+            Text(escape_invisible(patch)), Text(escape_invisible(describe_regression(result)))
+        )
     out.print(table)
     if results.baseline.flaky:
         count = format_count(len(results.baseline.flaky), "test")

@@ -1,8 +1,8 @@
 """`r4p verify` judges candidate patches from files, without GitHub and without a database."""
 
 import hashlib
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,16 @@ from model.calibration.calibrator_file import CalibratorFile
 from model.calibration.evidence import withdraw_partial_claims
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import inputs
-from model.commands.exit_codes import Exit, exit_on_error, print_json, warn
-from model.commands.options import JudgeOptions, accept_options
+from model.commands.exit_codes import Exit, exit_on_error, print_json, stop, warn
+from model.commands.options import JudgeOptions, SuiteOptions, accept_options
 from model.commands.output import print_verdict, report_loading, show_progress
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
+from model.errors import BadSuiteCommand, NoBaseline
+from model.execution import suite_command
+from model.execution.evidence_source import LiveTests
 from model.prompts.untrusted import escape_issue, escape_patch
+from model.protocols import Engine
+from model.sandbox.walls import NoSandbox
 from model.verdict_json import Subject, to_json
 from model.voting import leave_one_out_effect
 from model.voting.grouping import SEATS
@@ -29,7 +34,7 @@ _VERIFY = "verify"
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyOptions(JudgeOptions):
+class VerifyOptions(JudgeOptions, SuiteOptions):
     """Options of `r4p verify`."""
 
     issue: Annotated[Path, Option(metavar="FILE", help="The issue; the first line is the title.")]
@@ -52,12 +57,29 @@ class VerifyOptions(JudgeOptions):
     stop_early: Annotated[
         bool, Option("--stop-early", help="Skip votes that cannot change a verdict.")
     ] = False
+    tree: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="The source tree before the patches (regression, execution)."),
+    ] = None
+    tests: Annotated[
+        str, Option(metavar="COMMAND", help="The tests of the tree, such as `pytest -q tests`.")
+    ] = suite_command.DEFAULT_COMMAND
     json_output: Annotated[bool, Option("--json", help="Print an r4p.verdict/1 document.")] = False
 
     @property
     def voting(self) -> VotingChoice:
         """The voting settings that these options choose."""
-        return VotingChoice(self.stop_early, self.min_lines, self.leave_one_out)
+        return VotingChoice(self.stop_early, self.min_lines, self.leave_one_out, self.shortlist)
+
+    def choose_evidence(self) -> LiveTests | None:
+        """Return the tests to run, or None without `--tree`. Raises BadInput and BadSuiteCommand."""
+        if self.tree is None:
+            return None
+        if not self.tree.is_dir():
+            raise inputs.BadInput(f"--tree {self.tree} is no directory; name the source tree")
+        return LiveTests(
+            self.tree, self.parse_command(self.tests), self.tests, base_runs=self.base_runs
+        )
 
     def read_patches(self) -> list[Patch]:
         """Return the candidates with their trajectories, read from files. Warns of unreadable ones. Raises BadInput."""
@@ -80,18 +102,19 @@ def verify(options: VerifyOptions) -> None:
 
     Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
     """
-    with exit_on_error(_VERIFY, inputs.BadInput):
-        choice, fitted = options.choose_judge(options.verifier, options.voting)
+    with exit_on_error(_VERIFY, inputs.BadInput, BadSuiteCommand, NoBaseline):
+        evidence = options.choose_evidence()
+        choice, fitted = options.choose_judge(
+            options.verifier, options.voting, has_tests=evidence is not None
+        )
         issue, patches = inputs.read_issue(options.issue), options.read_patches()
         _warn_of_tricks(issue, patches)
         _warn_of_few_votes(options, len(patches))
         compare = partial(_judge_by_consensus, options.min_lines, issue, patches)
-        if options.verifier in catalog.ENGINELESS_VERIFIERS:
-            verdict = compare()
-            if fitted:
-                fitted.check_engine(verdict.engine)
-        else:
-            verdict = _judge(options, choice, fitted, issue, patches)
+        try:
+            verdict = _judge(options, choice, fitted, evidence, (issue, patches))
+        except NoSandbox as error:
+            stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
         if fitted:
             verdict = fitted.calibrate(verdict, compare)
         verdict = withdraw_partial_claims(verdict)
@@ -153,26 +176,39 @@ def _judge(
     options: VerifyOptions,
     choice: EngineChoice,
     fitted: CalibratorFile | None,
-    issue: Issue,
-    patches: Sequence[Patch],
+    evidence: LiveTests | None,
+    group: tuple[Issue, Sequence[Patch]],
 ) -> GroupVerdict:
-    """Judge with an engine. Raises IncompatibleOptions when its verifier is not the calibrator's judge."""
-    with (
-        show_progress() as (say, _),
-        closing(catalog.load_engine(report_loading(choice, say))) as engine,
-    ):
+    """Judge the issue and patches of `group`. Raises IncompatibleOptions for the calibrator of another judge."""
+    with show_progress() as (say, _), _open_engine(options.verifier, choice, say) as engine:
         verifier = catalog.load_verifier(
-            options.verifier, engine, prompt=options.prompt, voting=options.voting
+            options.verifier,
+            engine,
+            prompt=options.prompt,
+            voting=options.voting,
+            evidence=evidence,
         )
         if fitted:
             fitted.check_engine(verifier.engine)
-        say(f"asking {engine.model} for {options.votes} votes")
+        steps = "votes" if evidence is None else "votes and runs of the tests"
+        say(f"asking {verifier.engine.model}")
         return verifier.verify(
-            issue,
-            patches,
+            *group,
             votes=options.votes,
-            on_vote=lambda done, asked: say(f"votes of {asked}: {done}"),
+            on_vote=lambda done, asked: say(f"{steps}: {done} of {asked}"),
         )
+
+
+@contextmanager
+def _open_engine(
+    verifier: str, choice: EngineChoice, say: Callable[[str], None]
+) -> Iterator[Engine | None]:
+    """Load the engine, and close it at the end; None for a verifier without an engine."""
+    if not catalog.needs_engine(verifier):
+        yield None
+        return
+    with closing(catalog.load_engine(report_loading(choice, say))) as engine:
+        yield engine
 
 
 def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:

@@ -6,9 +6,13 @@ beforehand: a test that must pass on it in every run. Everything else about a pa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from model.errors import NoBaseline
 from model.execution.suite_run import SuiteRun
+
+_SHOWN: Final = 3
+"""Broken tests that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,29 @@ class RegressionEvidence:
     def passes(self) -> bool | None:
         """Whether the patch breaks no test; None when that cannot be told."""
         return None if self.unknown is not None else not self.broken
+
+
+@dataclass(frozen=True, slots=True)
+class PatchEvidence:
+    """What all tests that ran show about one patch. It holds observations and no judgement."""
+
+    regression: RegressionEvidence
+    reproduction: tuple[tuple[str, bool | None], ...] = ()
+    """The reproduction tests of the group: the id of each, and whether it passes with the patch. None is unknown."""
+
+
+def describe_regression(evidence: RegressionEvidence) -> str:
+    """Return what the base's tests say about a patch, for a person, as a sentence without its capital and full stop."""
+    if evidence.unknown is not None:
+        return f"unknown: {evidence.unknown}"
+    noun, verb = ("test", "passes") if evidence.expected == 1 else ("tests", "pass")
+    passing = f"{evidence.expected} {noun} that {verb} on the base"
+    if not evidence.broken:
+        return f"breaks none of {passing}"
+    shown = ", ".join(evidence.broken[:_SHOWN])
+    more = len(evidence.broken) - _SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    return f"breaks {len(evidence.broken)} of {passing}: {shown}{rest}"
 
 
 def compare(baseline: Baseline, run: SuiteRun) -> RegressionEvidence:

@@ -1,15 +1,27 @@
 """A hybrid verifier makes a shortlist with a first verifier and judges it with a second (R2E-Gym, section 4.3).
 
 R2E-Gym makes the shortlist by log-probabilities and judges it by running tests. Here any two verifiers can be combined.
-The length of the shortlist is ours, because the paper gives none.
+The default length of the shortlist is ours, because the paper gives none.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from model.domain import EngineInfo, GroupVerdict, Issue, Patch, PatchId, PatchVerdict, Tokens, Vote
+from model.domain import (
+    EngineInfo,
+    GroupVerdict,
+    Issue,
+    ObservedEvidence,
+    Patch,
+    PatchId,
+    PatchVerdict,
+    Tokens,
+    Verdict,
+    Vote,
+)
 from model.prompts.fingerprint import combine_fingerprints
 from model.protocols import Verifier
+from model.verifiers.execution_score import add_execution_free
 from model.verifiers.prompt_builder import KeepGoing, OnVote, index_by_id
 from model.voting.selection import combine_scores, compute_shortlist_size, select_shortlist
 
@@ -20,9 +32,11 @@ class HybridVerifier:
     The verdict of `second` replaces the verdict of `first` on these patches.
     """
 
-    def __init__(self, first: Verifier, second: Verifier) -> None:
+    def __init__(self, first: Verifier, second: Verifier, shortlist: int | None = None) -> None:
+        """Create the verifier. `shortlist` is the length of the shortlist: 0 for all patches, None for the default."""
         self._first = first
         self._second = second
+        self._shortlist = shortlist
 
     @property
     def engine(self) -> EngineInfo:
@@ -86,16 +100,19 @@ class HybridVerifier:
 
     def _select(self, patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
         """Select the patches for the second verifier."""
-        return select_shortlist(
-            {patch.id: patch.score for patch in patches}, compute_shortlist_size(len(patches))
-        )
+        size = compute_shortlist_size(len(patches)) if self._shortlist is None else self._shortlist
+        scores = {patch.id: patch.score for patch in patches}
+        return select_shortlist(scores, size) if size else frozenset(scores)
 
     def _merge(self, first: PatchVerdict, second: PatchVerdict | None) -> PatchVerdict:
         """Choose the final verdict of a patch: the second verifier's if it has an opinion, otherwise the first's.
 
         A second verdict that depends on one rival is an opinion too: it claims nothing. The graded rubric of either
-        verifier stays with the verdict.
+        verifier stays with the verdict. A second verdict by tests stands where it claims something; else the first one
+        stands, with the tests' facts and the score of equation 2.
         """
+        if second is not None and second.evidence is not None:
+            return _add_evidence(first, second, second.evidence)
         if second is None:
             return replace(
                 first, reason=f"Not on the shortlist. {first.reason}", is_preliminary=True
@@ -103,7 +120,26 @@ class HybridVerifier:
         rubric = second.rubric or first.rubric
         if second.score is None and first.score is not None and not second.depends_on:
             return replace(first, is_preliminary=True, rubric=rubric)
-        return replace(second, rubric=rubric)
+        return replace(second, rubric=rubric, evidence=first.evidence)
+
+
+def _add_evidence(
+    first: PatchVerdict, second: PatchVerdict, evidence: ObservedEvidence
+) -> PatchVerdict:
+    """Return the verdict of two parts of which the second ran tests, `evidence`."""
+    reason = f"{second.reason} {first.reason}"
+    if second.score is None:
+        return replace(first, reason=reason, evidence=evidence)
+    claims = second.verdict in {Verdict.CORRECT, Verdict.INCORRECT}
+    belief = 0.5 if first.score is None else first.score
+    written = evidence.reproduction.tests if evidence.reproduction else 0
+    return replace(
+        first,
+        verdict=second.verdict if claims or first.score is None else first.verdict,
+        reason=reason,
+        score=add_execution_free(second.score, written, belief),
+        evidence=evidence,
+    )
 
 
 def _join(first: str, second: str) -> str:

@@ -1,11 +1,21 @@
 """The catalog builds engines and verifiers by name, and explains unknown names."""
 
+import re
+
 import pytest
 
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
 from model.engines.scripted import ScriptedEngine
-from model.errors import EngineDown, IncompatibleOptions, TemplateError, UnknownVerifier
+from model.errors import (
+    BadEngine,
+    EngineDown,
+    IncompatibleOptions,
+    NoTests,
+    TemplateError,
+    UnknownVerifier,
+)
+from model.execution.evidence_record import RecordedTests
 from tests.model.chat_server import MODELS, serve_chat
 
 
@@ -95,6 +105,7 @@ def test_reward_model_shares_no_engine_with_a_model_that_writes(name):
         ("consensus", False),
         ("reward-model", False),
         ("hybrid:reward-model+consensus", False),
+        ("hybrid:consensus+consensus", False),
     ],
 )
 def test_agents_write_with_the_engine_of_a_model_that_writes(name, writes):
@@ -107,7 +118,11 @@ def test_verifiers_have_different_fingerprints(tmp_path):
     script.write_text("")
     engine = catalog.load_engine(EngineChoice("scripted", script=script))
     names = catalog.VERIFIERS.keys() - catalog.SCORING_VERIFIERS
-    prints = {catalog.load_verifier(name, engine).engine.prompt_fingerprint for name in names}
+    tests = RecordedTests({}, "0" * 12)
+    prints = {
+        catalog.load_verifier(name, engine, evidence=tests).engine.prompt_fingerprint
+        for name in names
+    }
     with serve_chat(models=[MODELS]) as server:
         served = catalog.load_engine(EngineChoice("openai_compatible", url=server.url))
     prints |= {
@@ -116,6 +131,30 @@ def test_verifiers_have_different_fingerprints(tmp_path):
     }
     assert len(prints) == len(catalog.VERIFIERS)
     assert all(len(item) == 12 for item in prints)
+
+
+@pytest.mark.parametrize("name", ["regression", "execution", "hybrid:consensus+regression"])
+def test_verifier_that_judges_by_tests_needs_them(name):
+    message = f"verifier {re.escape(name)} judges by tests.*--tree DIR"
+    with pytest.raises(NoTests, match=message):
+        catalog.check_choice(name, VotingChoice())
+    with pytest.raises(NoTests):
+        catalog.load_verifier(name, None)
+    catalog.check_choice(name, VotingChoice(), has_tests=True)
+    assert not catalog.needs_engine(name)
+    assert not catalog.has_writing_model(name)
+    assert catalog.load_verifier(name, None, evidence=RecordedTests({}, "0" * 12))
+
+
+def test_verifier_that_asks_a_model_needs_an_engine():
+    with pytest.raises(BadEngine, match="verifier yes-no asks a language model"):
+        catalog.load_verifier("hybrid:yes-no+consensus", None)
+
+
+def test_only_a_hybrid_has_a_shortlist():
+    catalog.check_choice("hybrid", VotingChoice(shortlist=0))
+    with pytest.raises(IncompatibleOptions, match="verifier r4p makes no shortlist"):
+        catalog.check_choice("r4p", VotingChoice(shortlist=2))
 
 
 def test_api_key_is_not_shown():

@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from model.commands.test import choose_exit_code, describe
+from model.commands.test import choose_exit_code
 from model.domain import PatchId
-from model.execution.regression import RegressionEvidence
+from model.execution.regression import RegressionEvidence, describe_regression
 
 CODE = "def double(number):\n    return number * 2\n"
 COMMAND = "python -m unittest discover -s tests"
@@ -108,4 +108,4 @@ def test_the_exit_code_is_that_of_the_best_patch(evidence, code):
 
 def test_many_broken_tests_are_counted_and_three_are_named():
     broken = tuple(f"t{n}" for n in range(5))
-    assert describe(RegressionEvidence(broken, 9)).endswith("t0, t1, t2 and 2 more")
+    assert describe_regression(RegressionEvidence(broken, 9)).endswith("t0, t1, t2 and 2 more")
