@@ -17,6 +17,7 @@ from model.verifiers.admission import AdmissionRules
 
 if TYPE_CHECKING:
     from model.execution.evidence_source import EvidenceSource
+    from model.verifiers.rubric_source import RubricSource
     from model.verifiers.voting_verifier import VotingOptions
 
 __all__ = [
@@ -50,6 +51,7 @@ VERIFIERS = {
     "yes-no": "P(YES) of one patch, from log-probabilities",
     "yes-no-trajectory": "yes-no that also reads the agent's trajectory",
     "reward-model": "the score of a trained reward model, one patch at a time",
+    "rubric": "a checklist for the issue, then grades of one patch at a time",
     "consensus": "how rivals agree, without a language model",
     "regression": "tests that pass on the base and that a patch breaks, without a language model",
     "execution": "regression, then tests that were written for the issue",
@@ -64,9 +66,9 @@ ENGINELESS_VERIFIERS = EXECUTION_VERIFIERS | {"consensus"}
 """Verifiers that ask no language model."""
 SCORING_VERIFIERS = frozenset({"reward-model"})
 """Verifiers whose engine runs a reward model, which writes nothing."""
-VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise"})
+VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise", "rubric"})
 """Verifiers whose verdict becomes more reliable with more votes."""
-EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise"}
+EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise", "rubric"}
 """Verifiers that can know their verdict before the last vote."""
 GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
 """Verifiers that show a patch beside its rivals, so that a vote can leave one rival out."""
@@ -189,7 +191,7 @@ def check_choice(
         )
 
 
-def load_verifier(
+def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a verifier gets what it reads
     name: str,
     engine: Engine | None,
     *,
@@ -197,6 +199,7 @@ def load_verifier(
     reply_tokens: int | None = None,
     voting: VotingChoice = VotingChoice(),
     evidence: "EvidenceSource | None" = None,
+    rubrics: "RubricSource | None" = None,
 ) -> Verifier:
     """Build the verifier `name`, a name in VERIFIERS or a hybrid, which sends its prompts to `engine`.
 
@@ -205,7 +208,7 @@ def load_verifier(
 
     `prompt` is the name or file of another prompt template, for the last part of a hybrid, or `VERIFIER=FILE` for any
     part, separated by commas or as a mapping. `reply_tokens` limits the reply of one vote; None takes the default. `voting` holds the
-    options for votes.
+    options for votes. `rubrics` writes the checklists of `rubric`; None asks `engine` with the issue alone.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
@@ -230,7 +233,7 @@ def load_verifier(
         if part == "consensus"
         else load_execution(part, evidence, voting.edited_lines)
         if part in EXECUTION_VERIFIERS
-        else _build_verifier(part, engine, prompts, options)
+        else _build_verifier(part, engine, prompts, options, rubrics)
         for part in names
     ]
     if len(built) == 1:
@@ -241,9 +244,20 @@ def load_verifier(
 
 
 def _build_verifier(
-    name: str, engine: Engine | None, prompts: Mapping[str, str], options: "VotingOptions"
+    name: str,
+    engine: Engine | None,
+    prompts: Mapping[str, str],
+    options: "VotingOptions",
+    rubrics: "RubricSource | None",
 ) -> Verifier:
-    from model.verifiers import reward_model, two_rounds, vote_schemes, yes_no
+    from model.verifiers import (
+        reward_model,
+        rubric,
+        rubric_source,
+        two_rounds,
+        vote_schemes,
+        yes_no,
+    )
     from model.verifiers.judge_prompts import load_prompt
 
     if engine is None:
@@ -255,11 +269,14 @@ def _build_verifier(
             return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
         case "r4p-two-rounds":
             return two_rounds.TwoRoundsVerifier(
-                _build_verifier("r4p", engine, prompts, options),
+                _build_verifier("r4p", engine, prompts, options, rubrics),
                 two_rounds.MostLikelyVerifier(engine, template, options),
             )
         case "reward-model":
             return reward_model.RewardModelVerifier(engine, template, options.edited_lines)
+        case "rubric":
+            source = rubrics or rubric_source.build_issue_source(engine)
+            return rubric.RubricVerifier(engine, template, source, options)
     scheme = {
         "pointwise": vote_schemes.PointwiseVerifier,
         "pairwise": vote_schemes.PairwiseVerifier,

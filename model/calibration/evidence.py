@@ -11,8 +11,8 @@ CONSENSUS = "consensus"
 """The engine name of the consensus verifier."""
 
 
-_NUMBER_VERIFIERS = frozenset({"yes-no", "yes-no-trajectory", "reward-model"})
-"""Verifiers whose belief is one number of the model: P(YES), or the sigmoid of a reward model's score."""
+_NUMBER_VERIFIERS = frozenset({"yes-no", "yes-no-trajectory", "reward-model", "rubric"})
+"""Verifiers whose belief is no share of votes: P(YES), the sigmoid of a reward model's score, or the lines met."""
 
 
 def is_vote_share(verifier: str) -> bool:

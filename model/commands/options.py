@@ -237,6 +237,8 @@ def _list_ignored_by_verifier(name: str) -> dict[str, str]:
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
     if catalog.EXECUTION_VERIFIERS.isdisjoint(parts):
         idle |= dict.fromkeys(_TEST_OPTIONS, f"verifier {name}, which runs no tests")
+    if "rubric" in parts:
+        idle.pop("--tree", None)
     if catalog.VOTING_VERIFIERS.isdisjoint(parts):
         idle["--votes"] = f"verifier {name}, whose answer is the same however often it is asked"
     if catalog.EARLY_STOPPING_VERIFIERS.isdisjoint(parts):

@@ -19,6 +19,7 @@ from model.commands import inputs
 from model.commands.exit_codes import Exit, exit_on_error, print_json, stop, warn
 from model.commands.options import JudgeOptions, SuiteOptions, accept_options
 from model.commands.output import print_verdict, report_loading, show_progress
+from model.commands.rubrics import UNREADABLE_TREE, open_rubrics
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import suite_command
@@ -59,7 +60,10 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
     ] = False
     tree: Annotated[
         Path | None,
-        Option(metavar="DIR", help="The source tree before the patches (regression, execution)."),
+        Option(
+            metavar="DIR",
+            help="The source tree before the patches (regression, execution, rubric).",
+        ),
     ] = None
     tests: Annotated[
         str, Option(metavar="COMMAND", help="The tests of the tree, such as `pytest -q tests`.")
@@ -102,7 +106,7 @@ def verify(options: VerifyOptions) -> None:
 
     Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
     """
-    with exit_on_error(_VERIFY, inputs.BadInput, BadSuiteCommand, NoBaseline):
+    with exit_on_error(_VERIFY, inputs.BadInput, BadSuiteCommand, NoBaseline, *UNREADABLE_TREE):
         evidence = options.choose_evidence()
         choice, fitted = options.choose_judge(
             options.verifier, options.voting, has_tests=evidence is not None
@@ -180,13 +184,18 @@ def _judge(
     group: tuple[Issue, Sequence[Patch]],
 ) -> GroupVerdict:
     """Judge the issue and patches of `group`. Raises IncompatibleOptions for the calibrator of another judge."""
-    with show_progress() as (say, _), _open_engine(options.verifier, choice, say) as engine:
+    with (
+        show_progress() as (say, _),
+        _open_engine(options.verifier, choice, say) as engine,
+        open_rubrics(options.verifier, engine, options.tree, say) as rubrics,
+    ):
         verifier = catalog.load_verifier(
             options.verifier,
             engine,
             prompt=options.prompt,
             voting=options.voting,
             evidence=evidence,
+            rubrics=rubrics,
         )
         if fitted:
             fitted.check_engine(verifier.engine)

@@ -22,6 +22,7 @@ class PromptForm:
     template: str
     seats: int
     reads_trajectory: bool = False
+    reads_rubric: bool = False
 
 
 FORMS: Final[Mapping[str, PromptForm]] = {
@@ -32,6 +33,7 @@ FORMS: Final[Mapping[str, PromptForm]] = {
     "yes-no": PromptForm("yes_no", 1),
     "yes-no-trajectory": PromptForm("yes_no", 1, reads_trajectory=True),
     "reward-model": PromptForm("yes_no", 1),
+    "rubric": PromptForm("rubric_grade", 1, reads_rubric=True),
 }
 """The form of each verifier that has a prompt. `r4p-two-rounds` is its second round; the first one is `r4p`'s."""
 
@@ -103,6 +105,8 @@ def _check_form(template: Template, form: PromptForm) -> None:
     }
     if form.reads_trajectory:
         values["trajectory"] = _SAMPLE.format("Trajectory", 0)
+    if form.reads_rubric:
+        values["rubric"] = _SAMPLE.format("Rubric", 0)
 
     def render(**shown: str | Sequence[str]) -> tuple[Message, ...]:
         # every judge passes all three variables; a patch without a trajectory has an empty one

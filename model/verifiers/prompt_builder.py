@@ -1,7 +1,7 @@
 """This module prepares a group for the prompt: it admits candidates and counts the tokens that are free for them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Self
 
@@ -77,12 +77,16 @@ class CandidateGroup:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilder:
-    """Builder of a group's prompts: an engine, a template, the tokens kept for a reply, and admission rules."""
+    """Builder of a group's prompts: an engine, a template, the tokens kept for a reply, and admission rules.
+
+    `values` are the template's variables beside the issue, the patches and the trajectory.
+    """
 
     engine: Engine
     template: Template
     reply_tokens: int
     rules: AdmissionRules
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def texts_to_escape(self) -> SpecialTokens:
@@ -114,7 +118,9 @@ class PromptBuilder:
 
     def _count_free(self) -> int:
         """Count the tokens that are free for the issue and the patches."""
-        skeleton = self.template.render(issue="", patches=("",) * self.rules.seats, trajectory="")
+        skeleton = self.template.render(
+            issue="", patches=("",) * self.rules.seats, trajectory="", **self.values
+        )
         fixed = sum(self.engine.count_tokens(message.content) for message in skeleton)
         return self.engine.context_tokens - fixed - CHAT_MARGIN - self.reply_tokens
 

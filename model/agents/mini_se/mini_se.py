@@ -40,9 +40,22 @@ _MOST_CALLS = 8
 """Per reply. A model that calls more is repeating itself."""
 _NO_CALL = "Nothing was done: this reply holds no tool call. Every reply ends with a call of one of"
 _CUT_OFF = "Nothing was done: this reply was cut off before it called a tool. Think shorter, then call one of"
-_NAMES = f"{', '.join(tool.name for tool in TOOLS)}."
 _TOO_MANY = Observation(f"Not done: one reply may hold {_MOST_CALLS} calls.", ok=False)
 _HANDED_IN = Observation("The patch was handed in.")
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The work of an agent in this loop: its name, its prompt, its tools and the function that runs them."""
+
+    name: str
+    template: str
+    tools: tuple[Tool, ...]
+    run: Callable[[ToolCall, ToolContext], Observation | Submission]
+
+
+PATCHING = Assignment("mini-se", "mini_se", TOOLS, run_tool)
+"""Mini-SE's own work: it writes a patch."""
 
 
 @dataclass(slots=True)
@@ -69,9 +82,9 @@ class _Conversation:
 
 
 class MiniSE:
-    """Agent that proposes patches in a loop of three tools: search, edit and submit."""
+    """Agent that works in a loop of tools. By default these are search, edit and submit, and it proposes patches."""
 
-    name = "mini-se"
+    name = PATCHING.name
 
     def __init__(
         self,
@@ -79,14 +92,19 @@ class MiniSE:
         *,
         limits: AttemptLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        assignment: Assignment = PATCHING,
     ) -> None:
+        self.name = assignment.name
+        self._assignment = assignment
         self._engine = ToolEngine(engine)
         tokens = engine.context_tokens - SPARE_TOKENS
         self._limits = replace(
             limits or AttemptLimits(), tokens=min((limits or AttemptLimits()).tokens, tokens)
         )
-        self._template = prompt_template.load("mini_se")
-        spoken = combine_fingerprints(self._template.fingerprint, fingerprint_wording(TOOLS))
+        self._template = prompt_template.load(assignment.template)
+        spoken = combine_fingerprints(
+            self._template.fingerprint, fingerprint_wording(assignment.tools)
+        )
         self._speaker = EngineInfo(self._engine.name, self._engine.model, spoken)
         self._clock = clock
 
@@ -115,7 +133,7 @@ class MiniSE:
             while True:
                 _check_limits(conversation)
                 completion = self._sample_reply(conversation, seed)
-                results = _run_calls(completion, context)
+                results = _run_calls(completion, context, self._assignment.run)
                 step = self._build_step(completion, results, conversation.limits, began)
                 conversation.steps.append(step)
                 on_step(step)
@@ -128,7 +146,7 @@ class MiniSE:
                 tree=context.tree,
                 seed=seed,
                 limits=conversation.limits,
-                tools=TOOLS,
+                tools=self._assignment.tools,
                 opening=conversation.opening,
                 opening_tokens=conversation.opening_tokens,
                 steps=tuple(conversation.steps),
@@ -143,7 +161,7 @@ class MiniSE:
         special = self._engine.special_tokens
         hint = escape_special_tokens(hints.render_hint(guidance), special) if guidance else ""
         opening = self._template.render(issue=escape_issue(issue.text, special).text, hint=hint)
-        shown = [*(message.content for message in opening), _dump_tools(TOOLS)]
+        shown = [*(message.content for message in opening), _dump_tools(self._assignment.tools)]
         tokens = self._engine.count_tokens("\n".join(shown))
         return _Conversation(opening, tokens, self._limits)
 
@@ -154,7 +172,7 @@ class MiniSE:
             max_tokens=min(conversation.limits.reply_tokens, conversation.room),
             temperature=conversation.limits.temperature,
             seed=100 * seed + len(conversation.steps),
-            tools=TOOLS,
+            tools=self._assignment.tools,
             token_ids=True,
         )
         try:
@@ -179,10 +197,11 @@ class MiniSE:
         """Build the record of one reply with the results of its calls."""
         results = [_HANDED_IN if isinstance(answer, Submission) else answer for _, answer in done]
         most = _get_answer_limit(limits)
+        names = f"{', '.join(tool.name for tool in self._assignment.tools)}."
         answers = tuple(
             Message("tool", _cut_middle(result.text, most), tool_call_id=call.id)
             for (call, _), result in zip(done, results, strict=True)
-        ) or (Message("user", f"{_NO_CALL if completion.finished else _CUT_OFF} {_NAMES}"),)
+        ) or (Message("user", f"{_NO_CALL if completion.finished else _CUT_OFF} {names}"),)
         return Step(
             reply=Message("assistant", completion.text, tuple(call for call, _ in done)),
             answers=answers,
@@ -217,12 +236,14 @@ def _check_limits(conversation: _Conversation) -> None:
 
 
 def _run_calls(
-    completion: Completion, context: ToolContext
+    completion: Completion,
+    context: ToolContext,
+    run: Callable[[ToolCall, ToolContext], Observation | Submission],
 ) -> list[tuple[ToolCall, Observation | Submission]]:
     """Run each call and return it with its result. A submission ends the list."""
     done: list[tuple[ToolCall, Observation | Submission]] = []
     for index, call in enumerate(completion.tool_calls):
-        done.append((call, run_tool(call, context) if index < _MOST_CALLS else _TOO_MANY))
+        done.append((call, run(call, context) if index < _MOST_CALLS else _TOO_MANY))
         if isinstance(done[-1][1], Submission):
             break
     return done

@@ -7,7 +7,7 @@ from typing import Any, Final
 from model.prompts.untrusted import restore_escapes
 from model.protocols import Tool, ToolCall
 
-_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
+_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int, "array": list}
 _MOST_SHOWN: Final = 80
 
 

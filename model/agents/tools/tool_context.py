@@ -35,6 +35,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The result of the tool call that submits an agent's work. `diff` is its patch, which is not empty."""
+    """The result of the tool call that submits an agent's work."""
 
-    diff: str
+    diff: str | None
+    """The agent's patch, which is not empty; None where the call's arguments are the work."""
