@@ -48,6 +48,7 @@ VERIFIERS = {
     "r4p-two-rounds": "r4p, then a vote for the most likely of its correct patches",
     "pointwise": "one patch at a time",
     "pairwise": "two at a time: which is better",
+    "swiss": "two at a time, in a tournament for the first place",
     "yes-no": "P(YES) of one patch, from log-probabilities",
     "yes-no-trajectory": "yes-no that also reads the agent's trajectory",
     "reward-model": "the score of a trained reward model, one patch at a time",
@@ -66,9 +67,9 @@ ENGINELESS_VERIFIERS = EXECUTION_VERIFIERS | {"consensus"}
 """Verifiers that ask no language model."""
 SCORING_VERIFIERS = frozenset({"reward-model"})
 """Verifiers whose engine runs a reward model, which writes nothing."""
-VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise", "rubric"})
+VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise", "swiss", "rubric"})
 """Verifiers whose verdict becomes more reliable with more votes."""
-EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise", "rubric"}
+EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise", "swiss", "rubric"}
 """Verifiers that can know their verdict before the last vote."""
 GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
 """Verifiers that show a patch beside its rivals, so that a vote can leave one rival out."""
@@ -254,6 +255,7 @@ def _build_verifier(
         reward_model,
         rubric,
         rubric_source,
+        swiss,
         two_rounds,
         vote_schemes,
         yes_no,
@@ -277,6 +279,8 @@ def _build_verifier(
         case "rubric":
             source = rubrics or rubric_source.build_issue_source(engine)
             return rubric.RubricVerifier(engine, template, source, options)
+        case "swiss":
+            return swiss.SwissVerifier(engine, template, options)
     scheme = {
         "pointwise": vote_schemes.PointwiseVerifier,
         "pairwise": vote_schemes.PairwiseVerifier,

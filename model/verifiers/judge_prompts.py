@@ -30,6 +30,7 @@ FORMS: Final[Mapping[str, PromptForm]] = {
     "r4p-two-rounds": PromptForm("most_likely", SEATS + 1),  # all candidates: any number of seats
     "pointwise": PromptForm("r4p_group", 1),
     "pairwise": PromptForm("pairwise", 2),
+    "swiss": PromptForm("pairwise", 2),
     "yes-no": PromptForm("yes_no", 1),
     "yes-no-trajectory": PromptForm("yes_no", 1, reads_trajectory=True),
     "reward-model": PromptForm("yes_no", 1),

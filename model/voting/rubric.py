@@ -113,11 +113,11 @@ def compute_score(graded: Sequence[GradedLine]) -> float | None:
 
     None if these carry less than MIN_GRADED of all weight. A line that nobody could grade counts for no side.
     """
-    told = [line for line in graded if line.mark is not RubricMark.CANNOT_TELL]
-    weight, total = _sum_weights(told), _sum_weights(graded)
-    if not told or weight < MIN_GRADED * total:
+    readable = [line for line in graded if line.mark is not RubricMark.CANNOT_TELL]
+    weight, total = _sum_weights(readable), _sum_weights(graded)
+    if not readable or weight < MIN_GRADED * total:
         return None
-    return _sum_weights([line for line in told if line.mark is RubricMark.MET]) / weight
+    return _sum_weights([line for line in readable if line.mark is RubricMark.MET]) / weight
 
 
 def explain_grades(graded: Sequence[GradedLine], grounds: str) -> str:

@@ -86,6 +86,8 @@ def count_requests(verifier: str, size: int, votes: int) -> int:
         "r4p-two-rounds": votes * (len(parts) + 1),
         "pointwise": votes * size,
         "pairwise": votes * pairs,
+        "swiss": votes * size if size > 1 else 0,
+        "rubric": votes * size + 1,
         **dict.fromkeys(catalog.ENGINELESS_VERIFIERS, 0),
     }
     # All others, such as yes-no, ask once about each candidate.
