@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.engines.engine_catalog import DEFAULT_MODEL, EngineChoice, load_engine, prepare_model
 from model.errors import (
@@ -17,7 +17,7 @@ from model.verifiers.admission import AdmissionRules
 
 if TYPE_CHECKING:
     from model.execution.evidence_source import EvidenceSource
-    from model.verifiers.rubric_source import RubricSource
+    from model.verifiers.reports.rubric_source import RubricSource
     from model.verifiers.voting_verifier import VotingOptions
 
 __all__ = [
@@ -52,6 +52,8 @@ VERIFIERS = {
     "yes-no": "P(YES) of one patch, from log-probabilities",
     "yes-no-trajectory": "yes-no that also reads the agent's trajectory",
     "reward-model": "the score of a trained reward model, one patch at a time",
+    "review": "a code review of one patch, with a decision (SWE-Review)",
+    "test-report": "a simulated test report about one patch, with 0 or 1 (SWE-World)",
     "rubric": "a checklist for the issue, then grades of one patch at a time",
     "consensus": "how rivals agree, without a language model",
     "regression": "tests that pass on the base and that a patch breaks, without a language model",
@@ -67,7 +69,12 @@ ENGINELESS_VERIFIERS = EXECUTION_VERIFIERS | {"consensus"}
 """Verifiers that ask no language model."""
 SCORING_VERIFIERS = frozenset({"reward-model"})
 """Verifiers whose engine runs a reward model, which writes nothing."""
-VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise", "swiss", "rubric"})
+REPORT_VERIFIERS = frozenset({"review", "test-report"})
+"""Verifiers whose model writes a report about one patch."""
+VOTING_VERIFIERS = (
+    frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise", "swiss", "rubric"})
+    | REPORT_VERIFIERS
+)
 """Verifiers whose verdict becomes more reliable with more votes."""
 EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise", "swiss", "rubric"}
 """Verifiers that can know their verdict before the last vote."""
@@ -251,16 +258,9 @@ def _build_verifier(
     options: "VotingOptions",
     rubrics: "RubricSource | None",
 ) -> Verifier:
-    from model.verifiers import (
-        reward_model,
-        rubric,
-        rubric_source,
-        swiss,
-        two_rounds,
-        vote_schemes,
-        yes_no,
-    )
+    from model.verifiers import reward_model, swiss, two_rounds, vote_schemes, yes_no
     from model.verifiers.judge_prompts import load_prompt
+    from model.verifiers.reports import report_verifier, rubric_source, rubric_verifier
 
     if engine is None:
         raise BadEngine(f"verifier {name} asks a language model, and no engine is given; name one")
@@ -278,12 +278,14 @@ def _build_verifier(
             return reward_model.RewardModelVerifier(engine, template, options.edited_lines)
         case "rubric":
             source = rubrics or rubric_source.build_issue_source(engine)
-            return rubric.RubricVerifier(engine, template, source, options)
-        case "swiss":
-            return swiss.SwissVerifier(engine, template, options)
-    scheme = {
+            return rubric_verifier.RubricVerifier(engine, template, source, options)
+    kinds: dict[str, Any] = {
         "pointwise": vote_schemes.PointwiseVerifier,
         "pairwise": vote_schemes.PairwiseVerifier,
+        "swiss": swiss.SwissVerifier,
+        "review": report_verifier.ReviewVerifier,
+        "test-report": report_verifier.SimulatedTestVerifier,
         "r4p": vote_schemes.R4PVerifier,
-    }[name]
-    return scheme(engine, template, options)
+    }
+    verifier: Verifier = kinds[name](engine, template, options)
+    return verifier

@@ -11,7 +11,7 @@ from model.errors import NoCodeGraph, WorkspaceError
 from model.protocols import Engine
 
 if TYPE_CHECKING:
-    from model.verifiers.rubric_source import RubricSource
+    from model.verifiers.reports.rubric_source import RubricSource
 
 UNREADABLE_TREE: Final = (NoCodeGraph, WorkspaceError)
 """Errors of a tree that the agent cannot read."""
@@ -31,7 +31,11 @@ def open_rubrics(
         return
     from model.agents import attempt_setup
     from model.agents.mini_se.tree_reader import build_tree_source
-    from model.verifiers.rubric_source import build_issue_source, chain_sources, keep_rubrics
+    from model.verifiers.reports.rubric_source import (
+        build_issue_source,
+        chain_sources,
+        keep_rubrics,
+    )
 
     folder = Path.home() / ".cache" / "r4p" / "rubrics"
     alone = keep_rubrics(build_issue_source(engine), folder, engine.model)

@@ -140,7 +140,8 @@ class OpenAICompatible:
     def score(self, prompts: Sequence[tuple[Message, ...]]) -> list[RawScore | EngineError]:
         """Return the reward model's score of each prompt or an error, in order, by vLLM's `/classify`.
 
-        Raises EngineDown when the server accepted none, serves no scores, or serves a head of several labels.
+        The score of a head of two labels is the second number minus the first. Raises EngineDown when the server
+        accepted none, serves no scores, or serves a head of more labels.
         """
         return _require_one_answer(self._ask_together(self._score, prompts)) if prompts else []
 
@@ -159,11 +160,15 @@ class OpenAICompatible:
             raise EngineDown(
                 f"the engine's answer is no score: {answer.text[:80]!r}; {_NO_SCORES}"
             ) from error
-        if len(values) != 1:
-            return EngineDown(
-                f"{self.model} has a head of {len(values)} labels, not one; {_NO_SCORES}"
-            )
-        return RawScore(values[0], tokens)
+        match values:
+            case [value]:
+                return RawScore(value, tokens)
+            case [wrong, right]:
+                # the sigmoid of the difference is the softmax's probability of the second label
+                return RawScore(right - wrong, tokens)
+        return EngineDown(
+            f"{self.model} has a head of {len(values)} labels, not one or two; {_NO_SCORES}"
+        )
 
     def _ask_together(self, ask: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
         # The server batches what arrives together, so the pool sends as much as it may hold.

@@ -34,6 +34,8 @@ FORMS: Final[Mapping[str, PromptForm]] = {
     "yes-no": PromptForm("yes_no", 1),
     "yes-no-trajectory": PromptForm("yes_no", 1, reads_trajectory=True),
     "reward-model": PromptForm("yes_no", 1),
+    "review": PromptForm("review", 1),
+    "test-report": PromptForm("test_report", 1),
     "rubric": PromptForm("rubric_grade", 1, reads_rubric=True),
 }
 """The form of each verifier that has a prompt. `r4p-two-rounds` is its second round; the first one is `r4p`'s."""

@@ -31,6 +31,7 @@ from model.verifiers.prompt_builder import (
 )
 from model.verifiers.vote_sampling import VoteRequest, VoteSampler
 from model.verifiers.voting_verifier import VotingOptions, add_twin_note, build_refused_verdict
+from model.voting.reply_form import CHOICE
 from model.voting.swiss import Comparison, fit_strengths, pair_round
 from model.voting.votes import tally
 
@@ -131,6 +132,7 @@ class SwissVerifier:
                     temperature=sampling.temperature,
                     seed=derive_seed(f"{group.seed} {len(counted)} {place}"),
                 ),
+                form=CHOICE,
             )
             for place, pair in enumerate(pairs)
         ]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from model.domain import PatchId, Tokens, Vote
 from model.errors import Cancelled, EngineError, UnreadableAnswer
 from model.protocols import Completion, Engine, Request
-from model.voting.boxed_answer import drop_open_box, find_box_content, read_box
+from model.voting.boxed_answer import drop_open_box
 from model.voting.grouping import Seating
+from model.voting.reply_form import BOX, ReplyForm
 from model.voting.votes import ENGINE_FAILED
 
 _OPENED_BOX = "\n\n\\boxed{"
@@ -36,6 +37,8 @@ class VoteRequest:
     request: Request
     is_single_choice: bool = False
     """The box must name exactly one patch."""
+    form: ReplyForm = BOX
+    """The form of the answer."""
 
 
 class VoteSampler:
@@ -51,7 +54,7 @@ class VoteSampler:
     def cast(self, pending: Sequence[VoteRequest]) -> list[Vote]:
         """Send the `pending` vote requests to the engine, and return one vote per request, in order.
 
-        A reply without a boxed answer is continued once from an opened box.
+        A reply that stopped before its boxed answer is continued once from an opened box.
         """
         first = self.complete([wanted.request for wanted in pending])
         boxless = {
@@ -61,7 +64,7 @@ class VoteSampler:
                 prefill=drop_open_box(answer.text) + _OPENED_BOX,
             )
             for number, (wanted, answer) in enumerate(zip(pending, first, strict=True))
-            if isinstance(answer, Completion) and find_box_content(answer.text) is None
+            if isinstance(answer, Completion) and not wanted.form.is_answered(answer.text)
         }
         forced = dict(zip(boxless, self.complete(list(boxless.values())), strict=True))
         return [
@@ -127,8 +130,9 @@ def _read_vote(wanted: VoteRequest, reply: str, *, forced: bool) -> Vote:
 
 
 def _read_patches(wanted: VoteRequest, reply: str) -> frozenset[PatchId]:
-    """Return the patches in the last box. Raises UnreadableAnswer."""
-    numbers = read_box(reply, [number for number, seat in enumerate(wanted.seats, 1) if seat])
+    """Return the patches that the reply holds correct. Raises UnreadableAnswer."""
+    occupied = [number for number, seat in enumerate(wanted.seats, 1) if seat]
+    numbers = wanted.form.read(reply, occupied)
     if wanted.is_single_choice and len(numbers) != 1:
         raise UnreadableAnswer(f"the box names {len(numbers)} patches instead of one")
     return frozenset(

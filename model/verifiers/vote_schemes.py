@@ -10,6 +10,7 @@ from model.verifiers.admission import AdmissionResult, RefusedPatch
 from model.verifiers.prompt_builder import CandidateGroup
 from model.verifiers.voting_verifier import VotingOptions, VotingVerifier, add_twin_note
 from model.voting.grouping import PAIRS, SINGLY, build_group_scheme
+from model.voting.reply_form import CHOICE
 from model.voting.thresholds import Thresholds
 
 _GROUPS = build_group_scheme()
@@ -59,7 +60,7 @@ class PairwiseVerifier(VotingVerifier):
         options = options or VotingOptions()
         sampling = replace(options.sampling, stop_early=False)
         ranking = replace(options, sampling=sampling, thresholds=_NO_CLAIM)
-        super().__init__(engine, template, PAIRS, ranking)
+        super().__init__(engine, template, PAIRS, ranking, form=CHOICE)
 
     def _build_verdict(
         self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]

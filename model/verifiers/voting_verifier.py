@@ -32,6 +32,7 @@ from model.verifiers.vote_sampling import Sampling, VoteRequest, VoteSampler
 from model.voting import votes as counting
 from model.voting.grouping import Scheme, Seating
 from model.voting.leave_one_out_effect import explain_dependence, find_decisive_rivals
+from model.voting.reply_form import BOX, ReplyForm
 from model.voting.thresholds import AGREEMENT, Thresholds
 
 
@@ -71,16 +72,18 @@ class VotingVerifier:
         options: VotingOptions | None = None,
         *,
         single_choice: bool = False,
+        form: ReplyForm = BOX,
     ) -> None:
         """Create the verifier. `scheme` divides the patches of a group into prompts.
 
-        With `single_choice`, every vote must name exactly one patch.
+        With `single_choice`, every vote must name exactly one patch. `form` is the form of the replies.
         """
         self._engine = engine
         self._template = template
         self._scheme = scheme
         self._options = options or VotingOptions()
         self._single_choice = single_choice
+        self._form = form
         # The paper's scheme keeps the prompt's own fingerprint. Another scheme with the same prompt must not share votes.
         self._salt = [] if scheme.name == "groups" else [scheme.name]
         sampling = self._options.sampling
@@ -203,10 +206,12 @@ class VotingVerifier:
         request = Request(
             messages=self._template.render(issue=group.issue, patches=patches, trajectory=""),
             max_tokens=sampling.max_tokens,
-            temperature=sampling.temperature,
+            temperature=sampling.temperature
+            if self._form.temperature is None
+            else self._form.temperature,
             seed=slot.seed,
         )
-        return VoteRequest(slot.seats, request, self._single_choice)
+        return VoteRequest(slot.seats, request, self._single_choice, self._form)
 
     def _build_verdict(
         self, case: AdmissionResult, group: CandidateGroup, cast: Sequence[Vote]

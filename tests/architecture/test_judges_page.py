@@ -13,7 +13,10 @@ from model.verifiers import judge_prompts
 from tests.architecture.source import ROOT
 
 PAGE = (ROOT / "docs/judges.md").read_text()
-GROUP, TRAJECTORY, REPAIR = re.findall(r"```jinja\n(.*?)```", PAGE, re.DOTALL)
+GROUP, TRAJECTORY, REVIEW, REPAIR = (
+    text
+    for _fence, text in re.findall(r"^(`{3,4})jinja\n(.*?)^\1$", PAGE, re.DOTALL | re.MULTILINE)
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +24,7 @@ GROUP, TRAJECTORY, REPAIR = re.findall(r"```jinja\n(.*?)```", PAGE, re.DOTALL)
     [
         (GROUP, ["r4p", "r4p-two-rounds", "pointwise"]),
         (TRAJECTORY, ["yes-no", "yes-no-trajectory"]),
+        (REVIEW, ["review"]),
     ],
 )
 def test_a_shown_template_of_a_judge_can_be_used(tmp_path, text, verifiers):

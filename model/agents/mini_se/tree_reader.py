@@ -17,7 +17,7 @@ from model.domain import Issue
 from model.prompts import prompt_template
 from model.prompts.fingerprint import combine_fingerprints
 from model.protocols import Engine, Tool, ToolCall
-from model.verifiers.rubric_source import Complete, RubricSource
+from model.verifiers.reports.rubric_source import Complete, RubricSource
 from model.voting.rubric import Rubric, read_lines
 
 NAME: Final = "rubric-writer"

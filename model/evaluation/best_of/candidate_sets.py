@@ -85,6 +85,7 @@ def count_requests(verifier: str, size: int, votes: int) -> int:
         # The second round shows the candidates that passed in one prompt.
         "r4p-two-rounds": votes * (len(parts) + 1),
         "pointwise": votes * size,
+        **dict.fromkeys(catalog.REPORT_VERIFIERS, votes * size),
         "pairwise": votes * pairs,
         "swiss": votes * size if size > 1 else 0,
         "rubric": votes * size + 1,

@@ -44,6 +44,11 @@ def test_raw_score_is_asked_for_at_the_start_of_a_reply():
     ]
 
 
+def test_classifier_of_two_labels_scores_by_their_difference():
+    answers, _ = score(PROMPT, classify=[build_classification(-1.5, 2.0, prompt_tokens=31)])
+    assert answers == [RawScore(3.5, 31)]
+
+
 def test_failed_prompt_is_an_error_among_the_scores():
     too_long = Reply({"error": {"message": "longer than 4096 tokens"}}, 400)
     answers, _ = score(PROMPT, PROMPT, classify=[build_classification(2.0), too_long])
@@ -59,7 +64,7 @@ def test_failed_prompt_is_an_error_among_the_scores():
     [
         ({}, f"answered HTTP 404: .*{FIX}"),
         ({"classify": [Reply({"detail": "Not Found"}, 404)]}, f"HTTP 404: .*Not Found.*{FIX}"),
-        ({"classify": [build_classification(0.1, 0.9)]}, f"r4p has a head of 2 labels.*{FIX}"),
+        ({"classify": [build_classification(0.1, 0.9, 0.2)]}, f"has a head of 3 labels.*{FIX}"),
         ({"classify": [build_completion("YES")]}, f"is no score: .*{FIX}"),
         ({"classify": [Reply(b"<html>")]}, f"is no score: .*{FIX}"),
     ],

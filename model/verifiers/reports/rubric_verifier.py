@@ -34,7 +34,7 @@ from model.verifiers.prompt_builder import (
     PromptBuilder,
     add_note,
 )
-from model.verifiers.rubric_source import RubricSource
+from model.verifiers.reports.rubric_source import RubricSource
 from model.verifiers.vote_sampling import VoteSampler
 from model.verifiers.voting_verifier import VotingOptions, add_twin_note, build_refused_verdict
 from model.voting.grouping import Candidate

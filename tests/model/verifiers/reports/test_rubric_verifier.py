@@ -9,7 +9,7 @@ from model import catalog
 from model.domain import Issue, RubricKind, RubricLine, RubricMark, Verdict
 from model.engines.scripted import ScriptLine
 from model.errors import Cancelled, EngineDown
-from model.verifiers.rubric_source import (
+from model.verifiers.reports.rubric_source import (
     ISSUE_ALONE,
     RubricSource,
     build_issue_source,
