@@ -16,9 +16,10 @@ from model.commands.exit_codes import Exit, print_json, stop
 from model.commands.extras import describe_installation, require_extras
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
-from model.evaluation.judge_catalog import get_production_engine, strip_suffixes
+from model.evaluation.judge_catalog import get_production_engine
 from model.evaluation.judgement_columns import Floats, Indices, build_columns
 from model.evaluation.metrics import METRICS
+from model.evaluation.run_name import strip_suffixes
 from training.calibrators import recipes
 from training.calibrators.claims import ClaimTargets, number_issues
 from training.calibrators.evidence import GroupEvidence, collect_evidence, list_rows

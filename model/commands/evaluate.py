@@ -4,18 +4,16 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Option
-
-from model.catalog import VotingChoice
+from model.commands.evaluate_options import EvaluateOptions
 from model.commands.exit_codes import STDERR, exit_on_error
-from model.commands.options import JudgeOptions, accept_options
+from model.commands.options import accept_options
 from model.commands.output import print_evaluation, report_loading, show_progress
-from model.errors import BadGroups, IncompatibleOptions
+from model.errors import BadGroups
 from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
@@ -28,107 +26,6 @@ if TYPE_CHECKING:  # numpy loads when the command runs
 _EVALUATE = "evaluate"
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(JudgeOptions):
-    """Options of `r4p evaluate`."""
-
-    verifier: Annotated[str, Option(metavar="NAME", help="Verifier to measure.")]
-    groups: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="File of labelled groups, .jsonl or .jsonl.gz; --attack has its own by default.",
-        ),
-    ] = None
-    limit: Annotated[
-        int | None,
-        Option(
-            min=1,
-            help="Number of groups, pairs, attacks or issues of --best-of; the same ones each time.",
-        ),
-    ] = None
-    together: Annotated[
-        int,
-        Option(
-            metavar="N",
-            min=1,
-            help="Number of groups to judge at the same time: the run is faster, each group slower.",
-        ),
-    ] = 1
-    out: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR|FILE.jsonl",
-            help="Folder or run file to keep judged groups in, and to continue from.",
-        ),
-    ] = None
-    json_output: Annotated[
-        bool,
-        Option("--json", help="Print one r4p.evaluate/1 (r4p.best-of/1, r4p.attack/1) document."),
-    ] = False
-    skip_trivial: Annotated[
-        bool | None,
-        Option(
-            "--skip-trivial/--keep-trivial",
-            help="Leave out patches that are empty or change only comments or tests, and count them. "
-            "Default: kept, but left out with --pairs.",
-        ),
-    ] = None
-    best_of: Annotated[
-        str | None,
-        Option(
-            metavar="K,K,…",
-            help="Draw K candidates of each issue, judge them anew, and report how often the choice is correct.",
-        ),
-    ] = None
-    draws: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            min=1,
-            help="With --best-of, most draws of one issue at one K; 4 by default.",
-        ),
-    ] = None
-    pairs: Annotated[
-        bool,
-        Option(
-            "--pairs",
-            help="Judge each pair of a correct and an incorrect patch alone, as the R4P paper does.",
-        ),
-    ] = False
-    attack: Annotated[
-        bool, Option("--attack", help="Attack the groups, and report which verdicts flip.")
-    ] = False
-
-    @property
-    def voting(self) -> VotingChoice:
-        """The voting settings that these options choose."""
-        return VotingChoice(edited_lines=self.min_lines, leave_one_out=self.leave_one_out)
-
-    @property
-    def leaves_out_trivial(self) -> bool:
-        """Whether trivial patches are left out. Pairs are the paper's, so they leave them out by default."""
-        return self.pairs if self.skip_trivial is None else self.skip_trivial
-
-    @property
-    def purpose(self) -> str:
-        """Suffix of the run file's name for `--attack` and `--best-of`, else empty."""
-        return ".attack" * self.attack + ".best-of" * (self.best_of is not None)
-
-    def check_purpose(self) -> None:
-        """Raise IncompatibleOptions for options that do not go together."""
-        purposes = {"--attack": self.attack, "--best-of": self.best_of, "--pairs": self.pairs}
-        chosen = [name for name, value in purposes.items() if value]
-        if len(chosen) > 1:
-            raise IncompatibleOptions(
-                f"{' and '.join(chosen)} ask for different measurements; choose one of them"
-            )
-        if self.draws and self.best_of is None:
-            raise IncompatibleOptions("--draws does nothing without --best-of; leave it out")
-        if self.attack and self.skip_trivial:
-            raise IncompatibleOptions("an attack needs all patches; leave out --skip-trivial")
-
-
 @accept_options(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
     """Measure a verifier on labelled groups of patches, and print the result.
@@ -136,14 +33,18 @@ def evaluate(options: EvaluateOptions) -> None:
     Exit codes: 0 measured, 2 usage, 5 no engine.
     """
     from model.evaluation import judge_catalog
+    from model.evaluation import run_name as run_names
     from model.evaluation.attacks import attack_run
     from model.evaluation.best_of import best_of_document, best_of_run
 
     verifier, attack = options.verifier, options.attack
     with exit_on_error(_EVALUATE):
         options.check_purpose()
-        choice, fitted = options.choose_judge(verifier, options.voting)
-        run_name = judge_catalog.build_run_name(verifier, options.voting, fitted)
+        evidence = options.read_evidence()
+        choice, fitted = options.choose_judge(
+            verifier, options.voting, has_tests=evidence is not None
+        )
+        run_name = run_names.build_run_name(verifier, options.voting, fitted)
         kept = _choose_run_file(options, run_name)
         cases = attack_run.load_attack_cases(options.groups, options.limit) if attack else []
         groups, left_out = (
@@ -163,6 +64,7 @@ def evaluate(options: EvaluateOptions) -> None:
             prompt=options.prompt,
             independent=not attack,
             calibrator=fitted,
+            evidence=evidence,
         ) as judges,
     ):
         say("groups judged")
@@ -196,7 +98,7 @@ def _choose_run_file(options: EvaluateOptions, run_name: str) -> Path | None:
 
     kept = options.out
     if kept is not None and kept.suffix != ".jsonl":
-        groups = (options.groups or Path("corpus")).name
+        groups = (options.groups or options.gym or Path("corpus")).absolute().name
         name = groups.removesuffix(".gz").removesuffix(".jsonl") + ".pairs" * options.pairs
         kept /= f"{name}.{run_name.replace(':', '-')}{options.purpose}.jsonl"
     if options.attack:
@@ -207,24 +109,29 @@ def _choose_run_file(options: EvaluateOptions, run_name: str) -> Path | None:
 
 
 def _read_groups(options: EvaluateOptions) -> "tuple[list[LabelledGroup], LeftOut | None]":
-    """Return the groups to judge, and what was left out with `--skip-trivial`."""
-    from model.evaluation import evaluation_run, labelled_group, regrouping, trivial_patches
-
-    if options.groups is None:
-        raise BadGroups("no groups are given: name a file with --groups")
-    groups, left_out = (
-        evaluation_run.sample_groups(labelled_group.read_groups(options.groups)),
-        None,
+    """Return the groups to judge, and what was left out with `--skip-trivial`. Raises BadGroups and BadGym."""
+    from model.evaluation import (
+        evaluation_run,
+        labelled_group,
+        regrouping,
+        trivial_patches,
     )
+    from model.evaluation.gyms import gym_groups
+
+    source = options.gym or options.groups
+    if source is None:
+        raise BadGroups("no groups are given: name a file with --groups, or a gym with --gym")
+    read = gym_groups.read_groups if options.gym else labelled_group.read_groups
+    groups, left_out = evaluation_run.sample_groups(read(source)), None
     if options.leaves_out_trivial:
         groups, left_out = trivial_patches.leave_out_trivial(groups)
         if not groups:
             raise BadGroups(
-                f"{options.groups} has only patches that --skip-trivial leaves out; leave out this option"
+                f"{source} has only patches that --skip-trivial leaves out; leave out this option"
             )
     if options.pairs and not (groups := regrouping.list_pairs(groups)):
         raise BadGroups(
-            f"{options.groups} has no group with a correct and an incorrect patch; leave out --pairs"
+            f"{source} has no group with a correct and an incorrect patch; leave out --pairs"
         )
     return evaluation_run.sample_groups(groups, options.limit), left_out
 

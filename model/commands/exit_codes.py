@@ -13,6 +13,7 @@ from rich.console import Console
 from model.errors import (
     BadEngine,
     BadGroups,
+    BadGym,
     BadRun,
     IncompatibleOptions,
     ModelError,
@@ -25,6 +26,7 @@ _USAGE_ERRORS: tuple[type[Exception], ...] = (
     IncompatibleOptions,
     BadEngine,
     BadGroups,
+    BadGym,
     BadRun,
     TemplateError,
     UnknownVerifier,

@@ -7,8 +7,10 @@ import numpy as np
 
 from model.evaluation import bootstrap, metrics
 from model.evaluation.bootstrap import Estimate, IssueRows
+from model.evaluation.gyms.suite_worth import TestSetWorth
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch
 from model.evaluation.judgement_columns import build_columns, build_constant_columns, to_array
+from model.evaluation.rate_intervals import estimate_rates, number_names
 from model.verdict_json import Json
 
 SCHEMA = "r4p.evaluate/1"
@@ -58,6 +60,7 @@ def build_document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str,
         if metrics.has_edits(judged)
         else None,
         **_build_pair_accuracy(judged, seed),
+        **_build_tests(judged),
         "reliability": build_reliability(judged),
         "without_belief": sum(patch.belief is None for patch in patches),
         "seconds_per_patch": _build_seconds(judged),
@@ -130,6 +133,36 @@ def _build_pair_accuracy(judged: Sequence[JudgedGroup], seed: int) -> dict[str, 
     return _round_estimates(
         bootstrap.estimate_metrics(counted, bootstrap.index_issues(mixed), measured, seed=seed)
     )
+
+
+def _build_tests(judged: Sequence[JudgedGroup]) -> dict[str, Json]:
+    """Build how much the tests of each kind tell (R2E-Gym, equations 3 to 6); nothing for a verifier without tests."""
+    kinds = {worth.kind: None for group in judged for worth in group.tests}
+    return {"tests": {kind: _build_test_kind(judged, kind) for kind in kinds}} if kinds else {}
+
+
+def _build_test_kind(judged: Sequence[JudgedGroup], kind: str) -> Json:
+    rows = [(group, worth) for group in judged for worth in group.tests if worth.kind == kind]
+    issues = number_names([group.instance_id for group, _ in rows])
+    names = ("distinguishability", "toxicity")
+    shares = np.asarray(
+        [[getattr(worth, name) for name in names] for _, worth in rows], dtype=np.float64
+    )
+    estimates = estimate_rates(shares, np.ones_like(shares), issues)
+    return {
+        "groups": len(rows),
+        "tests": sum(worth.tests for _, worth in rows),
+        **_round_estimates(dict(zip(names, estimates, strict=True))),
+        "distinguishing": _list_tests(rows, "distinguishing"),
+        "toxic": _list_tests(rows, "toxic"),
+    }
+
+
+def _list_tests(rows: Sequence[tuple[JudgedGroup, TestSetWorth]], name: str) -> list[Json]:
+    named = sorted(
+        (group.instance_id, test) for group, worth in rows for test in getattr(worth, name)
+    )
+    return [{"issue": issue, "test": test} for issue, test in named]
 
 
 def _build_best_at_k(

@@ -3,7 +3,6 @@
 Consensus was trained on labelled issues, so its judge uses a fit that never saw the issue.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -14,50 +13,25 @@ from model.calibration.calibrator_file import CalibratorFile
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict
 from model.errors import BadGroups
+from model.evaluation.gyms.suite_worth import assess_tests
+from model.evaluation.judge_part import (
+    BLOCKS_HELD_OUT,
+    COPIES_ARE_ONE,
+    Part,
+    build_consensus_part,
+    build_execution_part,
+)
 from model.evaluation.judged_group import JudgedGroup, JudgementKey, build_judged_group
 from model.evaluation.labelled_group import LabelledGroup
+from model.evaluation.run_name import STRICT_SUFFIX, build_run_name
+from model.execution.evidence_record import EvidenceFile
 from model.protocols import Engine, Verifier
 from model.verifiers import judge_prompts
 from model.verifiers.admission import DEFAULT_RULES, AdmissionRules
 
 CONSENSUS = "consensus"
 """Name of the verifier that was trained on labelled issues."""
-COPIES_ARE_ONE = ", copies one opinion"
-BLOCKS_HELD_OUT = "blocks of issues held out"
 REPOSITORIES_HELD_OUT = "whole repositories held out"
-LEAVE_ONE_OUT_SUFFIX = "-leave-one-out"
-"""Suffix of the run name when the votes leave one rival out."""
-MIN_LINES_SUFFIX = "-min-lines-"
-"""Suffix of the run name when short patches are not judged; the number of lines follows."""
-STRICT_SUFFIX = "-strict"
-"""Suffix of the strict judge of consensus, whose fit saw no issue of the same repository."""
-CALIBRATED_SUFFIX = "-calibrated-"
-"""Suffix of the run name when a calibrator is applied; its digest follows."""
-_WAYS = re.compile(
-    f"({LEAVE_ONE_OUT_SUFFIX})?({MIN_LINES_SUFFIX}[0-9]+)?({CALIBRATED_SUFFIX}[0-9a-f]+)?({STRICT_SUFFIX})?$"
-)
-
-
-def build_run_name(
-    name: str, voting: VotingChoice, calibrator: CalibratorFile | None = None
-) -> str:
-    """Build the run name of verifier `name`: its catalogue name with suffixes for the settings.
-
-    The settings are leave-one-out, the minimum number of edited lines, and the calibrator's digest.
-    """
-    shorter = f"{MIN_LINES_SUFFIX}{voting.edited_lines}" if voting.edited_lines else ""
-    weighed = f"{CALIBRATED_SUFFIX}{calibrator.digest}" if calibrator else ""
-    return name + LEAVE_ONE_OUT_SUFFIX * voting.leave_one_out + shorter + weighed
-
-
-def is_calibrated(verifier: str) -> bool:
-    """Return whether the run name `verifier` says that a calibrator was applied."""
-    return CALIBRATED_SUFFIX in verifier
-
-
-def strip_suffixes(verifier: str) -> str:
-    """Return the verifier's name in the catalogue: the run name `verifier` without its suffixes for settings."""
-    return _WAYS.sub("", verifier, count=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +50,8 @@ class Judge:
     """Computes the verdict on a group."""
     is_calibrated: bool = False
     """True if a calibrator adds probabilities to the verdicts."""
+    tests: EvidenceFile | None = None
+    """The recorded tests by which the verifier judges, if any."""
 
     def key(self, group: LabelledGroup) -> JudgementKey:
         """Build the key under which a run file stores this judge's judgement of `group`."""
@@ -84,7 +60,8 @@ class Judge:
     def judge(self, group: LabelledGroup) -> JudgedGroup:
         """Judge `group` with the verifier, and return the verdicts with the group's labels. Raises EngineDown."""
         verdict = self.verify(group)
-        return build_judged_group(group, verdict, self.key(group), calibrated=self.is_calibrated)
+        judged = build_judged_group(group, verdict, self.key(group), calibrated=self.is_calibrated)
+        return replace(judged, tests=assess_tests(group, self.tests)) if self.tests else judged
 
 
 def check_trajectories(name: str, groups: Sequence[LabelledGroup]) -> None:
@@ -110,17 +87,19 @@ def open_judges(  # noqa: PLR0913 - the options of the command
     prompt: str | None = None,
     independent: bool = True,
     calibrator: CalibratorFile | None = None,
+    evidence: EvidenceFile | None = None,
 ) -> Iterator[tuple[Judge, ...]]:
     """Open the judges of verifier `name`, as a context manager that closes their engine.
 
     Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository. Every
     other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
-    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` is that of `load_verifier`.
+    it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` is that of `load_verifier`,
+    and `evidence` the recorded tests for a verifier that judges by tests.
 
     Raises EngineDown, TemplateError and UnknownVerifier. Raises IncompatibleOptions when the verifier does not support
     the options of `voting`, or the calibrator belongs to another judge.
     """
-    asking = partial(_open_plain_judges, name, choice, votes, voting, prompt)
+    asking = partial(_open_plain_judges, name, choice, votes, voting, prompt, evidence)
     with asking(independent=independent) as asked:
         if calibrator is None:
             yield asked
@@ -134,16 +113,17 @@ def open_judges(  # noqa: PLR0913 - the options of the command
 
 
 @contextmanager
-def _open_plain_judges(
+def _open_plain_judges(  # noqa: PLR0913 - the options of the command
     name: str,
     choice: EngineChoice,
     votes: int,
     voting: VotingChoice,
     prompt: str | None,
+    evidence: EvidenceFile | None,
     *,
     independent: bool,
 ) -> Iterator[tuple[Judge, ...]]:
-    catalog.check_choice(name, voting)
+    catalog.check_choice(name, voting, has_tests=evidence is not None)
     names = catalog.parse_verifier_name(name)
     run_name = build_run_name(name, voting)
     rules = AdmissionRules(edited_lines=voting.edited_lines)
@@ -153,23 +133,44 @@ def _open_plain_judges(
         fit = partial(build_consensus_judge, run_name, independent=independent, rules=rules)
         yield fit(strict=False), fit(strict=True)
         return
-    with closing(catalog.load_engine(choice)) as engine:
-        if CONSENSUS not in names:
+    with _open_engine(name, choice) as engine:
+        if catalog.ENGINELESS_VERIFIERS.isdisjoint(names):
             whole = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
             yield (build_judge(run_name, whole, votes),)
             return
-        build = partial(_build_part, engine, voting, judge_prompts.parse_prompts(prompt, names))
-        parts = [None if part == CONSENSUS else build(part) for part in names]
-        yield (build_hybrid_judge(run_name, parts, votes, independent=independent, rules=rules),)
+        prompts = judge_prompts.parse_prompts(prompt, names)
+
+        def build(part: str) -> Part:
+            if part == CONSENSUS:
+                return build_consensus_part(independent=independent, rules=rules)
+            if evidence is not None and part in catalog.EXECUTION_VERIFIERS:
+                return build_execution_part(part, evidence, rules)
+            return _build_engine_part(engine, voting, prompts, part)
+
+        judge = build_judge_of_parts(
+            run_name, [build(part) for part in names], votes, voting.shortlist
+        )
+        yield (replace(judge, tests=evidence),)
 
 
-def _build_part(
-    engine: Engine, voting: VotingChoice, prompts: Mapping[str, str], name: str
-) -> Verifier:
-    """Build one part of a hybrid. Leave-one-out applies only to a part that shows rivals."""
+@contextmanager
+def _open_engine(name: str, choice: EngineChoice) -> Iterator[Engine | None]:
+    if not catalog.needs_engine(name):
+        yield None
+        return
+    with closing(catalog.load_engine(choice)) as engine:
+        yield engine
+
+
+def _build_engine_part(
+    engine: Engine | None, voting: VotingChoice, prompts: Mapping[str, str], name: str
+) -> Part:
+    """Build one part that asks a language model. Leave-one-out applies only to a part that shows rivals."""
+    own = replace(voting, shortlist=None)
     if name not in catalog.GROUP_VERIFIERS:
-        voting = replace(voting, leave_one_out=False)
-    return catalog.load_verifier(name, engine, prompt=prompts, voting=voting)
+        own = replace(own, leave_one_out=False)
+    verifier = catalog.load_verifier(name, engine, prompt=prompts, voting=own)
+    return Part(verifier.engine, lambda _group: verifier)
 
 
 def calibrate_judge(
@@ -247,38 +248,22 @@ def build_consensus_judge(
     return Judge(name + STRICT_SUFFIX * strict, engine, 0, verify)
 
 
-def build_hybrid_judge(
-    name: str,
-    parts: Sequence[Verifier | None],
-    votes: int,
-    *,
-    independent: bool = True,
-    rules: AdmissionRules = DEFAULT_RULES,
+def build_judge_of_parts(
+    name: str, parts: Sequence[Part], votes: int, shortlist: int | None = None
 ) -> Judge:
-    """Build a judge of a hybrid verifier from its two parts, the first and the second verifier.
+    """Build a judge of one part, or of a hybrid's two parts, the first and the second verifier.
 
-    A part that is None stands for consensus with a fit that never saw the group's block of issues. `independent` and
-    `rules` are options of that consensus, as in `build_consensus_judge`.
+    `shortlist` is that of `HybridVerifier`.
     """
-    from model.verifiers import consensus as verifiers
-    from model.verifiers.hybrid import HybridVerifier
-
-    def with_fit(fit: Verifier) -> HybridVerifier:
-        first, second = (part or fit for part in parts)
-        return HybridVerifier(first, second)
+    from model.verifiers.hybrid import HybridVerifier, join_engines
 
     def verify(group: LabelledGroup) -> GroupVerdict:
-        hybrid = with_fit(
-            verifiers.build_holdout(
-                group.repo, group.instance_id, independent=independent, rules=rules
-            )
-        )
-        return hybrid.verify(group.issue, [patch.patch for patch in group.patches], votes=votes)
+        built = [part.build(group) for part in parts]
+        verifier = built[0] if len(built) == 1 else HybridVerifier(built[0], built[1], shortlist)
+        return verifier.verify(group.issue, [patch.patch for patch in group.patches], votes=votes)
 
-    held_out = BLOCKS_HELD_OUT + ("" if independent else COPIES_ARE_ONE)
-    models = [part.engine.model if part else held_out for part in parts]
-    engine = replace(with_fit(verifiers.build_shipped()).engine, model=" + ".join(models))
-    return Judge(name, engine, votes, verify)
+    engines = [part.engine for part in parts]
+    return Judge(name, engines[0] if len(parts) == 1 else join_engines(*engines), votes, verify)
 
 
 def build_caution(name: str, groups: Sequence[LabelledGroup | JudgedGroup]) -> str | None:

@@ -10,6 +10,7 @@ from rapidfuzz.distance import Indel
 
 from model.domain import EngineInfo, GroupVerdict, PatchId, Tokens, Verdict, Vote, VoteCount
 from model.errors import BadDiff
+from model.evaluation.gyms.suite_worth import TestSetWorth
 from model.evaluation.labelled_group import LabelledGroup
 from model.patches import diff
 from model.voting.selection import fingerprint_edit
@@ -82,6 +83,8 @@ class JudgedGroup:
     tokens: Tokens
     engine_seconds: float
     total_seconds: float
+    tests: tuple[TestSetWorth, ...] = ()
+    """What the tests that ran tell about the group, for each kind of test; empty for a verifier without tests."""
     schema: Literal["r4p.judged/1"] = "r4p.judged/1"
 
     @property

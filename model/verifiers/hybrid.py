@@ -41,12 +41,7 @@ class HybridVerifier:
     @property
     def engine(self) -> EngineInfo:
         """The engines and models of both verifiers, joined by "+" where they differ, with one prompt fingerprint."""
-        first, second = self._first.engine, self._second.engine
-        return EngineInfo(
-            _join(first.name, second.name),
-            _join(first.model, second.model),
-            combine_fingerprints(first.prompt_fingerprint, second.prompt_fingerprint),
-        )
+        return join_engines(self._first.engine, self._second.engine)
 
     def verify(
         self,
@@ -139,6 +134,15 @@ def _add_evidence(
         reason=reason,
         score=add_execution_free(second.score, written, belief),
         evidence=evidence,
+    )
+
+
+def join_engines(first: EngineInfo, second: EngineInfo) -> EngineInfo:
+    """Return the engines and models of two verifiers, joined by "+" where they differ, with one prompt fingerprint."""
+    return EngineInfo(
+        _join(first.name, second.name),
+        _join(first.model, second.model),
+        combine_fingerprints(first.prompt_fingerprint, second.prompt_fingerprint),
     )
 
 

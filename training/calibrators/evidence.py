@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from model.calibration.calibration import Evidence
 from model.calibration.evidence import build_vote_evidence
 from model.domain import PatchId, Verdict
-from model.evaluation.judge_catalog import CONSENSUS, STRICT_SUFFIX, is_calibrated, strip_suffixes
+from model.evaluation.judge_catalog import CONSENSUS
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch, JudgementKey
+from model.evaluation.run_name import STRICT_SUFFIX, is_calibrated, strip_suffixes
 from model.voting.thresholds import Thresholds
 from training.labels.weight_caps import LabelOrigin
 

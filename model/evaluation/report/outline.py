@@ -4,7 +4,7 @@ Each section answers one question about the judged groups. Sections without an a
 """
 
 from model.errors import UnknownVerifier
-from model.evaluation import judge_catalog
+from model.evaluation import judge_catalog, run_name
 from model.evaluation.report.content import Report
 from model.evaluation.report.input_folder import ReportInput
 from model.evaluation.report.sections import (
@@ -19,6 +19,7 @@ from model.evaluation.report.sections import (
     repeatability,
     seat_bias,
     selection_gain,
+    tests,
     timing,
 )
 from model.evaluation.report.series import Series, build_sets
@@ -45,7 +46,7 @@ _SECTIONS = (
 def build_report(folder: ReportInput) -> Report:
     """Build the evaluation report for the content of a folder of run files.
 
-    The sections on re-judged Best@K and on attacks are there only if the folder has documents of them.
+    The sections on re-judged Best@K, on tests and on attacks are there only if the folder has them.
     """
     sets = build_sets(folder.runs)
     cautions = (
@@ -56,6 +57,7 @@ def build_report(folder: ReportInput) -> Report:
     )
     names = ", ".join(group_set.name for group_set in sets) or "see below"
     last = [best_of.build_best_of_section(folder.best_of)] if folder.best_of else []
+    last += [tests.build_tests_section(sets)] if tests.has_tests(sets) else []
     last += [attacks.build_attacks_section(folder.attacks)] if folder.attacks else []
     return Report(
         "How right the verifiers are",
@@ -67,7 +69,7 @@ def build_report(folder: ReportInput) -> Report:
 
 def _get_caution(series: Series) -> str | None:
     """Return the warning that `r4p evaluate` printed; None for a verifier of another version."""
-    verifier = judge_catalog.strip_suffixes(series.key.verifier)
+    verifier = run_name.strip_suffixes(series.key.verifier)
     try:
         return judge_catalog.build_caution(verifier, series.judged)
     except UnknownVerifier:

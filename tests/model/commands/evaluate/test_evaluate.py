@@ -13,7 +13,7 @@ import jsonschema_rs
 import pytest
 
 from model.catalog import VotingChoice
-from model.evaluation import judge_catalog, run_file
+from model.evaluation import run_file, run_name
 from model.evaluation.evaluation_run import sample_groups
 from model.evaluation.labelled_group import read_groups
 from model.prompts import prompt_template
@@ -146,17 +146,17 @@ def test_run_with_a_minimum_of_lines_has_its_own_name(run, tmp_path, verifier):
     assert said == {"not_judged"}
     twins = {json.loads(line)["key"]["verifier"] for line in kept.splitlines()}
     assert twins == ({named, f"{named}-strict"} if verifier == "consensus" else {named})
-    assert {judge_catalog.strip_suffixes(one) for one in twins} == {verifier}
+    assert {run_name.strip_suffixes(one) for one in twins} == {verifier}
 
 
 @pytest.mark.parametrize("name", ["r4p", "hybrid:yes-no+r4p", "consensus"])
 @pytest.mark.parametrize("lines", [0, 3])
 @pytest.mark.parametrize("leave_one_out", [False, True])
-@pytest.mark.parametrize("suffix", ["", judge_catalog.STRICT_SUFFIX])
+@pytest.mark.parametrize("suffix", ["", run_name.STRICT_SUFFIX])
 def test_run_name_without_suffixes_is_the_verifier(name, lines, leave_one_out, suffix):
     voting = VotingChoice(edited_lines=lines, leave_one_out=leave_one_out)
-    run_name = judge_catalog.build_run_name(name, voting) + suffix
-    assert judge_catalog.strip_suffixes(run_name) == name
+    named = run_name.build_run_name(name, voting) + suffix
+    assert run_name.strip_suffixes(named) == name
 
 
 def test_hybrid_leaves_one_out_in_its_groups(run, real_group):

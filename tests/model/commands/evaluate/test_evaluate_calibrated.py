@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
 from model.domain import EngineInfo
-from model.evaluation import judge_catalog, run_file
+from model.evaluation import judge_catalog, run_file, run_name
 from model.evaluation.labelled_group import read_groups
 from model.evaluation.report.input_folder import read_report_input as read_folder
 from tests.model.commands.evaluate.test_evaluate import read_document
@@ -42,7 +42,7 @@ def test_calibrated_run_has_probabilities(run, fit_calibrator, tmp_path):
     made = read_document(run(*ask, "--calibrator", "c.json", groups="many.jsonl"))
     assert (plain["calibrated"], made["calibrated"]) == (False, True)
     assert made["verifier"] == f"r4p-calibrated-{kept.digest}"
-    assert judge_catalog.strip_suffixes(made["verifier"]) == "r4p"
+    assert run_name.strip_suffixes(made["verifier"]) == "r4p"
     assert made["brier"]["value"] > plain["brier"]["value"] == 0  # forty issues prove no certainty
     probabilities = {
         kept.calibrator.predict_probability(one.evidence) for one in _list_rows(tmp_path)
@@ -97,7 +97,7 @@ def test_calibrated_consensus_never_saw_the_issue(run, real_group, tmp_path):
         believed = [one.belief for one in weighed.judge(group).patches]
         raw = [one.belief for one in judge.judge(group).patches]
         assert believed == pytest.approx(raw, abs=0.01)
-        assert weighed.verifier == "consensus-calibrated-0" + judge_catalog.STRICT_SUFFIX * strict
+        assert weighed.verifier == "consensus-calibrated-0" + run_name.STRICT_SUFFIX * strict
 
 
 def _build_calibrator(*names):

@@ -30,7 +30,9 @@ def test_consensus_needs_no_engine_and_runs_beside_its_strict_twin(run, real_gro
 
 def test_hybrid_asks_a_fit_that_never_saw_the_issue(run, real_group):
     (group,) = read_groups(Path(real_group))
-    judge = judge_catalog.build_hybrid_judge("hybrid:consensus+consensus", [None, None], 1)
+    judge = judge_catalog.build_judge_of_parts(
+        "hybrid:consensus+consensus", [judge_catalog.build_consensus_part()] * 2, 1
+    )
     unseeing = verifiers.build_holdout(group.repo, group.instance_id)
     patches = [one.patch for one in group.patches]
     said = HybridVerifier(unseeing, unseeing).verify(group.issue, patches, votes=1)

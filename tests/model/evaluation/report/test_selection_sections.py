@@ -12,9 +12,11 @@ from model.domain import EngineInfo
 from model.evaluation.best_of.best_of_document import DOCUMENT_ADAPTER, BestOfDocument, BestOfPoint
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import build_document
+from model.evaluation.gyms.suite_worth import TestSetWorth
 from model.evaluation.report.content import format_cells
 from model.evaluation.report.sections.best_of import build_best_of_section
 from model.evaluation.report.sections.pairs import build_pairs_section
+from model.evaluation.report.sections.tests import build_tests_section, has_tests
 from model.evaluation.report.series import read_estimate
 from tests.model.evaluation.builders import make_judged_group
 from tests.model.evaluation.report.builders import build_run, build_set, list_rows, write_run
@@ -53,6 +55,20 @@ def test_pairs_of_groups_and_pairs_alone_are_told_apart():
     (figure,) = made.figures
     (axes,) = figure.draw().axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["R4P: 69.8%"]
+
+
+def test_tests_that_ran_have_a_table_of_their_rates():
+    judged = [
+        replace(group, tests=(TestSetWorth("regression", 10, (), ("t",), distinguish=1 + at % 2),))
+        for at, group in enumerate(build_run("regression"))
+    ]
+    assert not has_tests(build_set(build_run()))
+    assert has_tests(build_set(judged))
+    ((name, kind, groups, tests, rate, _, toxic, _),) = list_rows(
+        build_tests_section(build_set(judged))
+    )
+    assert (name, kind, groups, tests) == ("regression", "regression", "8", "80")
+    assert (rate, toxic) == ("0.150", "0.100")
 
 
 def test_boxes_of_a_pair_give_the_same_accuracy_by_patches_and_by_ranks():

@@ -1,0 +1,99 @@
+"""`r4p gym run` runs the tests of a gym's tasks on their candidates, and records what they show."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from model.commands.exit_codes import STDERR, Exit, exit_on_error, format_count, print_json, stop
+from model.commands.options import SuiteOptions, accept_options
+from model.commands.output import show_progress
+from model.environments.build import build_environment
+from model.environments.environment_cache import DEFAULT_CACHE
+from model.errors import BadGym, BadRecipe, BadSuiteCommand, NoEnvironment
+from model.evaluation.gyms.gym_groups import list_candidates
+from model.evaluation.gyms.gym_run import GymRunPlan, run_gym, summarise_run
+from model.execution import evidence_record
+from model.execution.suite_command import parse_command
+from model.gyms.gym_folder import Gym, open_trees, read_gym
+from model.sandbox.walls import NoSandbox
+
+_RUN = "gym run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GymRunOptions(SuiteOptions):
+    """Options of `r4p gym run`."""
+
+    gym: Annotated[Path, Option(metavar="DIR", help="The folder of the gym.")]
+    out: Annotated[Path, Option(metavar="FILE.jsonl", help="The record to write, or to continue.")]
+    command: Annotated[
+        str | None,
+        Option(metavar="COMMAND", help="The regression tests; each task's own by default."),
+    ] = None
+    environments: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Folder of test environments (~/.cache/r4p/environments)."),
+    ] = None
+    parallel: Annotated[
+        int | None, Option(min=1, help="Tasks at the same time; one for each core by default.")
+    ] = None
+    limit: Annotated[int | None, Option(min=1, help="Number of tasks, the first by id.")] = None
+    json_output: Annotated[bool, Option("--json", help="Print counts as JSON.")] = False
+
+
+@accept_options(GymRunOptions)
+def run(options: GymRunOptions) -> None:
+    """Run the regression and fail-to-pass tests of every candidate in a gym, and record the outcomes.
+
+    A second run continues the record. Missing test environments are built first, which needs a network.
+
+    Exit codes: 0 recorded, 2 usage, 5 no sandbox.
+    """
+    with exit_on_error(_RUN, BadGym, BadSuiteCommand, BadRecipe, NoEnvironment):
+        gym = read_gym(options.gym)
+        gym = replace(gym, tasks=gym.tasks[: options.limit])
+        if options.command is not None:
+            parse_command(options.command)
+        candidates = sum(len(list_candidates(task)) for task in gym.tasks)
+        try:
+            _run(options, gym, candidates)
+        except NoSandbox as error:
+            stop(_RUN, Exit.BACKEND_DOWN, str(error))
+        counts = summarise_run(evidence_record.read_records(options.out))
+    if options.json_output:
+        print_json(counts)
+    else:
+        STDERR.print(
+            f"{options.out}: {format_count(counts['candidates'], 'candidate')} of "
+            f"{format_count(counts['tasks'], 'task')}, {counts['unknown']} unknown"
+        )
+
+
+def _run(options: GymRunOptions, gym: Gym, candidates: int) -> None:
+    with show_progress(candidates) as (say, advance):
+        say("preparing")
+        interpreters = _find_interpreters(options, gym)
+        plan = GymRunPlan(
+            find_python=interpreters.get,
+            command=options.command,
+            base_runs=options.base_runs,
+            seconds=options.seconds,
+            parallel=options.parallel or os.cpu_count() or 1,
+        )
+        with open_trees(gym) as trees, evidence_record.open_record(options.out) as file:
+            say("candidates")
+            run_gym(gym, trees, plan, file, advance)
+
+
+def _find_interpreters(options: GymRunOptions, gym: Gym) -> dict[str, Path]:
+    """Return the interpreter of each test environment that a task names. Builds what is missing."""
+    names = {task.environment for task in gym.tasks}
+    if options.python is not None:
+        return dict.fromkeys(names, options.python.absolute())
+    folder = options.environments or Path.home() / DEFAULT_CACHE
+    return {
+        name: build_environment(gym.environments[name], folder).python for name in sorted(names)
+    }
