@@ -88,7 +88,7 @@ def list_findings(settings: EngineSettings) -> Iterator[Line]:
         catalog.check_choice(name, catalog.VotingChoice())
         parts = catalog.parse_verifier_name(name)
     except UnknownVerifier as error:
-        yield Line(Mark.FAIL, "R4P_VERIFIER", f"{error}; the default is r4p")
+        yield Line(Mark.FAIL, "R4P_VERIFIER", f"{error}; unset it for the default")
         return
     yield Line(Mark.OK, "R4P_VERIFIER", f"{name}: {catalog.VERIFIERS[name.partition(':')[0]]}")
     if not catalog.needs_engine(name):
@@ -167,10 +167,11 @@ def _check_drafts() -> Line:
 
 
 def _report_no_server(settings: EngineSettings) -> Line:
-    unused = f"; R4P_ENGINE_URL {settings.engine_url} is not used" if settings.engine_url else ""
-    return Line(
-        Mark.OK, "model server", f"none is needed: the verifier uses no language model{unused}"
-    )
+    rest = "set R4P_ENGINE_URL for the verdicts of a model and for alternatives"
+    if settings.engine_url:
+        rest = f"R4P_ENGINE_URL {settings.engine_url} is not used"
+    message = f"none is needed: the verifier uses no language model; {rest}"
+    return Line(Mark.OK, "model server", message)
 
 
 def _check_server(settings: EngineSettings, *, needs_probabilities: bool) -> Iterator[Line]:
@@ -231,5 +232,5 @@ def _check_embedded(settings: EngineSettings) -> Line:
         fix = "set R4P_ENGINE_URL, or R4P_VERIFIER=consensus, or pip install 'r4p-bot[local]'"
         return Line(Mark.FAIL, "embedded model", f"needs {', '.join(missing)}: {fix}")
     model = settings.model or catalog.DEFAULT_MODEL
-    fix = "set R4P_ENGINE_URL for real verdicts, or R4P_VERIFIER=consensus to use no model"
+    fix = "set R4P_ENGINE_URL for real verdicts, or unset R4P_ENGINE and R4P_MODEL to judge by consensus"
     return Line(Mark.LESS, "embedded model", f"{model} judges no better than chance: {fix}")

@@ -3,28 +3,45 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import NoDecode
 
 from app.settings.loader import Settings
 
 
-class EngineSettings(Settings):
+class JudgeSettings(Settings):
+    """Which verifier judges, and the model behind it."""
+
+    engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
+    """auto: openai_compatible if a URL is set, else the embedded model."""
+    engine_url: str | None = None
+    """Base URL of an OpenAI-compatible server, such as vLLM: `http://host:8000/v1`."""
+    model: str | None = None
+    """The served model's name, the catalogue's name of an embedded model, or the folder of a reward model."""
+    verifier: str = Field("auto", validate_default=True)
+    """Name of the verifier in the catalogue. auto: `r4p` if an engine, its URL or a model is set, else `consensus`,
+    which needs no language model. `hybrid:A+B` combines two verifiers."""
+
+    @field_validator("verifier")
+    @classmethod
+    def _choose_verifier(cls, name: str, values: ValidationInfo) -> str:
+        """Replace `auto`. The embedded 0.5B model judges at chance, and `consensus` does not (docs/evaluation.md)."""
+        given = values.data
+        if name != "auto":
+            return name
+        has_model = given.get("engine") != "auto" or given.get("engine_url") or given.get("model")
+        return "r4p" if has_model else "consensus"
+
+
+class EngineSettings(JudgeSettings):
     """The verifier and its language model."""
 
-    verifier: str = "r4p"
-    """Name of the verifier in the catalogue. `consensus` needs no language model, and `hybrid:A+B` combines two
-    verifiers."""
     stop_early: bool = False
     """Skip votes that cannot change a verdict. This is cheaper, but gives less data for calibrators."""
     leave_one_out: bool = False
     """Leave one rival out of each vote. A verdict that depends on one rival is then unsure."""
     min_lines: int = Field(0, ge=0)
     """The bot does not judge pull requests that change fewer lines. 0 judges all."""
-    engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
-    """auto: openai_compatible if a URL is set, else the embedded model."""
-    engine_url: str | None = None
-    """Base URL of an OpenAI-compatible server, such as vLLM: `http://host:8000/v1`."""
     engine_urls: Annotated[tuple[str, ...], NoDecode] = ()
     """Addresses of all servers, separated by commas, if `engine_url` is a load balancer. The bot loads trained
     adapters into each server. Empty: `engine_url` is the only server."""
@@ -32,8 +49,6 @@ class EngineSettings(Settings):
     """Key of the model server."""
     engine_script: Path | None = None
     """Replies of the scripted engine, for tests."""
-    model: str | None = None
-    """The served model's name, the catalogue's name of an embedded model, or the folder of a reward model."""
     prompt: str | None = None
     """Path of a prompt template, or `VERIFIER=PATH` for each part of a hybrid, separated by commas. None: the
     verifier's own. Weights trained on another wording bring their own."""
@@ -55,10 +70,11 @@ class EngineSettings(Settings):
         return "openai_compatible" if self.engine_url else "local_transformers"
 
 
-class AgentSettings(Settings):
+class AgentSettings(JudgeSettings):
     """Settings of the agent that writes alternatives. They hold no secret.
 
-    The processes that plan and do this work read them.
+    The processes that plan and do this work read them. Agents cannot write with the verifier `consensus`, which needs
+    no language model, and with `reward-model`, whose model only scores.
     """
 
     agent: str = "mini-se"
@@ -68,8 +84,3 @@ class AgentSettings(Settings):
     the first."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
     """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
-    verifier: str = "r4p"
-    """Name of the verifier in the catalogue. `hybrid:A+B` combines two verifiers. Agents cannot write with `consensus`,
-    which needs no language model, and with `reward-model`, whose model only scores."""
-    model: str | None = None
-    """The served model's name, or the catalogue's name of an embedded model. The bot names it to people."""

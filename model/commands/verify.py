@@ -46,8 +46,12 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
         list[Path] | None, Argument(metavar="FILE", help="Candidates, like --patch; - is stdin.")
     ] = None
     verifier: Annotated[
-        str, Option(metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}.")
-    ] = "r4p"
+        str,
+        Option(
+            metavar="NAME",
+            help=f"Method: {', '.join(catalog.VERIFIERS)}. auto: r4p with an engine or a model, else consensus.",
+        ),
+    ] = "auto"
     trajectory: Annotated[
         list[Path] | None,
         Option(
@@ -69,6 +73,12 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
         str, Option(metavar="COMMAND", help="The tests of the tree, such as `pytest -q tests`.")
     ] = suite_command.DEFAULT_COMMAND
     json_output: Annotated[bool, Option("--json", help="Print an r4p.verdict/1 document.")] = False
+
+    def __post_init__(self) -> None:
+        """Replace the verifier `auto`: `consensus` needs no model, and the embedded 0.5B model judges at chance."""
+        if self.verifier == "auto":
+            has_model = self.engine or self.engine_url or self.script or self.model
+            object.__setattr__(self, "verifier", "r4p" if has_model else "consensus")
 
     @property
     def voting(self) -> VotingChoice:

@@ -6,8 +6,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from app.operator.up import BotDown
 from app.settings import EngineSettings, load
 from model import catalog
 from model.catalog import EngineChoice
+from model.domain import Issue, Patch
 from model.errors import ModelError
 from model.verdict_json import read_patches
 from tests.builders.stored_outcomes import OutcomeRow
@@ -66,18 +67,31 @@ class Story:
     timings: dict[str, float] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Download and check the model's files, if the demo uses the embedded model."""
+        """Download and check the embedded model's files, if the demo asks that model."""
         settings = load(EngineSettings)
-        if settings.engine_name != "local_transformers" or not _asks_a_model():
+        if settings.engine_name != "local_transformers":
             return
-        with self._measure("model"), self.steps.download("the 0.5B model") as update:
-            choice = EngineChoice(
-                "local_transformers",
-                model=settings.model,
-                cache=settings.model_dir,
-                on_step=update,
-            )
-            catalog.prepare_model(choice)
+        with self._measure("download"), self.steps.download("the 0.5B model") as update:
+            catalog.prepare_model(_choose_embedded(settings, update))
+
+    def ask_model(self) -> None:
+        """Let the embedded model cast one vote on the same patches, if the bot's verifier asked no model.
+
+        The bot's own path with a language model differs only in the verifier's name.
+        """
+        settings = load(EngineSettings)
+        if _asks_a_model() or settings.engine_name != "local_transformers":
+            return
+        rivals = example.load()
+        patches = [
+            Patch(f"#{number}", rival.diff) for number, rival in enumerate(rivals.rivals, start=2)
+        ]
+        with self._measure("model"), self.steps.step("one vote of the 0.5B model") as update:
+            choice = _choose_embedded(settings, update)
+            with closing(catalog.load_engine(choice)) as engine:
+                verifier = catalog.load_verifier("r4p", engine)
+                verdict = verifier.verify(Issue(rivals.title, rivals.body), patches, votes=1)
+        terminal.show_model_vote(self.out, verdict)
 
     @contextmanager
     def world(self, data: Path) -> Iterator[DemoStage]:
@@ -152,6 +166,7 @@ def play(*, json_file: Path | None, keep: bool) -> int:
         with story.world(data) as world:
             watch, published = story.verdict(world)
             rows = story.outcomes(world, watch, published)
+            story.ask_model()
             result = _result(story, world, published, rows)
             _summary(story, result)
             if json_file is not None:
@@ -186,6 +201,13 @@ def _read_published(world: DemoStage, issue: int, evaluation: Evaluation, since:
             raise DemoFailed(f"{len(runs)} check runs on #{number}, expected exactly one")
         checks[int(number)] = runs[0]
     return Published(comments[0], checks, evaluation, calls)
+
+
+def _choose_embedded(
+    settings: EngineSettings, on_step: Callable[[str, int, int], None]
+) -> EngineChoice:
+    cache = settings.model_dir
+    return EngineChoice("local_transformers", model=settings.model, cache=cache, on_step=on_step)
 
 
 def _asks_a_model() -> bool:

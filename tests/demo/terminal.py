@@ -18,6 +18,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from model.domain import GroupVerdict
+from model.prompts.untrusted import escape_invisible
 from tests.builders.stored_outcomes import OutcomeRow
 from tests.github.facts import CheckFacts
 
@@ -100,6 +102,17 @@ def show_checks(console: Console, checks: Mapping[int, CheckFacts]) -> None:
         sign = _CHECK_SIGNS.get(check.conclusion or "", "?")
         table.add_row(f"#{number}", sign, check.name, check.title or "", check.head_sha[:7])
     console.print(table)
+
+
+def show_model_vote(console: Console, verdict: GroupVerdict) -> None:
+    """Print what one vote of a language model says of each patch."""
+    title = f"The same patches, judged by one vote of {verdict.engine.model}"
+    table = Table(title=title, title_justify="left", show_edge=False)
+    for heading in ("PR", "Verdict", "Why"):
+        table.add_column(heading)
+    for patch in verdict.patches:
+        table.add_row(patch.id, patch.verdict.value, escape_invisible(patch.reason))
+    console.print(Group("", table))
 
 
 def show_outcomes(console: Console, rows: Sequence[OutcomeRow]) -> None:

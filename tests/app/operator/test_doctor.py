@@ -134,8 +134,15 @@ def test_an_engine_that_needs_an_url_says_so(doctor):
     )
 
 
-def test_without_a_server_the_embedded_model_is_named_for_what_it_is(doctor):
+def test_without_an_engine_consensus_judges(doctor):
     code, found = doctor()
+    assert code == 0
+    assert found["R4P_VERIFIER"].startswith("ok: consensus:")
+    assert "set R4P_ENGINE_URL for the verdicts of a model" in found["model server"]
+
+
+def test_embedded_model_is_named_for_what_it_is(doctor):
+    code, found = doctor(engine="local_transformers")
     assert code == 0
     assert "judges no better than chance: set R4P_ENGINE_URL" in found["embedded model"]
 
@@ -165,7 +172,7 @@ def bwrap(tmp_path, monkeypatch):
 
 
 def test_walls_that_work_are_said(bubblewrap, doctor):
-    code, found = doctor()
+    code, found = doctor(verifier="r4p")
     assert (code, found["agents"]) == (0, f"ok: bubblewrap isolates them: {find()}")
 
 
@@ -183,7 +190,7 @@ def test_walls_that_work_are_said(bubblewrap, doctor):
 )
 def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, why):
     bwrap(script)
-    code, found = doctor()
+    code, found = doctor(verifier="r4p")
     assert code == 0
     assert found["agents"].startswith("less: no alternatives can be written: ")
     assert why in found["agents"]
@@ -196,7 +203,7 @@ def test_without_a_model_there_is_no_agent(doctor):
 
 def test_draft_pull_requests_are_off_broken_or_on(doctor):
     about = "draft pull requests"
-    assert doctor()[1][about] == "ok: off: R4P_WRITER_APP_ID names no second App"
+    assert doctor(verifier="r4p")[1][about] == "ok: off: R4P_WRITER_APP_ID names no second App"
     code, found = doctor(writer_app_id="8")
     assert code == 0
     assert found[about].startswith(

@@ -47,13 +47,13 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
         ("verify", {"VERIFIER": "oracle"}, "R4P_VERIFIER: unknown verifier 'oracle'"),
         (
             "verify",
-            {"LEAVE_ONE_OUT": "true", "STOP_EARLY": "true"},
+            {"VERIFIER": "r4p", "LEAVE_ONE_OUT": "true", "STOP_EARLY": "true"},
             "R4P_LEAVE_ONE_OUT: .* choose one of the two options",
         ),
         ("verify", {"MIN_LINES": "-1"}, "R4P_MIN_LINES: can't be '-1': give .* at least 0"),
         (
             "verify",
-            {"PROMPT": "r4p=nowhere.j2"},
+            {"VERIFIER": "r4p", "PROMPT": "r4p=nowhere.j2"},
             r"R4P_PROMPT: prompt nowhere.j2 can't be read: .*; name a file",
         ),
         (

@@ -3,6 +3,7 @@
 import pytest
 
 from app.settings import (
+    AgentSettings,
     DatabaseSettings,
     EngineSettings,
     GitHubSettings,
@@ -117,3 +118,20 @@ def test_a_base_url_without_a_scheme_is_refused_at_once(monkeypatch, kind):
     monkeypatch.setenv("R4P_GITHUB_URL", "ghe.example.com")
     with pytest.raises(SettingsError, match="write https://host"):
         load(kind)
+
+
+@pytest.mark.parametrize(
+    ("settings", "verifier"),
+    [
+        ({}, "consensus"),
+        ({"ENGINE_URL": "http://gpu:8000/v1"}, "r4p"),
+        ({"MODEL": "qwen2.5-coder-0.5b-instruct"}, "r4p"),
+        ({"ENGINE": "local_transformers"}, "r4p"),
+        ({"ENGINE_URL": "http://gpu:8000/v1", "VERIFIER": "consensus"}, "consensus"),
+        ({"VERIFIER": "yes-no"}, "yes-no"),
+    ],
+)
+def test_verifier_without_a_choice_depends_on_the_model(monkeypatch, settings, verifier):
+    for name, value in settings.items():
+        monkeypatch.setenv(f"R4P_{name}", value)
+    assert (EngineSettings().verifier, AgentSettings().verifier) == (verifier, verifier)

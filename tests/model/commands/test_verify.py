@@ -32,7 +32,7 @@ def test_patches_need_no_option_each(run, option):
 
 @pytest.mark.parametrize("arguments", [("-", "b.diff"), ("--patch", "-", "--patch", "b.diff")])
 def test_one_patch_can_come_from_stdin(run, arguments):
-    result = run(*arguments, "--json", stdin=build_diff("solution a caf\xe9").encode("latin-1"))
+    result = run(*arguments, "--json", stdin=build_diff("solution a").encode())
     assert result.exit_code == 0, result.output
     patches = json.loads(result.stdout)["patches"]
     assert [(one["id"], one["verdict"]) for one in patches] == [
@@ -41,9 +41,16 @@ def test_one_patch_can_come_from_stdin(run, arguments):
     ]
 
 
+def test_patch_in_another_encoding_gets_no_claim(run):
+    result = run("-", "--json", stdin=build_diff("solution a caf\xe9").encode("latin-1"))
+    (patch,) = json.loads(result.stdout)["patches"]
+    assert patch["verdict"] == "unsure"
+    assert patch["reason"].startswith("Not read: a.py (encoding)")
+
+
 def test_consensus_needs_no_engine(run, tmp_path):
     (tmp_path / "b.diff").write_text(build_diff("x = 1"))
-    given = [*build_patch_options("a.diff", "b.diff"), "--verifier", "consensus", "--json"]
+    given = [*build_patch_options("a.diff", "b.diff"), "--json"]  # nor a choice of the verifier
     document = json.loads(run(*given, script=None).stdout)
     assert document["verifier"] == document["engine"]["name"] == "consensus"
     assert all(0 < one["score"] < 1 for one in document["patches"])
