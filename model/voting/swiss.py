@@ -19,8 +19,9 @@ from model.domain import PatchId
 
 COVERAGE: Final = 2
 """The comparisons of each patch before the second phase begins."""
-_ITERATIONS: Final = 100
-"""The fit of 16 patches changes by less than 0.001 after these."""
+_ITERATIONS: Final = 500
+_SETTLED: Final = 1e-4
+"""The fit ends when no odds change by a larger share, or after _ITERATIONS."""
 
 Pair = tuple[PatchId, PatchId]
 """Two patches in the order of their seats."""
@@ -52,15 +53,26 @@ def fit_strengths(players: Sequence[PatchId], games: Sequence[Comparison]) -> di
         met[second][first] += 1
     odds = dict.fromkeys(players, 1.0)
     for _ in range(_ITERATIONS):
-        odds = {
-            player: points[player]
-            / (
-                1 / (odds[player] + 1)
-                + sum(count / (odds[player] + odds[rival]) for rival, count in met[player].items())
-            )
-            for player in players
-        }
+        before, odds = odds, _improve_odds(odds, points, met)
+        if all(abs(odds[player] / before[player] - 1) < _SETTLED for player in players):
+            break
     return {player: value / (1 + value) for player, value in odds.items()}
+
+
+def _improve_odds(
+    odds: Mapping[PatchId, float],
+    points: Mapping[PatchId, float],
+    met: Mapping[PatchId, Mapping[PatchId, int]],
+) -> dict[PatchId, float]:
+    """Do one iteration of the fit. The draw against an average patch has the odds 1 on its other side."""
+    return {
+        player: points[player]
+        / (
+            1 / (value + 1)
+            + sum(count / (value + odds[rival]) for rival, count in met[player].items())
+        )
+        for player, value in odds.items()
+    }
 
 
 def pair_round(

@@ -192,3 +192,68 @@ def test_one_vote_on_more_than_four_patches_is_warned_about(run, tmp_path):
     assert run(*five, "--votes", "2").stderr == ""
     assert run(*five, "--votes", "1", "--verifier", "pointwise").stderr == ""
     assert run(*five[:8], "--votes", "1").stderr == ""
+
+
+LINES = [{"kind": "specification", "weight": 3, "text": "an empty list is handled"}]
+WRITE = {"when": "Write the checklist", "reply": json.dumps(LINES)}
+GRADE = [
+    {"when": "solution a", "reply": "1: MET - it is", "repeat": True},
+    {"when": "solution b", "reply": "1: NOT MET", "repeat": True},
+]
+
+
+@pytest.fixture
+def rubric(run, tmp_path, monkeypatch):
+    """Runs the verifier `rubric` on a script, with a home of its own for the kept checklists."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    def invoke(*lines, options=()):
+        script = tmp_path / "rubric.jsonl"
+        script.write_text("\n".join(json.dumps(line) for line in lines))
+        patches = build_patch_options("a.diff", "b.diff")
+        arguments = [*patches, "--verifier", "rubric", "--json", *options]
+        return run(*arguments, script=script.name)
+
+    return invoke
+
+
+def test_rubric_without_a_tree_says_that_it_read_the_issue_alone(rubric, tmp_path):
+    result = rubric(WRITE, *GRADE)
+    assert result.exit_code == 4, result.output
+    good, bad = json.loads(result.stdout)["patches"]
+    assert (good["score"], bad["score"]) == (1, 0)
+    assert bad["rubric"][0]["mark"] == "not_met"
+    assert "written from the issue alone" in good["reason"]
+    assert len(list((tmp_path / "home").rglob("rubrics/*.json"))) == 1
+
+
+def test_rubric_with_a_tree_is_written_by_an_agent_that_reads_it_and_is_kept(rubric, tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "area.py").write_text("def area(items):\n    return items[0]\n")
+    look = {"name": "search_tool", "arguments": {"construct": "function", "entity": "area"}}
+    agent = [
+        {"when": "Several people", "calls": [look]},
+        {
+            "when": "return items[0]",
+            "calls": [{"name": "submit_checklist", "arguments": {"lines": LINES}}],
+        },
+    ]
+    first = rubric(*agent, *GRADE, options=["--tree", "tree"])
+    assert first.exit_code == 4, first.output
+    assert "written from the issue and the code" in json.loads(first.stdout)["patches"][0]["reason"]
+    again = rubric(*GRADE, options=["--tree", "tree"])
+    assert json.loads(again.stdout)["patches"] == json.loads(first.stdout)["patches"]
+
+
+def test_rubric_falls_back_to_the_issue_when_the_agent_hands_nothing_in(rubric, tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "area.py").write_text("def area(items):\n    return items[0]\n")
+    talk = {"when": "submit_checklist", "reply": "Hm.", "repeat": True}
+    result = rubric(talk, WRITE, *GRADE, options=["--tree", "tree"])
+    assert "written from the issue alone" in json.loads(result.stdout)["patches"][0]["reason"]
+
+
+def test_tree_that_is_missing_is_a_usage_error(rubric):
+    result = rubric(WRITE, *GRADE, options=["--tree", "nowhere"])
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr
