@@ -12,6 +12,7 @@ from model.domain import Issue, Patch, PatchId
 from model.errors import BadDiff, BadTrajectory
 from model.patches import diff
 from model.prompts.untrusted import HINT_TAG
+from model.reproduction.reproduction_test import KeptTests, collect_tests
 
 STDIN = Path("-")
 """Stands for stdin in place of a patch file."""
@@ -62,6 +63,11 @@ def _explain_unreadable(patch: Patch) -> str | None:
     except BadDiff as error:
         return str(error)
     return None if any(file.is_textual for file in files) else "it changes no line of text"
+
+
+def read_reproduction_tests(paths: Sequence[Path]) -> KeptTests:
+    """Read scripts that were written for the issue; equal ones count once. Raises BadInput."""
+    return collect_tests([_read_text(path, "reproduction test") for path in paths])
 
 
 def attach_trajectories(

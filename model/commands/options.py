@@ -235,6 +235,8 @@ def _list_ignored_by_verifier(name: str) -> dict[str, str]:
     if not catalog.needs_engine(name):
         idle = dict.fromkeys(_ENGINE_OPTIONS, f"verifier {name}, which asks no language model")
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
+    if "execution" not in parts:
+        idle["--reproduction"] = f"verifier {name}, which runs no reproduction test"
     if catalog.EXECUTION_VERIFIERS.isdisjoint(parts):
         idle |= dict.fromkeys(_TEST_OPTIONS, f"verifier {name}, which runs no tests")
     if "rubric" in parts:

@@ -16,16 +16,18 @@ from model.calibration.calibrator_file import CalibratorFile
 from model.calibration.evidence import withdraw_partial_claims
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import inputs
-from model.commands.exit_codes import Exit, exit_on_error, print_json, stop, warn
+from model.commands.exit_codes import Exit, exit_on_error, format_count, print_json, stop, warn
 from model.commands.options import JudgeOptions, SuiteOptions, accept_options
 from model.commands.output import print_verdict, report_loading, show_progress
 from model.commands.rubrics import UNREADABLE_TREE, open_rubrics
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import suite_command
-from model.execution.evidence_source import LiveTests
+from model.execution.evidence_source import EvidenceSource, LiveTests
 from model.prompts.untrusted import escape_issue, escape_patch
 from model.protocols import Engine
+from model.reproduction.reproduction_source import LiveReproduction
+from model.reproduction.reproduction_test import KeptTests
 from model.sandbox.walls import NoSandbox
 from model.verdict_json import Subject, to_json
 from model.voting import leave_one_out_effect
@@ -72,6 +74,13 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
     tests: Annotated[
         str, Option(metavar="COMMAND", help="The tests of the tree, such as `pytest -q tests`.")
     ] = suite_command.DEFAULT_COMMAND
+    reproduction: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE",
+            help="A script that says whether the issue is there, once for each (execution).",
+        ),
+    ] = None
     json_output: Annotated[bool, Option("--json", help="Print an r4p.verdict/1 document.")] = False
 
     def __post_init__(self) -> None:
@@ -85,15 +94,18 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
         """The voting settings that these options choose."""
         return VotingChoice(self.stop_early, self.min_lines, self.leave_one_out, self.shortlist)
 
-    def choose_evidence(self) -> LiveTests | None:
+    def choose_evidence(self) -> EvidenceSource | None:
         """Return the tests to run, or None without `--tree`. Raises BadInput and BadSuiteCommand."""
         if self.tree is None:
             return None
         if not self.tree.is_dir():
             raise inputs.BadInput(f"--tree {self.tree} is no directory; name the source tree")
-        return LiveTests(
-            self.tree, self.parse_command(self.tests), self.tests, base_runs=self.base_runs
-        )
+        command = self.parse_command(self.tests)
+        tests = LiveTests(self.tree, command, self.tests, base_runs=self.base_runs)
+        if not self.reproduction:
+            return tests
+        written = inputs.read_reproduction_tests(self.reproduction)
+        return LiveReproduction(tests, lambda _issue: written, _report_dropped)
 
     def read_patches(self) -> list[Patch]:
         """Return the candidates with their trajectories, read from files. Warns of unreadable ones. Raises BadInput."""
@@ -143,6 +155,12 @@ def verify(options: VerifyOptions) -> None:
     raise typer.Exit(choose_exit_code(verdict))
 
 
+def _report_dropped(kept: KeptTests) -> None:
+    for reason, count in sorted(kept.dropped.items()):
+        tests = format_count(count, "reproduction test")
+        warn(_VERIFY, f"{tests} did not count: {reason.value.replace('_', ' ')}")
+
+
 def _build_subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
     texts = [issue.text, *(patch.diff for patch in patches)]
     identity = hashlib.sha256("\0".join(texts).encode(errors="replace"))
@@ -190,7 +208,7 @@ def _judge(
     options: VerifyOptions,
     choice: EngineChoice,
     fitted: CalibratorFile | None,
-    evidence: LiveTests | None,
+    evidence: EvidenceSource | None,
     group: tuple[Issue, Sequence[Patch]],
 ) -> GroupVerdict:
     """Judge the issue and patches of `group`. Raises IncompatibleOptions for the calibrator of another judge."""

@@ -15,8 +15,10 @@ _TRUE = "true"
 
 def list_candidates(task: GymTask) -> list[GymCandidate]:
     """Return the candidates of a task and its true patch, each text once, in an order that tells nothing."""
-    true = GymCandidate(_TRUE, task.patch, resolved=True, source=_TRUE)
-    by_text = {candidate.patch.strip(): candidate for candidate in (*task.candidates, true)}
+    candidates = list(task.candidates)
+    if all(candidate.source != _TRUE for candidate in candidates):
+        candidates.append(GymCandidate(_TRUE, task.patch, resolved=True, source=_TRUE))
+    by_text = {candidate.patch.strip(): candidate for candidate in candidates}
     return sorted(by_text.values(), key=lambda candidate: _hash(task, candidate))
 
 

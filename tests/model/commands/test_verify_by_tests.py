@@ -122,6 +122,42 @@ def test_the_table_states_what_a_patch_breaks(verify, options):
     assert "no model was asked: tests ran on the base and on each patch" in shown
 
 
+SCRIPT = """
+from slugs import slugify
+
+def main():
+    try:
+        resolved = slugify("Hello!") == "hello"
+    except Exception:
+        print("Other issues")
+        return
+    print("Issue resolved" if resolved else "Issue reproduced")
+
+main()
+"""
+
+
+def test_a_script_written_for_the_issue_decides_between_patches_that_break_nothing(
+    verify, options, repository
+):
+    (repository / "seen.py").write_text(SCRIPT)
+    (repository / "useless.py").write_text("print('Issue resolved')\n")
+    scripts = [
+        word
+        for name in ("seen.py", "useless.py")
+        for word in ("--reproduction", str(repository / name))
+    ]
+    patches = {"right": RIGHT, "other": {"LIMIT = 40": "LIMIT = 41 - 1"}}
+    result = verify("--verifier", "execution", "--json", *options, *scripts, **patches)
+    assert result.exit_code == 0, result.output
+    right, other = json.loads(result.stdout)["patches"]
+    assert (right["verdict"], right["score"]) == ("correct", 1)
+    assert (other["verdict"], other["score"]) == ("incorrect", 0)
+    assert right["evidence"]["reproduction"] == {"tests": 1, "passed": 1}
+    assert right["reason"].endswith("Passes 1 of 1 test written for the issue.")
+    assert "1 reproduction test did not count: resolved on base" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -130,6 +166,14 @@ def test_the_table_states_what_a_patch_breaks(verify, options):
         (("--verifier", "consensus", "--tree", "."), "--tree does nothing for verifier consensus"),
         (("--verifier", "regression", "--tree", "/no"), "--tree /no is no directory"),
         (("--verifier", "regression", "--tree", ".", "--tests", "make"), "'make' starts no test"),
+        (
+            ("--verifier", "regression", "--tree", ".", "--reproduction", __file__),
+            "--reproduction does nothing for verifier regression",
+        ),
+        (
+            ("--verifier", "execution", "--tree", ".", "--reproduction", "/no.py"),
+            "reproduction test /no.py can't be read",
+        ),
         (("--verifier", "consensus", "--shortlist", "2"), "consensus makes no shortlist"),
     ],
 )
