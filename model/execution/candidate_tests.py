@@ -18,7 +18,8 @@ from model.execution.regression import (
 )
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_tests
-from model.execution.tree_changes import TreeChanges, apply_diff
+from model.execution.tree_changes import NO_CHANGES, TreeChanges, apply_diff
+from model.execution.tree_copy import SharedTree, share_tree
 
 BASE_RUNS: Final = 2
 """Runs on the base. A test that passes in some of them only is flaky and says nothing."""
@@ -52,7 +53,10 @@ def run_candidate_tests(  # noqa: PLR0913 - what runs, how often, side by side, 
     """
     base_runs = 0 if baseline else base_runs
     total, done = base_runs + len(candidates), 0
-    with ThreadPoolExecutor(parallel or os.cpu_count() or 1) as pool:
+    with (
+        share_tree(tree) as shared,
+        ThreadPoolExecutor(parallel or os.cpu_count() or 1) as pool,
+    ):
 
         def count(_result: object) -> None:
             nonlocal done
@@ -60,13 +64,13 @@ def run_candidate_tests(  # noqa: PLR0913 - what runs, how often, side by side, 
             on_run(done, total)
 
         if baseline is None:
-            unchanged = (tree, TreeChanges({}), command, keep_going)
+            unchanged = (shared, NO_CHANGES, command, keep_going)
             base = [pool.submit(run_tests, *unchanged) for _ in range(base_runs)]
             for future in base:
                 future.add_done_callback(count)
             baseline = build_baseline([future.result() for future in base])
         patched = [
-            pool.submit(_test_patch, tree, patch, command, baseline, keep_going)
+            pool.submit(_test_patch, shared, patch, command, baseline, keep_going)
             for patch in candidates
         ]
         for run in patched:
@@ -96,14 +100,14 @@ def prepare_changes(
 
 
 def _test_patch(
-    tree: Path,
+    tree: SharedTree,
     patch: Patch,
     command: SuiteCommand,
     baseline: Baseline,
     keep_going: Callable[[], bool],
 ) -> RegressionEvidence:
     expected = len(baseline.stable)
-    changes = prepare_changes(tree, patch, baseline.list_files())
+    changes = prepare_changes(tree.folder, patch, baseline.list_files())
     if isinstance(changes, str):
         return RegressionEvidence(expected=expected, unknown=changes)
     try:

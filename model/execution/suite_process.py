@@ -3,30 +3,25 @@
 import os
 import secrets
 import selectors
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Final
 
-from model.errors import PatchDoesNotApply
 from model.execution import inside
 from model.execution.result_stream import read_run
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_run import SuiteRun, build_failed_run
 from model.execution.tree_changes import TreeChanges
+from model.execution.tree_copy import Mount, SharedTree, mount_tree
 from model.prompts.untrusted import escape_invisible
 from model.sandbox import limits, walls
 from model.sandbox.walls import SCRATCH, Walls
-from model.workspace.paths import quote_path
 
 _TREE, _REPORTERS = Path("/tree"), Path("/reporters")
-_LEFT_OUT: Final = (".git", ".venv", "node_modules", "__pycache__")
-"""Folders of a checkout that no test needs."""
 _VARIABLES: Final = {
     "HOME": str(SCRATCH),
     "LANG": "C.UTF-8",
@@ -49,21 +44,19 @@ class _RunEnded(Exception):
 
 
 def run_tests(
-    tree: Path,
+    tree: Path | SharedTree,
     changes: TreeChanges,
     command: SuiteCommand,
     keep_going: Callable[[], bool] = lambda: True,
 ) -> SuiteRun:
-    """Run the tests of the folder `tree` with `changes`, which come from `keep_code`, and return what they showed.
+    """Run the tests of the source tree `tree` with `changes`, which come from `keep_code`, and return what they showed.
 
     Blocks until the tests end, `command.seconds` pass or `keep_going` returns False; then the kernel kills every process
     of them. A run without usable results has `failure` set. Raises NoSandbox, and PatchDoesNotApply when a link leads
     out of the tree.
     """
-    if not keep_going():
-        return build_failed_run(NO_TIME)
-    with copy_tree(tree, changes) as copy:
-        return run_in_copy(copy, command, keep_going)
+    with mount_tree(tree, changes) as mounts:
+        return _run(mounts, command, keep_going)
 
 
 def run_in_copy(
@@ -73,12 +66,16 @@ def run_in_copy(
 
     Runs may share the folder at the same time, because they only read it. Raises NoSandbox.
     """
+    return _run([(copy, Path())], command, keep_going)
+
+
+def _run(tree: Sequence[Mount], command: SuiteCommand, keep_going: Callable[[], bool]) -> SuiteRun:
     if not keep_going():
         return build_failed_run(NO_TIME)
     key = secrets.token_bytes(32)
     output = bytearray()
     begin = time.monotonic()
-    with _start(copy, command) as (process, report):
+    with _start(tree, command) as (process, report):
         try:
             _send_key(process, key)
             raw = _read_all(process, report, output, begin, command, keep_going)
@@ -93,49 +90,15 @@ def run_in_copy(
 
 
 @contextmanager
-def copy_tree(tree: Path, changes: TreeChanges) -> Iterator[Path]:
-    """Yield a copy of the tree with the changes, which any user can read. Raises PatchDoesNotApply."""
-    with TemporaryDirectory(prefix="r4p-tests-") as home:
-        copy = Path(home).resolve() / "tree"
-        shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
-        for path in changes.deleted:
-            _locate(copy, path).unlink(missing_ok=True)
-        for path, content in changes.written.items():
-            file = _locate(copy, path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-            file.chmod(0o755 if path in changes.executable else 0o644)
-        for folder, folders, files in os.walk(copy):
-            for name in (".", *folders, *files):
-                _open_for_all(Path(folder) / name)
-        yield copy
-
-
-def _locate(copy: Path, path: str) -> Path:
-    """Return where a changed file lies in the copy. Raises PatchDoesNotApply when a link leads out of it."""
-    file = copy / path
-    if not file.parent.resolve().is_relative_to(copy) or file.is_symlink():
-        raise PatchDoesNotApply(f"{quote_path(path)} lies behind a link")
-    return file
-
-
-def _open_for_all(path: Path) -> None:
-    """Let any user read a file or folder, and enter or execute it where its owner may. Links stay as they are."""
-    if not path.is_symlink():
-        mode = path.stat().st_mode
-        path.chmod(mode | 0o444 | (mode & 0o100 and 0o111))
-
-
-@contextmanager
 def _start(
-    copy: Path, command: SuiteCommand
+    tree: Sequence[Mount], command: SuiteCommand
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start the sandbox, and yield its process and the reading end of its report."""
     reading, writing = os.pipe()
     with open(reading, "rb", buffering=0) as report, walls.open_filter() as filtering:  # noqa: PTH123 - a number, not a path
         try:
             process = subprocess.Popen(
-                _build_command(copy, command, writing, filtering),
+                _build_command(tree, command, writing, filtering),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -150,10 +113,13 @@ def _start(
             yield process, report
 
 
-def _build_command(copy: Path, command: SuiteCommand, report: int, filtering: int) -> list[str]:
+def _build_command(
+    tree: Sequence[Mount], command: SuiteCommand, report: int, filtering: int
+) -> list[str]:
     python = command.python or Path(sys.executable)
     mounts = [(path, path) for path in walls.list_python_folders(python)]
-    mounts += [(copy, _TREE), (Path(inside.__file__).parent, _REPORTERS)]
+    mounts += [(host, _TREE / path) for host, path in tree]
+    mounts.append((Path(inside.__file__).parent, _REPORTERS))
     reporter = str(_REPORTERS / f"run_{command.runner}.py")
     tests = [str(python), "-s", reporter, f"{report}", *command.arguments]
     # First another user, then its limits: root would not be held to the number of processes.

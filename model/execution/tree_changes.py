@@ -39,19 +39,44 @@ class TreeChanges:
         return frozenset(self.written) | frozenset(self.deleted)
 
 
-def apply_diff(tree: Path, diff: str) -> TreeChanges:
-    """Return the files that `diff` changes in the folder `tree`. The folder itself stays as it is.
+NO_CHANGES: Final = TreeChanges({})
 
+
+def join_changes(first: TreeChanges, second: TreeChanges) -> TreeChanges:
+    """Return the changes of `first`, and then of `second`, which was made for the tree with `first`."""
+    written = {
+        path: content for path, content in first.written.items() if path not in second.deleted
+    }
+    deleted = frozenset(first.deleted) - second.written.keys() | frozenset(second.deleted)
+    return TreeChanges(
+        {**written, **second.written},
+        tuple(sorted(deleted)),
+        {**second.before, **first.before},
+        first.executable - second.written.keys() | second.executable,
+    )
+
+
+def apply_diff(
+    tree: Path, diff: str, over: TreeChanges = NO_CHANGES, *, is_reversed: bool = False
+) -> TreeChanges:
+    """Return the files that `diff` changes in the folder `tree` with the changes `over`. The folder stays as it is.
+
+    `is_reversed` takes the diff back from a tree that holds it.
     Raises BadDiff for text that is no diff, and PatchDoesNotApply when a hunk does not fit or a file is not a plain one.
     """
     paths = sorted(diffs.list_touched_files(diff))
     for path in paths:
         if reason := explain_refusal(path):
             raise PatchDoesNotApply(f"path {quote_path(path)} is refused: {reason}")
-    before = dict(_read_files(tree, paths))
+    before = {
+        path: (content, path in over.executable)
+        for path, content in over.written.items()
+        if path in paths
+    }
+    before |= _read_files(tree, [path for path in paths if path not in over.paths])
     with TemporaryDirectory(prefix="r4p-apply-") as home:
         try:
-            return _apply_in_index(Path(home), before, diff)
+            return _apply_in_index(Path(home), before, diff, ("--reverse",) * is_reversed)
         except GitFailed as error:
             raise PatchDoesNotApply(str(error)) from error
 
@@ -76,7 +101,9 @@ def _read_files(tree: Path, paths: list[str]) -> Iterator[tuple[str, tuple[bytes
         os.close(root)
 
 
-def _apply_in_index(home: Path, before: Mapping[str, tuple[bytes, bool]], diff: str) -> TreeChanges:
+def _apply_in_index(
+    home: Path, before: Mapping[str, tuple[bytes, bool]], diff: str, options: tuple[str, ...]
+) -> TreeChanges:
     def run(*arguments: str, data: bytes = b"") -> bytes:
         settings = git.build_config_arguments({"core.fsync": "none"})
         return git.run(
@@ -89,7 +116,8 @@ def _apply_in_index(home: Path, before: Mapping[str, tuple[bytes, bool]], diff: 
     text = (
         diff if diff.endswith("\n") else f"{diff}\n"
     )  # git calls a patch without a last newline corrupt
-    run("apply", "--cached", "--whitespace=nowarn", "-", data=text.encode(errors="surrogateescape"))
+    data = text.encode(errors="surrogateescape")
+    run("apply", "--cached", "--whitespace=nowarn", *options, "-", data=data)
     after = run("write-tree").decode().strip()
     fields = run("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "refs/heads/before", after)
     names = fields.decode(errors="surrogateescape").split("\0")[:-1]

@@ -13,9 +13,10 @@ from model.domain import Patch, PatchId
 from model.errors import PatchDoesNotApply
 from model.execution.candidate_tests import prepare_changes
 from model.execution.suite_command import Runner, SuiteCommand
-from model.execution.suite_process import copy_tree, run_in_copy
+from model.execution.suite_process import run_in_copy
 from model.execution.suite_run import SuiteRun
 from model.execution.tree_changes import TreeChanges
+from model.execution.tree_copy import copy_tree
 from model.reproduction.reproduction_test import (
     DropReason,
     IssueOutcome,

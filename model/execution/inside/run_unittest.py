@@ -7,6 +7,7 @@ of the pipe to the parent. PROGRAM is `unittest`, or the path of a script.
 import runpy
 import sys
 import time
+import traceback
 import unittest
 from collections.abc import Callable
 from pathlib import Path
@@ -83,6 +84,11 @@ def main() -> int:
         status = 0
     except SystemExit as end:
         status = int(end.code) if isinstance(end.code, int) else int(bool(end.code))
+    except (OSError, MemoryError):
+        raise  # the machine's fault, perhaps: the run says nothing
+    except Exception:  # noqa: BLE001 - a package that cannot be imported breaks its tests
+        traceback.print_exc()
+        status = 1
     send_rest()
     if change := find_change():
         send("changed", change)
