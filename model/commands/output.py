@@ -22,7 +22,7 @@ from rich.text import Text
 from model import catalog
 from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR
-from model.domain import GroupVerdict, Verdict
+from model.domain import GradedLine, GroupVerdict, Verdict
 from model.prompts.untrusted import escape_invisible
 
 _COLOURS = {
@@ -83,7 +83,16 @@ def print_verdict(verdict: GroupVerdict) -> None:
     out.print(table)
     for patch in verdict.patches:
         out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
+        for graded in patch.rubric:
+            out.print(Text(f"  {_describe_line(graded)}"))
     out.print(Text(_describe_cost(verdict)))
+
+
+def _describe_line(graded: GradedLine) -> str:
+    """Describe a graded line of a checklist: mark, weight, text and note."""
+    note = f" ({graded.note})" if graded.note else ""
+    mark = graded.mark.value.replace("_", " ")
+    return escape_invisible(f"{mark:<12}weight {graded.line.weight}: {graded.line.text}{note}")
 
 
 def _describe_cost(verdict: GroupVerdict) -> str:

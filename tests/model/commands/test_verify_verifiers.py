@@ -207,11 +207,11 @@ def rubric(run, tmp_path, monkeypatch):
     """Runs the verifier `rubric` on a script, with a home of its own for the kept checklists."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
-    def invoke(*lines, options=()):
+    def invoke(*lines, options=("--json",)):
         script = tmp_path / "rubric.jsonl"
         script.write_text("\n".join(json.dumps(line) for line in lines))
         patches = build_patch_options("a.diff", "b.diff")
-        arguments = [*patches, "--verifier", "rubric", "--json", *options]
+        arguments = [*patches, "--verifier", "rubric", *options]
         return run(*arguments, script=script.name)
 
     return invoke
@@ -227,6 +227,12 @@ def test_rubric_without_a_tree_says_that_it_read_the_issue_alone(rubric, tmp_pat
     assert len(list((tmp_path / "home").rglob("rubrics/*.json"))) == 1
 
 
+def test_lines_of_the_checklist_are_printed_with_their_grades(rubric):
+    result = rubric(WRITE, *GRADE, options=[])
+    assert "  met         weight 3: an empty list is handled (it is)\n" in result.stdout
+    assert "  not met     weight 3: an empty list is handled\n" in result.stdout
+
+
 def test_rubric_with_a_tree_is_written_by_an_agent_that_reads_it_and_is_kept(rubric, tmp_path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "area.py").write_text("def area(items):\n    return items[0]\n")
@@ -238,10 +244,10 @@ def test_rubric_with_a_tree_is_written_by_an_agent_that_reads_it_and_is_kept(rub
             "calls": [{"name": "submit_checklist", "arguments": {"lines": LINES}}],
         },
     ]
-    first = rubric(*agent, *GRADE, options=["--tree", "tree"])
+    first = rubric(*agent, *GRADE, options=["--json", "--tree", "tree"])
     assert first.exit_code == 4, first.output
     assert "written from the issue and the code" in json.loads(first.stdout)["patches"][0]["reason"]
-    again = rubric(*GRADE, options=["--tree", "tree"])
+    again = rubric(*GRADE, options=["--json", "--tree", "tree"])
     assert json.loads(again.stdout)["patches"] == json.loads(first.stdout)["patches"]
 
 
@@ -249,7 +255,7 @@ def test_rubric_falls_back_to_the_issue_when_the_agent_hands_nothing_in(rubric, 
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "area.py").write_text("def area(items):\n    return items[0]\n")
     talk = {"when": "submit_checklist", "reply": "Hm.", "repeat": True}
-    result = rubric(talk, WRITE, *GRADE, options=["--tree", "tree"])
+    result = rubric(talk, WRITE, *GRADE, options=["--json", "--tree", "tree"])
     assert "written from the issue alone" in json.loads(result.stdout)["patches"][0]["reason"]
 
 

@@ -17,7 +17,7 @@ def test_swiss_needs_at_most_ten_of_the_twelve_comparisons_of_a_vote_of_pairwise
             labels = [patch["resolved"] for patch in record["patches"]]
             if any(labels) and not all(labels):
                 groups.append((record["instance_id"], labels))
-    measured = [measure_group(name, labels, noise, 8, 13) for name, labels in groups]
+    measured = [measure_group(name, labels, noise, 4, 13) for name, labels in groups]
     assert {asked for _, _, asked in measured} == {12}
     low, high = bound_needed(measured)
     assert 4 < low <= high <= 10

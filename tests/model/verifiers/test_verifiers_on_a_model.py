@@ -6,7 +6,9 @@ import pytest
 
 from model import catalog
 from model.catalog import EngineChoice
-from model.domain import Issue, Verdict
+from model.domain import Issue, RubricKind, RubricLine, Verdict
+from model.verifiers.reports.rubric_source import RubricSource
+from model.voting.rubric import Rubric
 from tests.model.builders import build_patch
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
@@ -29,7 +31,15 @@ def engine():
 
 @pytest.mark.parametrize(
     ("name", "seats"),
-    [("pointwise", [1, 1]), ("pairwise", [2, 2]), ("r4p-two-rounds", [4]), ("hybrid", [1, 1, 4])],
+    [
+        ("pointwise", [1, 1]),
+        ("pairwise", [2, 2]),
+        ("swiss", [2, 2]),
+        ("review", [1, 1]),
+        ("test-report", [1, 1]),
+        ("r4p-two-rounds", [4]),
+        ("hybrid", [1, 1, 4]),
+    ],
 )
 def test_voting_verifier_runs_end_to_end(engine, name, seats):
     verdict = catalog.load_verifier(name, engine, reply_tokens=8).verify(ISSUE, CANDIDATES, votes=1)
@@ -47,3 +57,13 @@ def test_yes_probability_is_read_from_the_model(engine):
     scores = {patch.id: patch.score for patch in verdict.patches}
     assert all(0 < score < 1 for score in scores.values())
     assert {patch.id: patch.score for patch in again.patches} == pytest.approx(scores, abs=0.02)
+
+
+def test_patches_are_graded_by_a_checklist(engine):
+    line = RubricLine(RubricKind.SPECIFICATION, 3, "an empty list gives an empty list")
+    source = RubricSource("fixed", lambda _issue, _complete: Rubric((line,), "a test"))
+    verifier = catalog.load_verifier("rubric", engine, reply_tokens=16, rubrics=source)
+    verdict = verifier.verify(ISSUE, CANDIDATES, votes=1)
+    assert [len(patch.rubric) for patch in verdict.patches] == [1, 1]
+    assert len(verdict.votes) == 2
+    assert all(vote.correct is not None or (vote.reply and vote.failure) for vote in verdict.votes)
