@@ -1,8 +1,9 @@
 """Compare the patches of several attempts and choose one to show (pure)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from model.voting.selection import fingerprint_edit
 
@@ -13,6 +14,8 @@ class AttemptSelection:
 
     index: int | None
     why: str
+    execution: Mapping[str, Any] | None = None
+    """What tests showed of all patches: the field `execution` of `r4p.proposal/1`. None where none ran for this choice."""
 
 
 def find_equal_edits(patches: Sequence[str | None]) -> tuple[int | None, ...]:
@@ -22,6 +25,20 @@ def find_equal_edits(patches: Sequence[str | None]) -> tuple[int | None, ...]:
         None if patch is None else first.setdefault(fingerprint_edit(patch) or patch, index)
         for index, patch in enumerate(patches)
     )
+
+
+def choose_tested_attempt(
+    patches: Sequence[str | None], preferred: Collection[int], execution: Mapping[str, Any]
+) -> AttemptSelection:
+    """Choose like `choose_attempt`, but only among the attempts that the tests prefer, by their indices.
+
+    `execution` is what the tests showed.
+    """
+    kept = [patch if index in preferred else None for index, patch in enumerate(patches)]
+    chosen = choose_attempt(kept)
+    most = sum(patch is not None for patch in patches)
+    why = f"{chosen.why}; the tests prefer {len(preferred)} of {most} patches"
+    return AttemptSelection(chosen.index, why, execution)
 
 
 def choose_attempt(patches: Sequence[str | None]) -> AttemptSelection:

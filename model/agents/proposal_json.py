@@ -3,10 +3,11 @@
 Its JSON Schema is `proposal.schema.json` beside this file. The document holds no trajectories.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from model.agents.attempt_selection import choose_attempt, find_equal_edits
+from model.agents.attempt_selection import AttemptSelection, find_equal_edits
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Attempt
 from model.domain import EngineInfo, Issue
@@ -15,14 +16,15 @@ from model.verdict_json import Json
 SCHEMA = "r4p.proposal/1"
 
 
-def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dict[str, Json]:
+def to_json(
+    issue: Issue, attempts: Sequence[Attempt], *, seconds: float, selection: AttemptSelection
+) -> dict[str, Json]:
     """Convert an agent's attempts at an issue to the JSON values of an `r4p.proposal/1` document.
 
     All attempts (at least one) share an agent and an engine. `seconds` is the time of all attempts together, from
-    reading the tree to the end of the last attempt.
+    reading the tree to the end of the last attempt. `selection` is the choice among them.
     """
     patches = [attempt.patch for attempt in attempts]
-    selection = choose_attempt(patches)
     first = attempts[0].trajectory
     return {
         "schema": SCHEMA,
@@ -38,6 +40,7 @@ def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dic
         ],
         "chosen": _number_attempt(selection.index),
         "why": selection.why,
+        "execution": None if selection.execution is None else dict(selection.execution),
         "patch": None if selection.index is None else patches[selection.index],
         "seconds": round(seconds, 3),
     }
@@ -75,6 +78,7 @@ def _convert_attempt(index: int, attempt: Attempt, same: int | None) -> Json:
         "seconds": attempt.seconds,
         "patch": attempt.patch,
         "same_as": _number_attempt(same) if same != index else None,
+        "execution": json.loads(attempt.trajectory.setting or "{}").get("execution"),
     }
 
 

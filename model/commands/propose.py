@@ -5,75 +5,41 @@ import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Never
+from typing import TYPE_CHECKING, Never
 
 import typer
-from typer import Option
 
 from model import catalog
-from model.agents.agent_catalog import AGENTS
-from model.agents.agentless.search_replace import PARSERS
 from model.commands import inputs
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, print_json, stop
 from model.commands.index import locate_index
-from model.commands.options import EngineOptions, accept_options
+from model.commands.options import accept_options
 from model.commands.output import report_loading, show_progress
+from model.commands.propose_options import ProposeOptions
 from model.domain import Issue
-from model.errors import BadTrajectory, NoCodeGraph, UnknownAgent, WorkspaceError
+from model.errors import (
+    BadSuiteCommand,
+    BadTrajectory,
+    NoBaseline,
+    NoCodeGraph,
+    UnknownAgent,
+    WorkspaceError,
+)
 from model.prompts.untrusted import escape_invisible
+from model.reproduction.test_writing import WritingLimits
+from model.sandbox.walls import NoSandbox
 
 if TYPE_CHECKING:
+    from model.agents.attempt_selection import AttemptSelection
     from model.agents.trajectories.guidance import Guidance
     from model.agents.trajectories.trajectory import Attempt, Step
 
 _PROPOSE = "propose"
-_USAGE = (inputs.BadInput, BadTrajectory, NoCodeGraph, UnknownAgent, WorkspaceError, OSError)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProposeOptions(EngineOptions):
-    """Options of `r4p propose`."""
-
-    repo: Annotated[
-        Path, Option(metavar="DIR", help="Folder of the code; the command never writes into it.")
-    ]
-    issue: Annotated[
-        Path, Option(metavar="FILE", help="File with the issue; the first line is the title.")
-    ]
-    agent: Annotated[
-        str, Option(metavar="NAME", help=f"Agent that writes the patch: {', '.join(AGENTS)}.")
-    ] = "mini-se"
-    repair_prompt: Annotated[
-        str | None,
-        Option(
-            metavar="NAME|FILE",
-            help=f"Prompt of Agentless Mini's repairs: {', '.join(PARSERS)}, or a file.",
-        ),
-    ] = None
-    attempts: Annotated[int, Option(min=1, max=64, help="Number of attempts, side by side.")] = 1
-    seed: Annotated[
-        int, Option(min=0, help="Seed of the first attempt; the other attempts count up from it.")
-    ] = 0
-    database: Annotated[
-        Path | None, Option(metavar="FILE", help="File of the code graph (~/.cache/r4p/index).")
-    ] = None
-    trajectories: Annotated[
-        Path | None, Option(metavar="DIR", help="Folder to keep what each attempt saw and did.")
-    ] = None
-    feedback: Annotated[
-        str | None,
-        Option(
-            metavar="TEXT", help="What was wrong with an earlier attempt, or what to do instead."
-        ),
-    ] = None
-    parent: Annotated[
-        Path | None, Option(metavar="FILE", help="Trajectory that --feedback is about.")
-    ] = None
-    json_output: Annotated[bool, Option("--json", help="Print one r4p.proposal/1 document.")] = (
-        False
-    )
+_USAGE = (
+    *(inputs.BadInput, BadTrajectory, NoCodeGraph, UnknownAgent, WorkspaceError, OSError),
+    *(BadSuiteCommand, NoBaseline),
+)
 
 
 @accept_options(ProposeOptions)
@@ -87,10 +53,11 @@ def propose(options: ProposeOptions) -> None:
     try:
         with exit_on_error(_PROPOSE, *_USAGE):
             issue = inputs.read_issue(options.issue)
-            done = _run_attempts(options, issue, unkept)
+            attempts, selection = _run_attempts(options, issue, unkept)
     except KeyboardInterrupt:
         _exit_at_once()
-    code = _print_result(issue, done, time.monotonic() - began, json_output=options.json_output)
+    seconds = time.monotonic() - began
+    code = _print_result(issue, attempts, selection, seconds, json_output=options.json_output)
     if unkept:
         stop(_PROPOSE, Exit.USAGE, f"the attempts can't be kept: {unkept[0]}")
     raise typer.Exit(code)
@@ -98,32 +65,50 @@ def propose(options: ProposeOptions) -> None:
 
 def _run_attempts(
     options: ProposeOptions, issue: Issue, unkept: list[OSError]
-) -> "tuple[Attempt, ...]":
-    """Run the attempts. Errors of keeping one go to `unkept`, because the others continue."""
+) -> "tuple[tuple[Attempt, ...], AttemptSelection]":
+    """Run the attempts and choose among them. Errors of keeping one go to `unkept`, because the others continue."""
     from model.agents import agent_catalog as agents
     from model.agents import attempt_setup, parallel_attempts
+    from model.agents.attempt_selection import choose_attempt
+    from model.agents.tested_attempts import choose_by_tests
 
     choice = options.choose_engine()
     if options.trajectories:
         options.trajectories.mkdir(parents=True, exist_ok=True)
     build_hint = _prepare_hint(options.feedback, options.parent, issue)
-    repair_prompt = agents.require_agent(options.agent, options.repair_prompt)
+    plan = options.build_plan()
+    repair_prompt = agents.require_agent(options.agent, options.repair_prompt, plan)
     index = options.database or locate_index(options.repo)
     with show_progress() as (say, _), attempt_setup.open_tool_contexts(options.repo, index) as desk:
         say("reading the code")
         with desk() as first:
             guidance = build_hint(frozenset(first.snapshot.list_paths()))
+        try:
+            tests = options.prepare_tests(say)
+        except NoSandbox as error:
+            stop(_PROPOSE, Exit.BACKEND_DOWN, str(error))
         with closing(catalog.load_engine(report_loading(choice, say))) as engine:
             say(f"{engine.model} works on it")
             keep = _build_writer(options.trajectories, unkept)
-            return parallel_attempts.run_attempts(
-                agents.build_agent(options.agent, engine, repair_prompt=repair_prompt),
+            attempts = parallel_attempts.run_attempts(
+                agents.build_agent(
+                    options.agent,
+                    engine,
+                    repair_prompt=repair_prompt,
+                    plan=plan,
+                    keep=tests.select if tests else None,
+                ),
                 issue,
                 desk,
                 seeds=range(options.seed, options.seed + options.attempts),
                 guidance=guidance,
                 callbacks=parallel_attempts.AttemptCallbacks(_print_step, keep),
             )
+            if tests is None:
+                return attempts, choose_attempt([attempt.patch for attempt in attempts])
+            say("running the tests on the patches")
+            limits = WritingLimits(options.tests)
+            return attempts, choose_by_tests(attempts, tests, engine, issue, limits)
 
 
 def _prepare_hint(
@@ -183,14 +168,17 @@ def _exit_at_once() -> Never:
 
 
 def _print_result(
-    issue: Issue, attempts: "Sequence[Attempt]", seconds: float, *, json_output: bool
+    issue: Issue,
+    attempts: "Sequence[Attempt]",
+    selection: "AttemptSelection",
+    seconds: float,
+    *,
+    json_output: bool,
 ) -> Exit:
     """Print the patch or the document on stdout and a summary on stderr, and return the exit code."""
-    from model.agents.attempt_selection import choose_attempt
     from model.agents.proposal_json import to_json
     from model.agents.trajectories.trajectory import StopReason
 
-    selection = choose_attempt([candidate.patch for candidate in attempts])
     for number, attempt in enumerate(attempts, 1):
         failure = f" ({attempt.trajectory.failure})" if attempt.trajectory.failure else ""
         STDERR.print(
@@ -201,7 +189,7 @@ def _print_result(
         )
     STDERR.print(selection.why)
     if json_output:
-        print_json(to_json(issue, attempts, seconds=seconds))
+        print_json(to_json(issue, attempts, seconds=seconds, selection=selection))
     elif selection.index is not None:
         _print_diff(attempts[selection.index].patch or "")
     if selection.index is not None:

@@ -23,6 +23,8 @@ VARIABLES = {
     "hint": "the hint of a second attempt, or an empty text (agents only)",
     "tree": "the tree's source files, one folder a line (localisation only)",
     "most": "the most files that a localisation may name (localisation only)",
+    "test_path": "the path of the shown test file (reproduction tests only)",
+    "test_file": "the text of a test file of the repository, or an empty text (reproduction tests only)",
 }
 """Every variable that a template may use, with its meaning."""
 

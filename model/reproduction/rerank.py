@@ -7,6 +7,7 @@ agreement among them, then the majority of equal patches (`model.agents.attempt_
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from model.domain import PatchId
 
@@ -20,6 +21,15 @@ class RerankedPatches:
     """Number of patches that break the fewest regression tests."""
     best_score: int
     """The score |P|·|T|² of the kept consensus groups; 0 where no patch passes a reproduction test."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedPatches:
+    """The patches that may win the majority vote, in their order."""
+
+    kept: tuple[PatchId, ...]
+    record: Mapping[str, Any]
+    """What the tests showed, as JSON values: the field `execution` of `r4p.proposal/1`."""
 
 
 def rerank_patches(

@@ -3,14 +3,18 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
+from typing import Any
 
-from model.agents.agentless.agentless_mini import AgentlessMini, CandidateFilter, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini, CandidateFilter
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
 from model.agents.parallel_attempts import Agent
 from model.agents.tools.toolbox import ToolContext
 from model.agents.trajectories.trajectory import Step, StopReason, Trajectory
+from model.domain import PatchId
 from model.errors import EngineDown, EngineError, EngineTimeout
 from model.protocols import Completion, Request
+from model.reproduction.rerank import SelectedPatches
 
 
 class ReplayEngine:
@@ -98,17 +102,17 @@ def _build_agent(trajectory: Trajectory) -> Agent:
         SampleReplayEngine(trajectory, setting["counts"]),
         limits=limits,
         plan=SamplingPlan(**setting["plan"]),
-        keep=_build_filter(setting["kept"]),
+        keep=_build_filter(setting["kept"], setting["execution"]),
         repair_prompt=setting["repair_prompt"],
         clock=clock,
     )
 
 
-def _build_filter(kept: list[str] | None) -> CandidateFilter | None:
+def _build_filter(kept: list[PatchId] | None, record: Any) -> CandidateFilter | None:
     """Return a filter that keeps the candidates that the recorded filter kept."""
     if kept is None:
         return None
-    return lambda candidates: [candidate for candidate in candidates if candidate.id in kept]
+    return lambda _candidates, _tests: SelectedPatches(tuple(kept), record)
 
 
 def _read_answer(step: Step) -> Completion | EngineError:

@@ -6,7 +6,8 @@ from contextlib import closing
 import pytest
 
 from model import catalog
-from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
 from model.agents.mini_se.tool_text import rewrite_request
 from model.agents.trajectories.guidance import HintSource, build_guidance

@@ -21,7 +21,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.settings import build_child_environment
 from model import catalog
 from model.agents import attempt_setup
-from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
 from model.agents.parallel_attempts import Agent
 from model.agents.trajectories import trajectory_json

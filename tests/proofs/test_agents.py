@@ -1,6 +1,7 @@
 """The proof itself, on a script and a small tree: what it counts is what happened."""
 
-from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
 from model.domain import Issue
 from tests.model.agents import agentless_replies

@@ -1,14 +1,14 @@
 """Agentless Mini locates files, samples repairs and votes (SWE-RL, appendix B; own prompts).
 
 It has no loop and no tools. Each localisation sample is a set of files. Equal sets count once, and sets are never
-mixed, as in the paper. The repairs edit whole files and take the sets in turns. The most frequent patch wins, by
-`choose_attempt`. In a tie the first sample wins: its set was located most often. Regression tests would filter
-patches before the vote, by `keep`.
+mixed, as in the paper. The repairs edit whole files and take the sets in turns. Then the model writes reproduction
+tests, if the plan wants any. Where code may be run, `keep` filters the patches by regression tests and these tests. The
+most frequent of the rest wins, by `choose_attempt`. In a tie the first sample wins: its set was located most often.
 """
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from model.agents.agentless.file_localisation import (
@@ -23,6 +23,7 @@ from model.agents.agentless.full_files import FullFiles, load_fitting_files
 from model.agents.agentless.prompt_sampling import ReadResult, Sample, Sampler, describe_drop
 from model.agents.agentless.repair import RepairCache
 from model.agents.agentless.repair_prompt import get_parser, load_repair_prompt
+from model.agents.agentless.sampling_plan import SamplingPlan, check_plan
 from model.agents.agentless.search_replace import escape_file
 from model.agents.attempt_selection import choose_attempt
 from model.agents.tools.toolbox import ToolContext
@@ -43,23 +44,15 @@ from model.prompts.prompt_template import Template
 from model.prompts.special_tokens import SpecialTokens
 from model.prompts.untrusted import escape_issue, escape_patch, escape_special_tokens
 from model.protocols import Engine, Message
+from model.reproduction import test_writing
+from model.reproduction.example_search import find_example
+from model.reproduction.rerank import SelectedPatches
 
-CandidateFilter = Callable[[Sequence[Patch]], Sequence[Patch]]
+CandidateFilter = Callable[[Sequence[Patch], Sequence[str]], SelectedPatches]
+"""Selects among candidate patches by reproduction tests, which are the texts that the model wrote."""
 
 _SPARE_TOKENS = 64
 """Reserve for the chat template's own tokens, and for texts whose counts do not add up exactly."""
-
-
-@dataclass(frozen=True, slots=True)
-class SamplingPlan:
-    """Numbers of replies that Agentless Mini samples in one attempt, per stage and per engine call."""
-
-    localisations: int = 4
-    repairs: int = 16
-    files: int = 4
-    """Most files that one localisation may name."""
-    batch: int = 16
-    """Most requests per engine call. The time limit of each request is what is left of the attempt's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ class _Task:
 class AgentlessMini:
     """Agent that locates suspicious files, samples repairs of them and proposes the most frequent patch.
 
-    It runs no code of the tree.
+    It runs no code of the tree itself; `keep` may.
     """
 
     name = "agentless-mini"
@@ -94,15 +87,15 @@ class AgentlessMini:
     ) -> None:
         """Prepare the agent. `keep` filters the candidate patches before the vote; None keeps all.
 
-        `keep` receives every candidate, with duplicates, and returns the candidates that may win, in any order. The
-        trajectory records the ids of the kept candidates. `repair_prompt` is a loaded prompt, or what
-        `load_repair_prompt` loads.
+        `keep` receives every candidate, with duplicates, and returns those that may win. The trajectory records what it
+        returns. `repair_prompt` is a loaded prompt, or what `load_repair_prompt` loads. Raises IncompatibleOptions for
+        a plan with impossible numbers.
         """
         self._engine = engine
-        self._plan = plan or SamplingPlan()
+        self._plan = check_plan(plan or SamplingPlan())
         self._limits = replace(
             limits or AttemptLimits(),
-            rounds=self._plan.localisations + self._plan.repairs,
+            rounds=self._plan.samples,
             tokens=engine.context_tokens,
         )
         self._keep = keep
@@ -113,7 +106,9 @@ class AgentlessMini:
             if isinstance(repair_prompt, Template)
             else load_repair_prompt(repair_prompt)
         )
-        spoken = combine_fingerprints(self._locate.fingerprint, self._repair.fingerprint)
+        self._reproduce = prompt_template.load(test_writing.PROMPT)
+        asked = (self._locate, self._repair, *((self._reproduce,) if self._plan.tests else ()))
+        spoken = combine_fingerprints(*(template.fingerprint for template in asked))
         self._speaker = EngineInfo(engine.name, engine.model, spoken)
 
     def propose(
@@ -140,12 +135,12 @@ class AgentlessMini:
             sampler.count_tokens,
             special,
         )
-        kept: list[PatchId] | None = None
+        selected: SelectedPatches | None = None
         try:
             sets = rank_file_sets(sampler.collect_values(self._build_localisations(task)))
             candidates = sampler.collect_values(self._build_repairs(task, sets))
-            kept = self._filter_candidates(candidates)
-            end = AttemptEnded(StopReason.SUBMITTED, patch=_choose_winner(candidates, kept))
+            selected = self._filter_candidates(candidates, self._sample_tests(sampler, task))
+            end = AttemptEnded(StopReason.SUBMITTED, patch=_choose_winner(candidates, selected))
         except AttemptEnded as ended:
             end = ended
         trajectory = Trajectory(
@@ -163,7 +158,7 @@ class AgentlessMini:
             patch=end.patch,
             failure=end.failure,
             guidance=guidance,
-            setting=self._dump_setting(sampler.token_counts, kept),
+            setting=self._dump_setting(sampler.token_counts, selected),
         )
         return Attempt(trajectory, sampler.duration)
 
@@ -234,17 +229,42 @@ class AgentlessMini:
 
         return Sample("repair", prompt, read)
 
-    def _filter_candidates(self, candidates: Sequence[Patch]) -> list[PatchId] | None:
-        """Return the ids that the filter kept; None without a filter."""
-        if self._keep is None:
-            return None
-        passed = {patch.id for patch in self._keep(candidates)}
-        return [patch.id for patch in candidates if patch.id in passed]
+    def _sample_tests(self, sampler: Sampler, task: _Task) -> list[str]:
+        """Return the reproduction tests that the model wrote; none where no reply can be used."""
+        if not self._plan.tests:
+            return []
+        workspace, paths = task.context.workspace, task.context.snapshot.list_paths()
+        prompt = test_writing.build_prompt(
+            self._reproduce,
+            task.issue,
+            find_example(paths, task.issue.text, workspace.read),
+            self._engine,
+            task.count_tokens,
+            self._limits.reply_tokens,
+        )
+        try:
+            return sampler.collect_values(
+                [Sample("reproduce", prompt, _read_test)] * self._plan.tests
+            )
+        except AttemptEnded:  # the patches can be voted on without tests
+            return []
 
-    def _dump_setting(self, counts: Sequence[int], kept: Sequence[PatchId] | None) -> str:
+    def _filter_candidates(
+        self, candidates: Sequence[Patch], tests: Sequence[str]
+    ) -> SelectedPatches | None:
+        """Return what the filter kept; None without a filter."""
+        return None if self._keep is None else self._keep(candidates, tests)
+
+    def _dump_setting(self, counts: Sequence[int], selected: SelectedPatches | None) -> str:
         """Return what a replay needs as JSON: the plan, the token counts, the kept candidates and the repair prompt."""
-        setting = {"plan": asdict(self._plan), "counts": counts, "kept": kept}
-        return json.dumps(setting | {"repair_prompt": self._repair.name})
+        setting = {
+            "plan": asdict(self._plan),
+            "counts": counts,
+            "kept": selected and selected.kept,
+            "execution": selected and selected.record,
+            "repair_prompt": self._repair.name,
+        }
+        return json.dumps(setting)
 
     def _count_free_tokens(self, skeleton: Iterable[Message], count: Callable[[str], int]) -> int:
         """Return the tokens that are left beside a prompt without its files."""
@@ -252,9 +272,16 @@ class AgentlessMini:
         return self._engine.context_tokens - self._limits.reply_tokens - _SPARE_TOKENS - fixed
 
 
-def _choose_winner(candidates: Sequence[Patch], kept: Collection[PatchId] | None) -> str:
+def _read_test(reply: str) -> ReadResult[str]:
+    text = test_writing.read_script(reply)
+    if text is None:
+        return None, describe_drop("no_script", "the reply holds no fenced block of Python")
+    return text, {"test": text}
+
+
+def _choose_winner(candidates: Sequence[Patch], selected: SelectedPatches | None) -> str:
     """Return the most frequent patch among the kept candidates. Raises AttemptEnded when none was kept."""
-    diffs = [patch.diff for patch in candidates if kept is None or patch.id in kept]
+    diffs = [patch.diff for patch in candidates if selected is None or patch.id in selected.kept]
     if not diffs:
         raise AttemptEnded(StopReason.NONE_KEPT)
     return diffs[choose_attempt(diffs).index or 0]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from model.agents import engine_deadline
+from model.agents.agentless.sampling_plan import MOST_SAMPLES
 from model.agents.trajectories.trajectory import AttemptEnded, AttemptLimits, Step, StopReason
 from model.domain import Tokens
 from model.errors import EngineError, EngineTimeout
@@ -15,13 +16,10 @@ T = TypeVar("T")
 ReadResult = tuple[T | None, Mapping[str, Any]]
 """A reply's value (None: dropped) and its outcome as JSON values: what was read, or `dropped` and `why`."""
 
-_MOST_SAMPLES = 1_000
-"""Seeds reserved per attempt, so that seeds of different attempts never meet."""
-
 
 @dataclass(frozen=True, slots=True)
 class Sample(Generic[T]):
-    """One request for a reply: the pipeline stage (`locate` or `repair`), the prompt and the reader of the reply."""
+    """One request for a reply: the pipeline stage (`locate`, `repair` or `reproduce`), the prompt and the reader of the reply."""
 
     stage: str
     prompt: tuple[Message, ...]
@@ -103,7 +101,7 @@ class Sampler:
                 sample.prompt,
                 max_tokens=self.limits.reply_tokens,
                 temperature=self.limits.temperature,
-                seed=self.seed * _MOST_SAMPLES + len(self.steps) + index,
+                seed=self.seed * MOST_SAMPLES + len(self.steps) + index,
                 token_ids=True,
             )
             for index, sample in enumerate(samples)

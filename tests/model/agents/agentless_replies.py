@@ -11,7 +11,7 @@ from tests.model.fake_engines import RecordingEngine
 CODE = "def half(n):\n    return n // 2\n\n\ndef third(n):\n    return n // 3\n"
 PIE = "from pie.maths import half\n\n\ndef cut(n):\n    return half(n)\n"
 TREE = {"pie/maths.py": CODE, "pie/pie.py": PIE, "README.md": "# Pie\n"}
-LOCATE, REPAIR = "<patch-tree>", "<patch-source-1>"
+LOCATE, REPAIR, REPRODUCE = "<patch-tree>", "<patch-source-1>", "Write the script that tells"
 """What only the prompts of that stage hold."""
 
 
@@ -24,6 +24,11 @@ def repair_reply(new, old="    return n // 2", path="pie/maths.py", **values):
     """A reply that replaces a line by some."""
     edits = [SearchReplaceEdit(path, (old,), tuple(new.split("\n")))]
     return ScriptLine(**{"when": REPAIR, "reply": f"So:\n\n{render(edits)}"} | values)
+
+
+def reproduce_reply(text, **values):
+    """A reply with a reproduction test."""
+    return ScriptLine(when=REPRODUCE, reply=f"So:\n\n```python\n{text}\n```", **values)
 
 
 MATHS = locate_reply("pie/maths.py", repeat=True)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
 from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from tests.builders.attempt_replay import replay_attempt

@@ -2,7 +2,12 @@
 
 import pytest
 
-from model.agents.attempt_selection import AttemptSelection, choose_attempt, find_equal_edits
+from model.agents.attempt_selection import (
+    AttemptSelection,
+    choose_attempt,
+    choose_tested_attempt,
+    find_equal_edits,
+)
 
 
 def build_edit(word, line=1):
@@ -37,3 +42,12 @@ def test_equal_edits_point_to_the_first(patches, same):
 )  # fmt: skip
 def test_edit_of_most_attempts_is_chosen(patches, chosen):
     assert choose_attempt(patches) == chosen
+
+
+def test_tests_narrow_the_choice():
+    patches = [build_edit(1), build_edit(1), None, build_edit(2)]
+    assert choose_tested_attempt(patches, {3}, {"unbroken": 1}) == AttemptSelection(
+        3,
+        "the only edit, made by 1 of 4 attempts; the tests prefer 1 of 3 patches",
+        {"unbroken": 1},
+    )

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.trajectories import trajectory_json
 from model.agents.trajectories.guidance import HintSource
 from model.engines.scripted import ScriptedEngine

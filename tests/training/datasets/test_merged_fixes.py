@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.agentless.agentless_mini import AgentlessMini
 from model.agents.agentless.repair_prompt import load_repair_prompt
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.domain import Issue
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, open_tool_context

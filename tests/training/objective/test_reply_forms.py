@@ -18,6 +18,7 @@ from model.agents.tools.toolbox import TOOLS
 from model.errors import MalformedEdit, UnreadableAnswer
 from model.prompts import prompt_template
 from model.protocols import Token
+from model.reproduction.test_writing import read_script
 from model.voting.boxed_answer import read_box
 from model.voting.yes_no_probability import compute_yes_probability, locate_verdict
 from training.objective.rewards import MALFORMED_REWARD, reward_imitation, reward_reply
@@ -25,7 +26,7 @@ from training.objective.rewards import MALFORMED_REWARD, reward_imitation, rewar
 PROMPTS = sorted(path.stem for path in Path(prompt_template.__file__).parent.glob("*.j2"))
 VALUES = {
     "issue": "", "hint": "", "trajectory": "", "tree": "", "most": "4", "left_out": "",
-    "patches": (), "paths": (), "files": (),
+    "patches": (), "paths": (), "files": (), "test_path": "", "test_file": "",
 }  # fmt: skip
 FILE = "folder/of/the/file.py"
 SEARCH, REPLACE = "lines as they stand in the file now", "lines that shall stand there instead"
@@ -121,6 +122,12 @@ FORMS = {
         {f"```\n{FILE}\n```": (FILE,)},
         ("```\nsomewhere/else.py\n```", "In the file of the parser."),
         lambda reply: read_paths(reply, {FILE}, 4).paths or None,
+    ),
+    "reproduction_test": ReplyForm(
+        r"```python\n.*?\n```",
+        {"```python\nthe script\n```": "the script\n"},
+        ("the script", "```python\n\n```", "```sh\nthe script\n```"),
+        read_script,
     ),
     "agentless_repair": ReplyForm(
         r"### .*?>>>>>>> REPLACE",

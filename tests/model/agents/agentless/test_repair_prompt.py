@@ -3,7 +3,7 @@
 import pytest
 
 from model.agents.agent_catalog import require_agent
-from model.agents.agentless.agentless_mini import SamplingPlan
+from model.agents.agentless.sampling_plan import SamplingPlan
 from model.agents.agentless.search_replace import escape_file
 from model.errors import IncompatibleOptions, TemplateError
 from model.prompts import prompt_template
