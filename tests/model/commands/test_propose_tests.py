@@ -1,6 +1,7 @@
 """`r4p propose --tests-command`: the tests of the tree and those of the model choose among patches, in real sandboxes."""
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 
 import jsonschema_rs
@@ -8,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from tests.model.agents import agentless_replies
+from model.engines.scripted import ScriptLine
+from tests.model.agents import agentless_replies, builders
 from tests.model.agents.agentless_replies import MATHS, MEND, ROUND, reproduce_reply
+from tests.model.agents.builders import SUBMIT, script_call
 from tests.model.codegraph.builders import write_files
 
 SUITE = """
@@ -36,7 +39,11 @@ def run(bubblewrap, tmp_path, monkeypatch):
     write_files(tmp_path / "tree", TREE | {"tests/__init__.py": ""})
 
     def invoke(lines, *arguments):
-        rows = [{k: getattr(one, k) for k in ("when", "reply", "repeat", "fail")} for one in lines]
+        rows = [
+            {"when": one.when, "reply": one.reply, "repeat": one.repeat}
+            | {"calls": [{"name": name, "arguments": given} for name, given in one.calls]}
+            for one in lines
+        ]
         (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, rows)))
         given = "--tree tree --issue issue.md --database graph.sqlite --script script.jsonl --json"
         return CliRunner().invoke(main, ["propose", *given.split(), *arguments])
@@ -80,6 +87,19 @@ def test_tests_of_all_attempts_choose_among_attempts(run):
     assert "+    return n / 2\n" in document["patch"]
     assert document["execution"]["tests"]["kept"] == 1
     assert document["why"].endswith("; the tests prefer 1 of 2 patches")
+
+
+def test_the_engine_writes_the_tests_of_an_agent_that_writes_none(run):
+    submit = ScriptLine(when="Edited pie/maths.py", calls=SUBMIT.calls, repeat=True)
+    edit = script_call("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="round(n / 2)")
+    lines = [submit, replace(reproduce_reply(TEST), repeat=True), edit, builders.MEND]
+    result = run(lines, "--attempts", "2", "--tests", "3", "--tests-command", COMMAND)
+    assert result.exit_code == 0, result.output
+    document = read(result)
+    assert "+    return n / 2\n" in document["patch"]
+    tests = document["execution"]["tests"]
+    assert (tests["written"], tests["kept"], tests["dropped"]) == (3, 1, {"duplicate": 2})
+    assert [attempt["execution"] for attempt in document["attempts"]] == [None, None]
 
 
 def test_without_tests_of_the_model_the_fewest_broken_tests_decide(run):
