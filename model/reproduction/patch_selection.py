@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from model.domain import Patch, PatchId
-from model.execution.candidate_tests import run_candidate_tests
+from model.execution.candidate_tests import BASE_RUNS, run_candidate_tests
 from model.execution.regression import Baseline, RegressionEvidence
 from model.execution.suite_command import SuiteCommand
 from model.reproduction.reproduction_runs import (
@@ -113,14 +113,14 @@ class ExecutionSelection:
 
 
 def prepare_selection(
-    tree: Path, command: SuiteCommand, *, most_tests: int, parallel: int | None = None
+    tree: Path, command: SuiteCommand, *, most_tests: int, base_runs: int = BASE_RUNS
 ) -> ExecutionSelection:
     """Run the tests of the folder `tree` on itself, and return what selects patches of it.
 
     Raises NoBaseline when none passes, and NoSandbox.
     """
-    baseline = run_candidate_tests(tree, (), command, parallel=parallel).baseline
-    return ExecutionSelection(tree, ScriptRuns(command, parallel), baseline, most_tests)
+    baseline = run_candidate_tests(tree, (), command, base_runs=base_runs).baseline
+    return ExecutionSelection(tree, ScriptRuns(command), baseline, most_tests)
 
 
 def _count_broken(evidence: RegressionEvidence) -> int | None:

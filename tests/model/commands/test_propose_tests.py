@@ -119,10 +119,10 @@ def test_without_tests_of_the_model_the_fewest_broken_tests_decide(run):
     [
         (("--tests-command", "make test"), "'make test' starts no test runner that is known here"),
         (("--tests-command", "pytest missing"), "the tests say nothing about the base"),
-        (("--tests-python", "/no/python"), "--tests-python needs --tests-command"),
+        (("--python", "/no/python"), "--python needs --tests-command"),
         (
-            ("--tests-command", COMMAND, "--tests-python", "/no/python"),
-            "--tests-python /no/python does not exist; name an interpreter",
+            ("--tests-command", COMMAND, "--python", "/no/python"),
+            "--python /no/python does not exist; name an interpreter",
         ),
         (("--repairs", "3"), "localisations and repairs do nothing for agent mini-se"),
         (("--agent", "agentless-mini", "--repairs", "2000"), "are more than 1,000"),
