@@ -17,7 +17,7 @@ from model.verifiers.admission import AdmissionRules
 
 if TYPE_CHECKING:
     from model.execution.evidence_source import EvidenceSource
-    from model.verifiers.reports.rubric_source import RubricSource
+    from model.verifiers.reports.rubric_source import TreeReaders
     from model.verifiers.voting_verifier import VotingOptions
 
 __all__ = [
@@ -207,7 +207,7 @@ def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a ve
     reply_tokens: int | None = None,
     voting: VotingChoice = VotingChoice(),
     evidence: "EvidenceSource | None" = None,
-    rubrics: "RubricSource | None" = None,
+    readers: "TreeReaders | None" = None,
 ) -> Verifier:
     """Build the verifier `name`, a name in VERIFIERS or a hybrid, which sends its prompts to `engine`.
 
@@ -216,7 +216,7 @@ def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a ve
 
     `prompt` is the name or file of another prompt template, for the last part of a hybrid, or `VERIFIER=FILE` for any
     part, separated by commas or as a mapping. `reply_tokens` limits the reply of one vote; None takes the default. `voting` holds the
-    options for votes. `rubrics` writes the checklists of `rubric`; None asks `engine` with the issue alone.
+    options for votes. `readers` read the code for `rubric` and `review`; without them the issue and the diff are all.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
@@ -241,7 +241,7 @@ def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a ve
         if part == "consensus"
         else load_execution(part, evidence, voting.edited_lines)
         if part in EXECUTION_VERIFIERS
-        else _build_verifier(part, engine, prompts, options, rubrics)
+        else _build_verifier(part, engine, prompts, options, readers)
         for part in names
     ]
     if len(built) == 1:
@@ -256,7 +256,7 @@ def _build_verifier(
     engine: Engine | None,
     prompts: Mapping[str, str],
     options: "VotingOptions",
-    rubrics: "RubricSource | None",
+    readers: "TreeReaders | None",
 ) -> Verifier:
     from model.verifiers import reward_model, swiss, two_rounds, vote_schemes, yes_no
     from model.verifiers.judge_prompts import load_prompt
@@ -264,6 +264,8 @@ def _build_verifier(
 
     if engine is None:
         raise BadEngine(f"verifier {name} asks a language model, and no engine is given; name one")
+    if name == "review" and readers and readers.reviewer:
+        engine, prompts = readers.reviewer, {"review": "review_tools", **prompts}
     template = load_prompt(name, prompts)
     match name:
         case "yes-no" | "yes-no-trajectory":
@@ -271,13 +273,14 @@ def _build_verifier(
             return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
         case "r4p-two-rounds":
             return two_rounds.TwoRoundsVerifier(
-                _build_verifier("r4p", engine, prompts, options, rubrics),
+                _build_verifier("r4p", engine, prompts, options, readers),
                 two_rounds.MostLikelyVerifier(engine, template, options),
             )
         case "reward-model":
             return reward_model.RewardModelVerifier(engine, template, options.edited_lines)
         case "rubric":
-            source = rubrics or rubric_source.build_issue_source(engine)
+            kept = readers.rubrics if readers else None
+            source = kept or rubric_source.build_issue_source(engine)
             return rubric_verifier.RubricVerifier(engine, template, source, options)
     kinds: dict[str, Any] = {
         "pointwise": vote_schemes.PointwiseVerifier,

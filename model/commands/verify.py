@@ -19,7 +19,7 @@ from model.commands import inputs
 from model.commands.exit_codes import Exit, exit_on_error, format_count, print_json, stop, warn
 from model.commands.options import JudgeOptions, SuiteOptions, accept_options
 from model.commands.output import print_verdict, report_loading, show_progress
-from model.commands.rubrics import UNREADABLE_TREE, open_rubrics
+from model.commands.tree_readers import UNREADABLE_TREE, open_readers
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import suite_command
@@ -68,7 +68,7 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
         Path | None,
         Option(
             metavar="DIR",
-            help="The source tree before the patches (regression, execution, rubric).",
+            help="The source tree before the patches (regression, execution, rubric, review).",
         ),
     ] = None
     tests: Annotated[
@@ -215,7 +215,7 @@ def _judge(
     with (
         show_progress() as (say, _),
         _open_engine(options.verifier, choice, say) as engine,
-        open_rubrics(options.verifier, engine, options.tree, say) as rubrics,
+        open_readers(options.verifier, engine, options.tree, say) as readers,
     ):
         verifier = catalog.load_verifier(
             options.verifier,
@@ -223,7 +223,7 @@ def _judge(
             prompt=options.prompt,
             voting=options.voting,
             evidence=evidence,
-            rubrics=rubrics,
+            readers=readers,
         )
         if fitted:
             fitted.check_engine(verifier.engine)

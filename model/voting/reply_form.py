@@ -72,7 +72,7 @@ def quote_review(reply: str) -> str:
     """Return the assessment of a readable review and its first defects with their places."""
     report = _parse_review(reply)
     summary = report.get("summary")
-    parts = [_get_text(summary, "overall_assessment")]
+    parts = [_get_text({"text": summary}, "text") or _get_text(summary, "overall_assessment")]
     defects = report.get("defects")
     for defect in defects[:_MOST_DEFECTS] if isinstance(defects, list) else ():
         place = _get_text(defect.get("location") if isinstance(defect, dict) else None, "path")

@@ -52,6 +52,8 @@ class Assignment:
     template: str
     tools: tuple[Tool, ...]
     run: Callable[[ToolCall, ToolContext], Observation | Submission]
+    opening: tuple[Message, ...] = ()
+    """Messages that open the conversation in place of the rendered prompt."""
 
 
 PATCHING = Assignment("mini-se", "mini_se", TOOLS, run_tool)
@@ -160,7 +162,9 @@ class MiniSE:
     def _start_conversation(self, issue: Issue, guidance: Guidance | None) -> _Conversation:
         special = self._engine.special_tokens
         hint = escape_special_tokens(hints.render_hint(guidance), special) if guidance else ""
-        opening = self._template.render(issue=escape_issue(issue.text, special).text, hint=hint)
+        opening = self._assignment.opening or self._template.render(
+            issue=escape_issue(issue.text, special).text, hint=hint
+        )
         shown = [*(message.content for message in opening), _dump_tools(self._assignment.tools)]
         tokens = self._engine.count_tokens("\n".join(shown))
         return _Conversation(opening, tokens, self._limits)

@@ -45,6 +45,15 @@ class RubricSource:
     """A function that writes the rubric of an issue, or returns None if no valid line came back. Raises EngineDown."""
 
 
+@dataclass(frozen=True, slots=True)
+class TreeReaders:
+    """What reads the source tree for a verifier. None: the verifier does without the code."""
+
+    rubrics: RubricSource | None = None
+    reviewer: Engine | None = None
+    """An engine that reads the code before it answers."""
+
+
 def build_issue_source(engine: Engine) -> RubricSource:
     """Build the source that asks `engine` with the issue alone, without any code."""
     template = prompt_template.load("rubric_write")

@@ -7,7 +7,7 @@ import pytest
 from model import catalog
 from model.catalog import EngineChoice
 from model.domain import Issue, RubricKind, RubricLine, Verdict
-from model.verifiers.reports.rubric_source import RubricSource
+from model.verifiers.reports.rubric_source import RubricSource, TreeReaders
 from model.voting.rubric import Rubric
 from tests.model.builders import build_patch
 
@@ -62,7 +62,7 @@ def test_yes_probability_is_read_from_the_model(engine):
 def test_patches_are_graded_by_a_checklist(engine):
     line = RubricLine(RubricKind.SPECIFICATION, 3, "an empty list gives an empty list")
     source = RubricSource("fixed", lambda _issue, _complete: Rubric((line,), "a test"))
-    verifier = catalog.load_verifier("rubric", engine, reply_tokens=16, rubrics=source)
+    verifier = catalog.load_verifier("rubric", engine, reply_tokens=16, readers=TreeReaders(source))
     verdict = verifier.verify(ISSUE, CANDIDATES, votes=1)
     assert [len(patch.rubric) for patch in verdict.patches] == [1, 1]
     assert len(verdict.votes) == 2
