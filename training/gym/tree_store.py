@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from model.execution.tree_changes import TreeChanges
 from model.gyms.gym_folder import REFERENCE
 from model.gyms.gym_task import check_task_id
 from model.patches import git
@@ -16,6 +17,8 @@ _PACKING: Final = (
     # Deltas of the source repository depend on how often somebody repacked it.
     "--no-reuse-delta", "--no-reuse-object", "--delta-base-offset", "--window=50", "--depth=50",
 )  # fmt: skip
+_BEGIN: Final = b"commit refs/heads/folder\ncommitter r4p <> 0 +0000\ndata 0\ndeleteall\n"
+"""Input for `git fast-import`: a commit of an empty tree."""
 
 
 class TreeStore:
@@ -48,6 +51,12 @@ class TreeStore:
         self._run("fast-import", "--quiet", "--force", data=b"".join(_write_commit(folder)))
         return self._run("rev-parse", "--verify", "refs/heads/folder^{tree}").decode().strip()
 
+    def change_tree(self, tree: str, changes: TreeChanges) -> str:
+        """Return the id of a stored tree with changes. Raises GitFailed."""
+        data = b"".join((_BEGIN, b'M 040000 %s ""\n' % tree.encode(), *_write_changes(changes)))
+        self._run("fast-import", "--quiet", "--force", data=data)
+        return self._run("rev-parse", "--verify", "refs/heads/folder^{tree}").decode().strip()
+
     def build_bundle(self, trees: Mapping[str, str]) -> bytes:
         """Return a git bundle with a commit without parents for each tree. `trees` has the trees by task id.
 
@@ -70,7 +79,7 @@ class TreeStore:
 
 def _write_commit(folder: Path) -> Iterator[bytes]:
     """Yield input for `git fast-import`: one commit of all files and links of a folder."""
-    yield b"commit refs/heads/folder\ncommitter r4p <> 0 +0000\ndata 0\ndeleteall\n"
+    yield _BEGIN
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - _LEFT_OUT)
         links = [name for name in folders if (Path(place) / name).is_symlink()]
@@ -79,12 +88,27 @@ def _write_commit(folder: Path) -> Iterator[bytes]:
             yield from _write_entry(file, os.fsencode(file.relative_to(folder).as_posix()))
 
 
+def _write_changes(changes: TreeChanges) -> Iterator[bytes]:
+    for path in changes.deleted:
+        yield b'D "%s"\n' % _quote(os.fsencode(path))
+    for path, content in changes.written.items():
+        mode = b"100755" if path in changes.executable else b"100644"
+        yield from _write_file(mode, os.fsencode(path), content)
+
+
 def _write_entry(file: Path, path: bytes) -> Iterator[bytes]:
     if file.is_symlink():
         mode, content = b"120000", os.fsencode(file.readlink())
     else:
         mode = b"100755" if file.stat().st_mode & 0o100 else b"100644"
         content = file.read_bytes()
-    quoted = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    yield b'M %s inline "%s"\ndata %d\n' % (mode, quoted, len(content))
+    yield from _write_file(mode, path, content)
+
+
+def _write_file(mode: bytes, path: bytes, content: bytes) -> Iterator[bytes]:
+    yield b'M %s inline "%s"\ndata %d\n' % (mode, _quote(path), len(content))
     yield content + b"\n"
+
+
+def _quote(path: bytes) -> bytes:
+    return path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
