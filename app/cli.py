@@ -248,6 +248,14 @@ def labels(context: typer.Context) -> None:
 
 
 @main.command(context_settings=PASSED_ON)
+def gym(context: typer.Context) -> None:
+    """Build gyms: issues with tests that decide about patches. `r4p gym --help` lists the sub-commands."""
+    from app.operator import processes
+
+    processes.exec_training(["gym", *context.args], command_name="r4p gym")
+
+
+@main.command(context_settings=PASSED_ON)
 def train(context: typer.Context) -> None:
     """Build datasets and train models on labelled patches. `r4p train --help` lists the sub-commands."""
     from app.operator import processes

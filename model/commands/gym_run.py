@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
+import typer
 from typer import Option
 
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, format_count, print_json, stop
@@ -21,6 +22,19 @@ from model.gyms.gym_folder import Gym, open_trees, read_gym
 from model.sandbox.walls import NoSandbox
 
 _RUN = "gym run"
+
+app = typer.Typer(
+    name="r4p gym",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+"""The commands of `r4p gym`. `training` adds those that build gyms."""
+
+
+@app.callback()
+def _list_commands() -> None:
+    """Gyms: issues with their base trees, true patches and tests."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +58,7 @@ class GymRunOptions(SuiteOptions):
     json_output: Annotated[bool, Option("--json", help="Print counts as JSON.")] = False
 
 
+@app.command("run")
 @accept_options(GymRunOptions)
 def run(options: GymRunOptions) -> None:
     """Run the regression and fail-to-pass tests of every candidate in a gym, and record the outcomes.
@@ -92,7 +107,8 @@ def _find_interpreters(options: GymRunOptions, gym: Gym) -> dict[str, Path]:
     """Return the interpreter of each test environment that a task names. Builds what is missing."""
     names = {task.environment for task in gym.tasks}
     if options.python is not None:
-        return dict.fromkeys(names, options.python.absolute())
+        python = options.parse_command("pytest").python  # checks that it exists
+        return dict.fromkeys(names, python or options.python)
     folder = options.environments or Path.home() / DEFAULT_CACHE
     return {
         name: build_environment(gym.environments[name], folder).python for name in sorted(names)

@@ -105,6 +105,14 @@ def export_verl(context: typer.Context) -> None:
     app(context.args, prog_name="r4p train export-verl")
 
 
+@main.command(context_settings=PASSED_ON, hidden=True)
+def gym(context: typer.Context) -> None:
+    """Build gyms and run their tests: `r4p gym`."""
+    from model.commands.gym_run import app
+
+    app(context.args, prog_name=context.obj or "r4p train gym")
+
+
 @main.command(context_settings=PASSED_ON)
 def run(context: typer.Context) -> None:
     """Train a model by a plan on a dataset, and write the run's folder."""

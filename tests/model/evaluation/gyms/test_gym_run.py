@@ -1,6 +1,7 @@
 """The tests of a small real gym, run on its candidates: what is recorded, and what a verifier makes of it."""
 
 import json
+import sys
 from importlib.resources import files
 
 import jsonschema_rs
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
+from model.commands.gym_run import app
 from model.errors import BadGroups
 from model.evaluation.gyms import gym_groups
 from model.evaluation.gyms.gym_run import GymRunPlan, run_gym, summarise_run
@@ -86,6 +88,38 @@ def test_what_cannot_be_told_is_recorded_with_its_reason(bubblewrap, tmp_path):
     counts = summarise_run(list(records.values()))
     assert (counts["tasks"], counts["candidates"], counts["unknown"]) == (2, 3, 3)
     assert sum(counts["reasons"].values()) == 3
+
+
+def test_the_command_records_and_continues(bubblewrap, gym, tmp_path):
+    record = tmp_path / "new" / "runs.jsonl"
+    arguments = ["run", "--gym", str(gym), "--out", str(record), "--python", sys.executable]
+    arguments += ["--base-runs", "1", "--limit", "1"]
+    first = CliRunner().invoke(app, [*arguments, "--json"])
+    assert first.exit_code == 0, first.output
+    counts = json.loads(first.stdout)
+    assert (counts["tasks"], counts["candidates"], counts["resolved"]) == (1, 3, 1)
+    lines = record.read_bytes()
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert record.read_bytes() == lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--gym", "/none"), "/none/gym.json can't be read"),
+        (("--gym", "GYM", "--command", "make test"), "'make test' starts no test runner"),
+        (("--gym", "GYM", "--python", "/no/python"), "--python /no/python does not exist"),
+        (("--gym", "GYM", "--out", "/proc/none/x.jsonl"), "can't be written"),
+    ],
+)
+def test_a_wrong_option_of_the_command_is_one_line(gym, tmp_path, arguments, words):
+    given = [str(gym) if word == "GYM" else word for word in arguments]
+    out = () if "--out" in given else ("--out", str(tmp_path / "runs.jsonl"))
+    python = () if "--python" in given else ("--python", sys.executable)
+    result = CliRunner().invoke(app, ["run", *given, *out, *python])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def measure(*arguments):
