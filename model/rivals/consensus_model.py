@@ -157,9 +157,11 @@ class ConsensusModel:
     def select_fit(self, repository: str, instance_id: str, *, strict: bool = False) -> FittedModel:
         """Return a fit that never saw an issue; for an issue outside all blocks, the fit on every labelled issue.
 
-        `instance_id` ends in the issue's number. With `strict`, the fit never saw the repository.
+        `instance_id` ends in a dash and the issue's number; one without a number, such as that of a gym task, is in no
+        range of numbers. With `strict`, the fit never saw the repository.
         """
-        number = int(instance_id.rpartition("-")[2]) if instance_id[-1:].isdigit() else 0
+        last = instance_id.rpartition("-")[2]
+        number = int(last) if last.isascii() and last.isdigit() else 0
         if strict and repository in self.fits:
             return self.fits[repository]
         names = (block.name for block in self.blocks if block.contains(repository, number))

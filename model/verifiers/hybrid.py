@@ -75,7 +75,7 @@ class HybridVerifier:
         cast = (*first.votes, *second.votes[len(earlier) :])
         ranks = combine_scores(
             {patch.id: patch.score for patch in first.patches},
-            {patch.id: patch.score for patch in second.patches},
+            list_deciding_scores(second.patches),
         )
         second_verdicts = index_by_id(second)
         return GroupVerdict(
@@ -116,6 +116,20 @@ class HybridVerifier:
         if second.score is None and first.score is not None and not second.depends_on:
             return replace(first, is_preliminary=True, rubric=rubric)
         return replace(second, rubric=rubric, evidence=first.evidence)
+
+
+def list_deciding_scores(patches: Collection[PatchVerdict]) -> dict[PatchId, float | None]:
+    """Return the scores of the second verifier's patches, by which a hybrid ranks them.
+
+    Regression tests can only speak against a patch. Where nothing else ran, a patch whose tests could not be told is
+    therefore level with those that break nothing, and the first verifier decides.
+    """
+    scores = {patch.id: patch.score for patch in patches}
+    evidence = {patch.id: patch.evidence for patch in patches if patch.evidence is not None}
+    if any(shown.reproduction for shown in evidence.values()):
+        return scores
+    untold = {patch for patch in evidence if scores[patch] is None}
+    return scores | dict.fromkeys(untold, 1.0)
 
 
 def _add_evidence(

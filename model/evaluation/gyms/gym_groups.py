@@ -14,16 +14,24 @@ _TRUE = "true"
 
 
 def list_candidates(task: GymTask) -> list[GymCandidate]:
-    """Return the candidates of a task and its true patch, each text once, in an order that tells nothing."""
+    """Return the candidates of a task, each text once, in an order that tells nothing.
+
+    The true patch is added where no candidate is known to resolve the task.
+    """
     candidates = list(task.candidates)
-    if all(candidate.source != _TRUE for candidate in candidates):
+    if not any(candidate.resolved for candidate in candidates):
         candidates.append(GymCandidate(_TRUE, task.patch, resolved=True, source=_TRUE))
-    by_text = {candidate.patch.strip(): candidate for candidate in candidates}
+    by_text = {_end_line(candidate.patch): candidate for candidate in candidates}
     return sorted(by_text.values(), key=lambda candidate: _hash(task, candidate))
 
 
+def _end_line(diff: str) -> str:
+    """Return a diff with a last line end. Blank lines at its end are context, and stay."""
+    return diff if not diff or diff.endswith("\n") else f"{diff}\n"
+
+
 def _hash(task: GymTask, candidate: GymCandidate) -> str:
-    text = f"{task.id}\0{candidate.patch.strip()}"
+    text = f"{task.id}\0{_end_line(candidate.patch)}"
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
@@ -54,7 +62,7 @@ def _build(task: GymTask) -> LabelledGroup:
         issue=Issue(title.strip(), body.strip()),
         patches=tuple(
             LabelledPatch(
-                Patch(PatchId(f"candidate-{number}"), f"{item.patch.rstrip()}\n"),
+                Patch(PatchId(f"candidate-{number}"), _end_line(item.patch)),
                 resolved=bool(item.resolved),
                 source=item.source,
             )

@@ -141,7 +141,19 @@ def test_a_shortlist_of_all_patches_runs_the_tests_on_each():
     assert all(patch.evidence for patch in patches.values())
 
 
-def test_unknown_tests_rank_between_passing_and_breaking():
+def test_unknown_reproduction_tests_rank_between_passing_and_failing():
+    patches = build_hybrid(
+        {"a": 0.9, "b": 0.8, "c": 0.3},
+        {
+            "a": build_evidence(0, "-"),
+            "b": build_evidence(unknown="late"),
+            "c": build_evidence(0, "+"),
+        },
+    )
+    assert list_order(patches) == ["c", "b", "a"]
+
+
+def test_unknown_regression_tests_speak_neither_for_nor_against_a_patch():
     patches = build_hybrid(
         {"a": 0.9, "b": 0.8, "c": 0.3},
         {
@@ -150,7 +162,7 @@ def test_unknown_tests_rank_between_passing_and_breaking():
             "c": build_evidence(0),
         },
     )
-    assert list_order(patches) == ["c", "b", "a"]
+    assert list_order(patches) == ["b", "c", "a"]
     assert patches["b"].reason.startswith("Unknown: late. The model gives YES 80%")
     assert (patches["b"].score, patches["b"].verdict) == (pytest.approx(0.8), CORRECT)
 

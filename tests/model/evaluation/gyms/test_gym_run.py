@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from importlib.resources import files
 
 import jsonschema_rs
@@ -15,6 +16,7 @@ from model.evaluation.gyms import gym_groups
 from model.evaluation.gyms.gym_run import GymRunPlan, run_gym, summarise_run
 from model.execution.evidence_record import open_record, read_records
 from model.gyms.gym_folder import open_trees, read_gym
+from model.gyms.gym_task import GymCandidate
 from tests.model.evaluation.gyms.gym_builders import (
     BREAKS,
     FAIL_TO_PASS,
@@ -204,6 +206,21 @@ def test_groups_hold_the_true_patch_once_in_an_order_that_tells_nothing():
         "slugify gives two dashes",
         "slugify('a  b') should be 'a-b'.",
     )
+
+
+def test_a_blank_line_of_context_at_the_end_of_a_diff_stays():
+    diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n \n"
+    task = build_task(patch=diff, candidates=())
+    wrong = GymCandidate("wrong", diff.replace("+b", "+c").removesuffix("\n"), False, "mutant")
+    (group,) = gym_groups.build_groups([replace(task, candidates=(wrong,))])
+    assert {patch.patch.diff for patch in group.patches} == {diff, diff.replace("+b", "+c")}
+
+
+def test_candidates_are_taken_as_they_are_where_one_resolves_the_task():
+    task = build_task()
+    right = replace(task.candidates[0], id="agent", resolved=True, source="agent")
+    group_of = [item.id for item in gym_groups.list_candidates(replace(task, candidates=(right,)))]
+    assert group_of == ["agent"]
 
 
 def test_a_gym_without_a_wrong_candidate_cannot_be_measured_on(tmp_path):
