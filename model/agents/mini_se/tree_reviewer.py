@@ -17,7 +17,7 @@ from model.agents.tools.tool_arguments import BadCall, parse_arguments
 from model.agents.tools.toolbox import Observation, Submission, ToolContext, run_tool
 from model.agents.trajectories.trajectory import Attempt, AttemptLimits, StopReason
 from model.domain import Issue
-from model.errors import EngineError
+from model.errors import EngineDown, EngineError
 from model.prompts.special_tokens import SpecialTokens
 from model.protocols import Completion, Engine, Request, Tool, ToolCall
 
@@ -95,24 +95,33 @@ class TreeReviewer:
         self._engine.close()
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Return one review per request, in order, as JSON. A conversation without a review gives its last reply."""
+        """Return one review per request, in order, as JSON. A conversation without a review gives its last reply.
+
+        Raises EngineDown when the wrapped engine answered no conversation at all.
+        """
         with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
             calls = [(copy_context(), request) for request in requests]
-            return list(pool.map(lambda call: call[0].run(self._review, call[1]), calls))
+            attempts = list(pool.map(lambda call: call[0].run(self._review, call[1]), calls))
+        if attempts and all(_is_unanswered(attempt) for attempt in attempts):
+            raise EngineDown(attempts[0].trajectory.failure)
+        return [_build_answer(attempt) for attempt in attempts]
 
-    def _review(self, request: Request) -> Completion | EngineError:
+    def _review(self, request: Request) -> Attempt:
         assignment = Assignment(NAME, "review_tools", TOOLS, run_review_tool, request.messages)
         tokens = min(_MOST_TOKENS, self._engine.context_tokens)
         limits = replace(LIMITS, tokens=tokens, temperature=request.temperature)
         with self._open_context() as context:
             agent = MiniSE(self._engine, limits=limits, assignment=assignment)
-            attempt = agent.propose(Issue("", ""), context, seed=request.seed % 2**24)
-        if attempt.stop in (StopReason.ENGINE, StopReason.TIMEOUT):
-            return EngineError(attempt.trajectory.failure or "the review ran out of time")
-        return _build_completion(attempt)
+            return agent.propose(Issue("", ""), context, seed=request.seed % 2**24)
 
 
-def _build_completion(attempt: Attempt) -> Completion:
+def _is_unanswered(attempt: Attempt) -> bool:
+    return attempt.stop is StopReason.ENGINE and not attempt.trajectory.steps
+
+
+def _build_answer(attempt: Attempt) -> Completion | EngineError:
+    if attempt.stop in (StopReason.ENGINE, StopReason.TIMEOUT):
+        return EngineError(attempt.trajectory.failure or "the review ran out of time")
     used = attempt.tokens
     return Completion(_read_text(attempt), True, used.prompt, used.cached, used.completion)
 

@@ -9,6 +9,7 @@ from model import catalog
 from model.agents.mini_se.tree_reviewer import TOOLS, TreeReviewer
 from model.domain import Issue, Verdict
 from model.engines.scripted import ScriptLine
+from model.errors import EngineDown
 from model.verifiers.reports.rubric_source import TreeReaders
 from tests.model.agents.builders import LOOK, MEND, TREE, open_tool_context, script_call
 from tests.model.builders import build_patch
@@ -68,9 +69,19 @@ def test_conversation_without_a_review_is_unknown(tmp_path):
     assert verdict.patches[0].votes.none == 1
 
 
-def test_failing_engine_is_unknown(tmp_path):
-    _, verdict = judge(tmp_path, ScriptLine(fail="too busy", repeat=True), patches=[GOOD])
-    assert verdict.patches[0].score is None
+def test_engine_that_fails_for_one_patch_is_unknown(tmp_path):
+    lines = [replace(APPROVE, when="return n / 2"), ScriptLine(fail="too busy", when="+return n\n")]
+    _, verdict = judge(tmp_path, *lines)
+    assert [patch.verdict for patch in verdict.patches] == [Verdict.CORRECT, Verdict.UNSURE]
+    assert verdict.patches[1].score is None
+
+
+@pytest.mark.parametrize(
+    "line", [ScriptLine(fail="too busy"), ScriptLine(down="connection refused")]
+)
+def test_engine_that_answers_nobody_is_down(tmp_path, line):
+    with pytest.raises(EngineDown, match=r"too busy|connection refused"):
+        judge(tmp_path, replace(line, repeat=True))
 
 
 def test_review_with_the_code_is_another_judge(tmp_path):
