@@ -7,11 +7,12 @@ import typer
 from typer import Argument, Option
 
 from model.commands.evaluate import evaluate
+from model.commands.execution import environments
+from model.commands.execution.test import test
 from model.commands.extras import PASSED_ON, CommandGroup, require_extras
 from model.commands.index import index
 from model.commands.propose import propose
 from model.commands.report import report
-from model.commands.test import test
 from model.commands.verify import verify
 
 main = typer.Typer(
@@ -274,6 +275,8 @@ def models(context: typer.Context) -> None:
 # These modules import no torch and no numpy until their command runs.
 for command in (verify, test, index, evaluate, propose, report):
     main.command()(command)
+
+main.add_typer(environments.app, name="environments")
 
 if __name__ == "__main__":
     main()

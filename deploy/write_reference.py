@@ -17,7 +17,7 @@ from app.policy.commands import PREFIX, REGISTRY
 from app.settings.loader import Settings
 from app.settings.repo_config import FILE, AlternativesBudget, RepoConfig
 from app.values.permission import Permission
-from model.commands import gym_run
+from model.commands.execution import gym_run
 from model.commands.exit_codes import Exit
 from training.commands import cli as train_cli
 from training.commands import datasets, export, labels, run

@@ -14,9 +14,11 @@ from model.errors import (
     BadEngine,
     BadGroups,
     BadGym,
+    BadRecipe,
     BadRun,
     IncompatibleOptions,
     ModelError,
+    NoEnvironment,
     TemplateError,
     UnknownVerifier,
 )
@@ -27,7 +29,9 @@ _USAGE_ERRORS: tuple[type[Exception], ...] = (
     BadEngine,
     BadGroups,
     BadGym,
+    BadRecipe,
     BadRun,
+    NoEnvironment,
     TemplateError,
     UnknownVerifier,
 )

@@ -14,6 +14,7 @@ from model.calibration import calibrator_file
 from model.calibration.calibrator_file import CalibratorFile
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import key_file
+from model.environments.environment_cache import DEFAULT_CACHE, EnvironmentCache
 from model.errors import BadEngine, BadSuiteCommand, IncompatibleOptions
 from model.execution import candidate_tests, suite_command
 from model.execution.suite_command import SuiteCommand
@@ -36,6 +37,10 @@ _TEST_OPTIONS = (
 )
 """The options about tests that `r4p verify` runs and that `r4p evaluate` reads."""
 
+CacheFolder = Annotated[
+    Path | None,
+    Option(metavar="DIR", help="Folder of test environments (~/.cache/r4p/environments)."),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Options = TypeVar("Options")
 
@@ -119,6 +124,11 @@ class EngineOptions:
         )
 
 
+def open_cache(folder: Path | None) -> EnvironmentCache:
+    """Return the test environments in the folder of the option `--environments`, or in the default one."""
+    return EnvironmentCache(folder or Path.home() / DEFAULT_CACHE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions:
     """Options of the commands that run the tests of a source tree."""
@@ -127,6 +137,10 @@ class SuiteOptions:
         Path | None,
         Option(metavar="FILE", help="Python of the environment with the tests' dependencies."),
     ] = None
+    environment: Annotated[
+        str | None, Option(metavar="NAME", help="A test environment, in place of --python.")
+    ] = None
+    environments: CacheFolder = None
     seconds: Annotated[float, Option(min=1, help="Time limit of one run of the tests.")] = (
         suite_command.SECONDS
     )
@@ -135,10 +149,17 @@ class SuiteOptions:
     ] = candidate_tests.BASE_RUNS
 
     def parse_command(self, text: str) -> SuiteCommand:
-        """Return the test command `text` with the limits of these options. Raises BadSuiteCommand."""
+        """Return the test command `text` with the limits of these options.
+
+        Raises BadSuiteCommand, BadRecipe and NoEnvironment.
+        """
+        if self.environment is not None and self.python is not None:
+            raise BadSuiteCommand("--environment has a Python of its own; leave out --python")
         if self.python is not None and not self.python.exists():
             raise BadSuiteCommand(f"--python {self.python} does not exist; name an interpreter")
         python = self.python and self.python.absolute()
+        if self.environment is not None:
+            python = open_cache(self.environments).open(self.environment).python
         return replace(suite_command.parse_command(text), python=python, seconds=self.seconds)
 
 

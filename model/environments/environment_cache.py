@@ -70,19 +70,24 @@ class EnvironmentCache:
 
     def open(self, name: str) -> TestEnvironment:
         """Return the environment of that name. Raises NoEnvironment and BadRecipe."""
-        item = self._read(self._locate_name(name))
-        if item is None:
+        path = self._locate_name(name)
+        if self._read(path) is None:
             names = ", ".join(self.list_names()[:20]) or "none"
             raise NoEnvironment(
                 f"no test environment is called {name!r} in {self.folder}; there are: {names}. "
                 "Build it by `r4p environments build`"
             )
-        if environment := self._open(item):
+        if environment := self.find_name(name):
             return environment
         raise NoEnvironment(
             f"test environment {name} is not whole, or its Python is gone; build it again by "
             "`r4p environments build`"
         )
+
+    def find_name(self, name: str) -> TestEnvironment | None:
+        """Return the environment of that name; None if there is none, or if it is not whole. Raises BadRecipe."""
+        item = self._read(self._locate_name(name))
+        return self._open(item) if item else None
 
     def find(self, key: str) -> TestEnvironment | None:
         """Return the environment that an equal request led to; None if there is none."""
@@ -131,15 +136,25 @@ class EnvironmentCache:
         if item is None:
             raise NoEnvironment(f"no test environment is called {name!r} in {self.folder}")
         path.unlink()
-        digest = item.get("digest")
-        items = (self._read(self._locate_name(name)) for name in self.list_names())
-        if isinstance(digest, str) and not any(item and item["digest"] == digest for item in items):
+        if item.get("digest") not in self._list_used():
+            self._clear(str(item.get("digest")))
+
+    def remove_unnamed(self) -> None:
+        """Remove the environments that no name leads to, and what is left of builds that were killed."""
+        folder, used = self.folder / "environments", self._list_used()
+        for digest in {path.name.partition(".")[0] for path in folder.glob("*")} - used:
             self._clear(digest)
+
+    def _list_used(self) -> set[str]:
+        """Return the digests that names lead to."""
+        items = (self._read(self._locate_name(name)) for name in self.list_names())
+        return {str(item.get("digest")) for item in items if item}
 
     def _clear(self, digest: str) -> None:
         folder = self.locate(digest)
         with self.lock(digest):
             folder.with_suffix(".json").unlink(missing_ok=True)
+            remove_folder(folder.with_suffix(".partial"))
             remove_folder(folder)
 
     def _locate_name(self, name: str) -> Path:

@@ -263,4 +263,5 @@ def _is_final(complaint: str) -> bool:
 def _shorten(complaint: str) -> str:
     """Return the last lines of uv's complaint as one line, safe to show."""
     lines = [line.strip(" ×╰─▶│├") for line in complaint.splitlines()]
-    return escape_invisible(" ".join(line for line in lines[-12:] if line)[-600:])
+    text = " ".join(line for line in lines[-12:] if line)
+    return escape_invisible(text if len(text) < 600 else f"{text[:200]} … {text[-400:]}")

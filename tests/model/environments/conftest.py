@@ -16,12 +16,13 @@ from model.environments.uv_process import PackageSources
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 BACKEND = """
-import base64, hashlib, os, zipfile
+import glob, os, time, zipfile
+SEEN = 1
 {attack}
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = "{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(os.path.join(wheel_directory, name), "w") as file:
-        file.writestr("{name}.py", "VALUE = 1\\n")
+        file.writestr("{name}.py", f"VALUE = {{SEEN!r}}\\n")
         file.writestr("{name}-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: {name}\\nVersion: 1.0\\n")
         file.writestr("{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         file.writestr("{name}-1.0.dist-info/RECORD", "")

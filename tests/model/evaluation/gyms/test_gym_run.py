@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from model.commands.gym_run import app
+from model.commands.execution.gym_run import app
 from model.errors import BadGroups
 from model.evaluation.gyms import gym_groups
 from model.evaluation.gyms.gym_run import GymRunPlan, run_gym, summarise_run

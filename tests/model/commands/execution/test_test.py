@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from model.commands.test import choose_exit_code
+from model.commands.execution.test import choose_exit_code
 from model.domain import PatchId
 from model.execution.regression import RegressionEvidence, describe_regression
 
