@@ -32,8 +32,8 @@ _ENGINE_OPTIONS = (
 )
 
 _TEST_OPTIONS = (
-    *("--tree", "--tests", "--python", "--seconds", "--base-runs"),
-    *("--evidence", "--fail-to-pass"),
+    *("--tree", "--tests", "--python", "--environment", "--environments"),
+    *("--seconds", "--base-runs", "--evidence", "--fail-to-pass"),
 )
 """The options about tests that `r4p verify` runs and that `r4p evaluate` reads."""
 

@@ -68,7 +68,7 @@ def build_environment(  # noqa: PLR0913 - a recipe and what the operator allows 
             "code with a network; allow it by --allow-source-builds"
         )
     python = (interpreter or find_interpreter(recipe.python)).absolute()
-    version = f"{python.resolve()} {_ask_version(python)}"
+    version = f"{python.resolve()} {ask_version(python)}"
     store = EnvironmentCache(cache)
     store.create_folders()
     key = _compute_key(recipe, version, sources)
@@ -112,7 +112,8 @@ def find_uv() -> Path:
     raise NoEnvironment("uv is not installed: pip install 'r4p-bot[environments]'")
 
 
-def _ask_version(python: Path) -> str:
+def ask_version(python: Path) -> str:
+    """Return the version of the Python at that path, such as `3.11.2`. Raises NoEnvironment."""
     code = "import platform; print(platform.python_version())"
     try:
         done = subprocess.run(
@@ -126,7 +127,9 @@ def _ask_version(python: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise NoEnvironment(f"{python} is no Python that starts: {error}") from error
-    return done.stdout.strip()
+    if not (version := done.stdout.strip()).startswith("3."):
+        raise NoEnvironment(f"{python} is no Python 3; name another, or a version such as 3.11")
+    return version
 
 
 def _compute_key(recipe: EnvironmentRecipe, version: str, sources: PackageSources) -> str:

@@ -53,8 +53,16 @@ class _Pyproject(BaseModel):
 
 def read_project_requirements(tree: Path, extras: Iterable[str] = ()) -> tuple[str, ...]:
     """Return what a project depends on, with its extras or dependency groups of these names. Raises BadRecipe."""
+    if not tree.is_dir():
+        raise BadRecipe(f"project {tree} is no folder; name a source tree")
     document = _read_pyproject(tree)
     project = document.project or _read_setup_cfg(tree)
+    if project is None and not document.groups:
+        raise BadRecipe(
+            f"project {tree} names no packages in pyproject.toml or setup.cfg; name them by --requirement or "
+            "--requirements-file"
+        )
+    project = project or _Project()
     if "dependencies" in project.dynamic:
         raise BadRecipe(
             f"{tree / 'pyproject.toml'} computes its dependencies by code, which is not run here; "
@@ -96,8 +104,8 @@ def _read_pyproject(tree: Path) -> _Pyproject:
         raise BadRecipe(f"{tree / 'pyproject.toml'} can't be read: {reason}") from error
 
 
-def _read_setup_cfg(tree: Path) -> _Project:
-    """Return what setup.cfg says of setuptools' dependencies."""
+def _read_setup_cfg(tree: Path) -> _Project | None:
+    """Return what setup.cfg says of setuptools' dependencies; None where it says nothing of a package."""
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(_read(tree, "setup.cfg") or "")
@@ -105,6 +113,8 @@ def _read_setup_cfg(tree: Path) -> _Project:
         reason = " ".join(str(error).split())[:300]
         raise BadRecipe(f"{tree / 'setup.cfg'} can't be read: {reason}") from error
     section = "options.extras_require"
+    if not any(map(parser.has_section, ("metadata", "options", section))):
+        return None
     extras = parser.items(section) if parser.has_section(section) else []
     return _Project.model_validate(
         {

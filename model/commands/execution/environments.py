@@ -24,6 +24,7 @@ from model.prompts.untrusted import escape_invisible
 from model.sandbox.walls import NoSandbox
 
 _NAME = "environments"
+_PYTHON = "3.11"
 app = typer.Typer(
     help="Test environments: virtual environments in which tests run.", no_args_is_help=True
 )
@@ -49,7 +50,7 @@ class BuildOptions:
     )
     python: Annotated[
         str, Option(metavar="VERSION|FILE", help="An installed Python: version or path.")
-    ] = "3.11"
+    ] = _PYTHON
     exclude_newer: Annotated[
         str | None, Option(metavar="DATE", help="Take no release from this day on, as 2024-05-31.")
     ] = None
@@ -86,8 +87,9 @@ class BuildOptions:
         if (self.name is None) == (self.recipes is None):
             raise BadRecipe("name the environment, or a file by --recipes, and not both")
         if self.recipes is not None:
+            self._refuse_parts_of_a_recipe()
             return self._read_recipes(self.recipes)
-        version = "3.11" if self.interpreter else self.python
+        version = building.ask_version(self.interpreter) if self.interpreter else self.python
         requirements = tuple(self._list_requirements())
         sources = tuple(self.from_source or ())
         recipe = EnvironmentRecipe(version, requirements, self.exclude_newer, sources)
@@ -114,6 +116,15 @@ class BuildOptions:
             yield from tree_requirements.read_project_requirements(self.project, self.extra or ())
         elif self.extra:
             raise BadRecipe("--extra needs --project, the source tree that has this extra")
+
+    def _refuse_parts_of_a_recipe(self) -> None:
+        """Raise BadRecipe for an option that says what one recipe holds, beside a file that says it for each."""
+        parts = ("requirement", "requirements_file", "project", "extra")
+        given = [name for name in (*parts, "exclude_newer", "from_source") if getattr(self, name)]
+        given += ["python"] if self.python != _PYTHON else []
+        if given:
+            option = given[0].replace("_", "-")
+            raise BadRecipe(f"--{option} does nothing for --recipes, which holds it; leave it out")
 
     @staticmethod
     def _read_recipes(path: Path) -> dict[str, EnvironmentRecipe]:

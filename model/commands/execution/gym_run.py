@@ -9,10 +9,9 @@ import typer
 from typer import Option
 
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, format_count, print_json, stop
-from model.commands.options import SuiteOptions, accept_options
+from model.commands.options import SuiteOptions, accept_options, open_cache
 from model.commands.output import show_progress
 from model.environments.build import build_environment
-from model.environments.environment_cache import DEFAULT_CACHE
 from model.errors import BadGym, BadRecipe, BadSuiteCommand, NoEnvironment
 from model.evaluation.gyms.gym_groups import list_candidates
 from model.evaluation.gyms.gym_run import GymRunPlan, run_gym, summarise_run
@@ -46,10 +45,6 @@ class GymRunOptions(SuiteOptions):
     command: Annotated[
         str | None,
         Option(metavar="COMMAND", help="The regression tests; each task's own by default."),
-    ] = None
-    environments: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Folder of test environments (~/.cache/r4p/environments)."),
     ] = None
     parallel: Annotated[
         int | None, Option(min=1, help="Tasks at the same time; one for each core by default.")
@@ -106,10 +101,10 @@ def _run(options: GymRunOptions, gym: Gym, candidates: int) -> None:
 def _find_interpreters(options: GymRunOptions, gym: Gym) -> dict[str, Path]:
     """Return the interpreter of each test environment that a task names. Builds what is missing."""
     names = {task.environment for task in gym.tasks}
-    if options.python is not None:
-        python = options.parse_command("pytest").python  # checks that it exists
-        return dict.fromkeys(names, python or options.python)
-    folder = options.environments or Path.home() / DEFAULT_CACHE
+    # The command does not matter: parsing checks the options, and finds the environment.
+    if python := options.parse_command("pytest").python:
+        return dict.fromkeys(names, python)
+    folder = open_cache(options.environments).folder
     return {
         name: build_environment(gym.environments[name], folder).python for name in sorted(names)
     }

@@ -101,5 +101,11 @@ def test_a_project_that_cannot_be_read_is_named(tmp_path, text, words):
         read_project_requirements(tmp_path)
 
 
-def test_a_project_without_requirements_has_none(tmp_path):
+def test_a_project_that_names_no_packages_is_told_from_one_that_needs_none(tmp_path):
+    with pytest.raises(BadRecipe, match="is no folder"):
+        read_project_requirements(tmp_path / "nowhere")
+    (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 100\n")
+    with pytest.raises(BadRecipe, match="names no packages"):
+        read_project_requirements(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "own"\n')
     assert read_project_requirements(tmp_path) == ()

@@ -32,10 +32,11 @@ def run(bubblewrap, tmp_path, packages):
     """`run(*words)`: `r4p environments` with the folder of wheels, and its result."""
 
     def call(*words):
-        offline = ("--offline", "--find-links", str(packages), "--python", PYTHON)
-        words = (*words, *(offline if words[0] == "build" else ()))
-        folder = ("--environments", str(tmp_path / "cache"))
-        return CliRunner().invoke(main, ["environments", *words, *folder])
+        options = ["--environments", str(tmp_path / "cache")]
+        if words[0] == "build":
+            options += ["--offline", "--find-links", str(packages)]
+            options += [] if "--recipes" in words else ["--python", PYTHON]
+        return CliRunner().invoke(main, ["environments", words[0], *options, *words[1:]])
 
     return call
 
@@ -103,6 +104,9 @@ def test_requirements_come_from_files_and_projects(run, tmp_path):
         (("build", "a", "--exclude-newer", "soon"), "date 'soon'"),
         (("build", "a", "--find-links", "/nowhere"), "--find-links /nowhere is no folder"),
         (("build", "--recipes", "/nowhere"), "--recipes /nowhere can't be read"),
+        (("build", "--recipes", "/nowhere", "--from-source", "a"), "--from-source does nothing"),
+        (("build", "a", "--project", "/nowhere"), "project /nowhere is no folder"),
+        (("build", "a", "--python", "/bin/true"), "/bin/true is no Python 3"),
         (("remove",), "name an environment, or use --unnamed"),
     ],
 )
