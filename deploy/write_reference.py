@@ -17,10 +17,9 @@ from app.policy.commands import PREFIX, REGISTRY
 from app.settings.loader import Settings
 from app.settings.repo_config import FILE, AlternativesBudget, RepoConfig
 from app.values.permission import Permission
-from model.commands.execution import gym_run
 from model.commands.exit_codes import Exit
 from training.commands import cli as train_cli
-from training.commands import datasets, export, labels, run
+from training.commands import datasets, export, gym, labels, run
 from training.commands.evaluate import evaluate
 from training.commands.export import attempts
 from training.commands.outcomes import outcomes
@@ -28,7 +27,7 @@ from training.commands.outcomes import outcomes
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference.md"
 
 LOADED_LATER: Final[Mapping[str, Any]] = {
-    "r4p gym": gym_run.app,
+    "r4p gym": gym.app,
     "r4p labels": labels.app,
     "r4p models": models_cli.main,
     "r4p models outcomes": outcomes,

@@ -16,7 +16,7 @@ _SKIPPED: Final = frozenset({"setup skipped", "call skipped"})
 _RAN: Final = ("0", "1")
 """Exit statuses after a run: all tests passed, or some did not."""
 _NO_TESTS: Final = "5"
-_FIELDS: Final = {"start": 0, "test": 1, "changed": 1, "plugins": 0, "end": 1}
+_FIELDS: Final = {"start": 0, "test": 1, "error": 2, "changed": 1, "plugins": 0, "end": 1}
 """The fewest fields of each kind of event."""
 _Event = tuple[str, ...]
 """(kind, field, …), for example ("test", "test_a.py::test_b", "call passed")."""
@@ -40,7 +40,8 @@ def read_run(lines: Iterable[bytes], key: bytes, seconds: float) -> SuiteRun:
             phases.setdefault(fields[0], set()).update(fields[1:])
     outcomes = {test: _decide(fields) for test, fields in phases.items()}
     set_up = (*events[0][1:], "then", *events[-2][1:])
-    return SuiteRun(_drop_unknown(outcomes), set_up=set_up, seconds=seconds)
+    errors = {fields[0]: fields[1] for kind, *fields in events if kind == "error"}
+    return SuiteRun(_drop_unknown(outcomes), errors=errors, set_up=set_up, seconds=seconds)
 
 
 def _explain_disbelief(events: Sequence[_Event]) -> str | None:

@@ -21,6 +21,11 @@ class SuiteRun:
 
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     """The outcome of each test by its id."""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """The end of the text that pytest shows of a failure, by test or by the path of a module that cannot be collected.
+
+    It is the text of the code under test, and of a few failures only.
+    """
     failure: str | None = None
     """Why the run says nothing at all, for a person; None for a run that may be believed."""
     set_up: tuple[str, ...] = ()

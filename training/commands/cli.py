@@ -108,7 +108,7 @@ def export_verl(context: typer.Context) -> None:
 @main.command(context_settings=PASSED_ON, hidden=True)
 def gym(context: typer.Context) -> None:
     """Build gyms and run their tests: `r4p gym`."""
-    from model.commands.execution.gym_run import app
+    from training.commands.gym import app
 
     app(context.args, prog_name=context.obj or "r4p train gym")
 

@@ -3,6 +3,8 @@
 Start it by `python run_pytest.py HANDLE ARGUMENTS…` in the tree. HANDLE is the number of the pipe to the parent.
 """
 
+from __future__ import annotations  # the repository's Python may be 3.9
+
 import sys
 import time
 from pathlib import Path
@@ -12,6 +14,9 @@ from tamper_evidence import MachineryWatch, SignedReport, read_key
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """A look at all recorded functions takes a millisecond."""
+_ERRORS = 50
+"""Most errors that are sent."""
+_ERROR_LETTERS = 4_000
 
 
 class Reporter:
@@ -26,6 +31,7 @@ class Reporter:
         )
         self._phases: dict[str, list[str]] = {}
         self._clock, self._look_at = time.monotonic, 0.0
+        self._errors = 0
         self.has_started = False
 
     def pytest_sessionstart(self, session) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
@@ -36,6 +42,17 @@ class Reporter:
     def pytest_runtest_logreport(self, report) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Keep the outcome of a phase: set-up, call or tear-down."""
         self._phases.setdefault(report.nodeid, []).append(f"{report.when} {report.outcome}")
+        self.send_error(report)
+
+    def pytest_collectreport(self, report) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        """Send why a module cannot be collected."""
+        self.send_error(report)
+
+    def send_error(self, report) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        """Send the end of the error of a phase that failed."""
+        if report.failed and self._errors < _ERRORS:
+            self._errors += 1
+            self._send("error", report.nodeid, report.longreprtext[-_ERROR_LETTERS:])
 
     def pytest_runtest_logfinish(self, nodeid) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Send the outcome of a test, and look for changes now and then."""

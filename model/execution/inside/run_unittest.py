@@ -4,6 +4,8 @@ Start it by `python run_unittest.py HANDLE PROGRAM ARGUMENTS…` in the tree (st
 of the pipe to the parent. PROGRAM is `unittest`, or the path of a script.
 """
 
+from __future__ import annotations  # the repository's Python may be 3.9
+
 import runpy
 import sys
 import time

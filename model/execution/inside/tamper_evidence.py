@@ -6,6 +6,8 @@ None of this is a wall: code written against this very module can read the key o
 therefore screens patches first, and calls passing tests a fact about a run and no proof.
 """
 
+from __future__ import annotations  # the repository's Python may be 3.9
+
 import os
 import sys
 import types

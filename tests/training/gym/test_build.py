@@ -1,0 +1,170 @@
+"""A history whose commits have a known fate becomes a gym with the same bytes each time. Every run is behind the wall."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from model.environments.recipe import EnvironmentRecipe
+from model.errors import BadGym
+from model.execution.suite_run import Outcome, SuiteRun
+from model.gyms.gym_folder import open_trees, read_gym
+from tests.training.gym.commits.history import FATES, RIGHT, WRONG, build_repository
+from training.gym.build import build_tasks, detect_licence, save_gym
+from training.gym.commit_task import BuildSettings
+from training.gym.commits.commit_limits import SIZE_LIMITS
+from training.gym.commits.history import locate_repository, read_commits
+from training.gym.environment_search import BuiltEnvironment, EnvironmentShelf
+from training.gym.leak_check import find_leaks
+from training.gym.validation import compare_runs, merge_verdicts
+
+
+class OwnEnvironment(EnvironmentShelf):
+    """Gives the Python of the tests instead of building one, which needs a network."""
+
+    def build(self, recipe):
+        """The environment that this process runs in."""
+        recipe = EnvironmentRecipe(recipe.python, ("pytest==0",))
+        return BuiltEnvironment("own", recipe, Path(sys.executable))
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """The git directory of the history."""
+    return locate_repository(build_repository(tmp_path_factory.mktemp("history") / "doubling"))
+
+
+def build_gym(repository, folder, subjects=(), **changes):
+    """Build a gym of the commits with these subjects; of all commits without subjects."""
+    commits = read_commits(repository, "main", None, None)
+    chosen = [commit for commit in commits if not subjects or commit.subject in subjects]
+    licence = detect_licence(repository, "main")
+    values = {"runs": 1, "has_suite": False, "has_candidates": False} | changes
+    shelf = OwnEnvironment(folder)
+    settings = BuildSettings(
+        repository,
+        "a/doubling",
+        licence,
+        SIZE_LIMITS,
+        shelf,
+        ("3.11",),
+        history=tuple(commits),
+        **values,
+    )
+    built = build_tasks(settings, chosen)
+    save_gym(folder / "gym", "doubling", repository, built)
+    return folder / "gym", built
+
+
+def test_a_fix_with_its_test_becomes_a_task(bubblewrap, repository, tmp_path):
+    folder, built = build_gym(repository, tmp_path, ["Fix doubling"])
+    (task,) = read_gym(folder).tasks
+    assert task.fail_to_pass == ("tests/test_three.py::test_three",)
+    assert task.pass_to_pass == ()
+    assert task.provenance["subject"] == "Fix doubling"
+    assert (task.licence, task.repository) == ("MIT", "a/doubling")
+    assert "CHANGELOG" not in task.patch
+    assert find_leaks(task.statement, task.patch, task.test_patch) == ()
+    assert "6" in task.statement
+    with open_trees(read_gym(folder)) as trees:
+        trees.check_out(task.id, tmp_path / "tree")
+    assert (tmp_path / "tree" / "doubling.py").read_text() == WRONG
+    assert RIGHT not in (tmp_path / "tree" / "doubling.py").read_text()
+    assert built.refusals == {}
+
+
+@pytest.mark.proof
+def test_every_commit_has_its_fate_and_bytes_are_the_same(bubblewrap, repository, tmp_path):
+    folders = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        folder, built = build_gym(
+            repository, tmp_path / name, runs=3, has_suite=True, has_candidates=True
+        )
+        folders.append(folder)
+    assert dict(built.refusals) == FATES
+    first, second = ({file.name: file.read_bytes() for file in f.iterdir()} for f in folders)
+    assert first == second
+    tasks = {task.provenance["subject"]: task for task in read_gym(folder).tasks}
+    assert tasks.keys() == {"Fix doubling", "Add halves"}
+    halves = tasks["Add halves"]
+    assert halves.fail_to_pass == (
+        "tests/test_three.py::test_half",
+        "tests/test_three.py::test_three",
+    )
+    assert (
+        len(halves.minimal_patch) < len(halves.candidates[0].patch)
+        or "twice" not in halves.minimal_patch
+    )
+    assert "Return twice" not in halves.minimal_patch
+    for task in tasks.values():
+        right = [candidate for candidate in task.candidates if candidate.resolved]
+        assert [candidate.source for candidate in right] == ["true"]
+        assert len(task.candidates) > 1
+        assert len({candidate.patch for candidate in task.candidates}) == len(task.candidates)
+
+
+def test_a_folder_that_is_no_repository_and_a_missing_branch_are_named(repository, tmp_path):
+    with pytest.raises(BadGym, match="no git repository"):
+        locate_repository(tmp_path)
+    with pytest.raises(BadGym, match="--revision"):
+        read_commits(repository, "gone", None, None)
+
+
+def test_dates_limit_the_history(repository):
+    commits = read_commits(repository, "main", "2026-01-03", "2026-01-05")
+    assert {commit.subject for commit in commits} >= {"Rename"}
+    assert not {commit.subject for commit in commits} & {"Describe", "Grow"}
+
+
+PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
+
+
+def test_a_test_that_changes_from_run_to_run_is_flaky():
+    before = [
+        SuiteRun({"f2p": FAILED, "p2p": PASSED, "skip": SKIPPED, "flaky": FAILED, "late": FAILED})
+    ] * 2
+    after = [
+        SuiteRun(
+            {
+                "f2p": PASSED,
+                "p2p": PASSED,
+                "skip": PASSED,
+                "flaky": PASSED,
+                "new": PASSED,
+                "late": FAILED,
+            }
+        ),
+        SuiteRun(
+            {
+                "f2p": PASSED,
+                "p2p": PASSED,
+                "skip": PASSED,
+                "flaky": FAILED,
+                "new": PASSED,
+                "late": FAILED,
+            }
+        ),
+    ]
+    found = compare_runs(before, after)
+    assert (found.fail_to_pass, found.pass_to_pass, found.flaky) == (
+        ("f2p", "new"),
+        ("p2p",),
+        ("flaky",),
+    )
+
+
+def test_the_suite_adds_tests_of_other_modules_only():
+    modules = compare_runs([SuiteRun({"a.py::x": FAILED})], [SuiteRun({"a.py::x": PASSED})])
+    outcomes = {"a.py::y": PASSED, "b.py::z": PASSED, "c.py::w": FAILED}
+    suite = compare_runs([SuiteRun(outcomes)], [SuiteRun(dict.fromkeys(outcomes, PASSED))])
+    merged = merge_verdicts(modules, suite)
+    assert (merged.fail_to_pass, merged.pass_to_pass) == (("a.py::x",), ("b.py::z",))
+
+
+def test_a_manifest_counts_refusals(bubblewrap, repository, tmp_path):
+    folder, _ = build_gym(repository, tmp_path, ["Describe", "Grow", "Rename"])
+    manifest = json.loads((folder / "gym.json").read_text())
+    assert manifest["tasks"] == 0
+    assert sum(manifest["refusals"].values()) == 3
