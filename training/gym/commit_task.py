@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -13,7 +13,7 @@ from model.errors import BadDiff, BadSuiteCommand, GitFailed, PatchDoesNotApply
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_in_copy, run_tests
 from model.execution.suite_run import SuiteRun
-from model.execution.tree_changes import TreeChanges, apply_diff, join_changes
+from model.execution.tree_changes import NO_CHANGES, TreeChanges, apply_diff, join_changes
 from model.execution.tree_copy import copy_tree
 from model.gyms.gym_task import GymCandidate, GymTask, TestsFrom
 from model.gyms.tree_files import write_tree
@@ -33,6 +33,9 @@ _MOST_EDITS: Final = 4
 """Other commits whose edits are tried as wrong candidates."""
 _MOST_RUNS: Final = 16
 """Runs of tests that look for the minimal patch."""
+_LEAST_SECONDS: Final = 20.0
+_PATIENCE: Final = 10.0
+"""Tests may take this many times as long with a candidate as before, and at least _LEAST_SECONDS."""
 _MOST_ENVIRONMENTS: Final = 6
 """Environments that are tried for one commit."""
 
@@ -134,7 +137,9 @@ def check_out(settings: BuildSettings, commit: HistoryCommit, patch: str) -> Ite
         try:
             test_patch = read_diff(settings.repository, commit, commit.tests)
             write_tree(settings.repository, commit.parent, tree)
-            changes = [apply_diff(tree, diff) for diff in (patch, test_patch)]
+            changes = [
+                apply_diff(tree, diff) if diff else NO_CHANGES for diff in (patch, test_patch)
+            ]
         except (GitFailed, BadDiff, PatchDoesNotApply) as error:
             raise Refused("its diff cannot be read or applied") from error
         yield CommitChange(commit, patch, test_patch, tree, *changes)
@@ -287,6 +292,7 @@ def _try_parts(
         return (), None
     paths = sorted({test.partition("::")[0] for test in verdicts.fail_to_pass})
     selected = test_commands.select_tests(command, paths, environment.python, settings.seconds)
+    selected = replace(selected, seconds=max(_LEAST_SECONDS, _PATIENCE * verdicts.seconds))
 
     def resolves(changes: TreeChanges) -> bool | None:
         try:
