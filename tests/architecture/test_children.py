@@ -22,6 +22,7 @@ RUNS_MODULES = {
     "model/execution/suite_command.py": PARSER,
     "model/interpreter.py": ITSELF,
     "training/gpu_proof/bundle.py": BARE,
+    "training/gym/commits/test_commands.py": PARSER,
 }
 """Files that write `-m` themselves, and how each keeps the folder out."""
 NAMES_PYTHON = {

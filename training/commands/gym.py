@@ -25,13 +25,14 @@ from model.prompts.untrusted import escape_invisible
 from model.sandbox.walls import NoSandbox
 from training.commands.import_swebench import import_swebench
 from training.gym import build, validation
-from training.gym.commit_task import BuildSettings
+from training.gym.commit_change import BuildSettings
 from training.gym.commits import history
 from training.gym.commits.commit_limits import PAPER_LIMITS, SIZE_LIMITS
 from training.gym.environment_search import EnvironmentShelf, list_pythons
 from training.gym.gym_check import find_problems
 from training.gym.harbor_export import export_harbor
 
+__all__ = ["app"]
 _BUILD = "gym build"
 
 app.command("import-swebench")(import_swebench)
@@ -148,15 +149,15 @@ def show(
 ) -> None:
     """Show what a gym holds, or one task with its statement and patches. Exit codes: 0 shown, 2 usage."""
     with exit_on_error("gym show", BadGym):
-        found = read_gym(gym)
-        chosen = [item for item in found.tasks if task in {None, item.id}]
+        opened = read_gym(gym)
+        chosen = [item for item in opened.tasks if task in {None, item.id}]
         if not chosen and task is not None:
             raise BadGym(f"{gym} has no task {task}; `r4p gym show {gym}` lists them")
     if as_json:
         documents = [typed_json.dump(item) for item in chosen]
-        print_json(typed_json.dump(found.manifest) if task is None else documents[0])
+        print_json(typed_json.dump(opened.manifest) if task is None else documents[0])
     elif task is None:
-        _show_tasks(found)
+        _show_tasks(opened)
     else:
         _show_task(chosen[0])
 
@@ -194,14 +195,14 @@ def check(gym: Annotated[Path, Argument(metavar="GYM", help="Folder of a gym.")]
     No test runs. Exit codes: 0 sound, 2 usage, 3 a task is wrong.
     """
     with exit_on_error("gym check", BadGym):
-        found = read_gym(gym)
-        with show_progress(len(found.tasks)) as (_, advance):
-            problems = list(find_problems(found, advance))
+        opened = read_gym(gym)
+        with show_progress(len(opened.tasks)) as (_, advance):
+            problems = list(find_problems(opened, advance))
     for problem in problems:
         warn("gym check", problem)
     if problems:
         raise typer.Exit(Exit.NONE_CORRECT)
-    warn("gym check", f"{len(found.tasks):,} tasks are sound")
+    warn("gym check", f"{len(opened.tasks):,} tasks are sound")
 
 
 @app.command()

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from model.gyms.gym_task import GymManifest, GymSource, GymTask
-from training.gym.commit_task import BuildSettings, Refused, build_task
+from training.gym.commit_change import BuildSettings, Refused
+from training.gym.commit_task import build_task
 from training.gym.commits.history import ContentReader, HistoryCommit
 from training.gym.environment_search import BuiltEnvironment
 from training.gym.gym_folder import build_manifest, write_gym
@@ -92,9 +93,9 @@ def detect_licence(repository: Path, revision: str) -> str:
     with ContentReader(repository) as reader:
         texts = (reader.read(revision, name) for name in names)
         text = next((content for content in texts if content), b"").decode(errors="replace")
-    found = (
+    identifiers = (
         name
         for name, phrase in _LICENCES.items()
         if re.search(phrase, text, re.DOTALL | re.IGNORECASE)
     )
-    return next(found, "NOASSERTION")
+    return next(identifiers, "NOASSERTION")

@@ -53,14 +53,14 @@ def list_recipes(
 
 def list_pythons() -> tuple[str, ...]:
     """Return the releases of Python on this machine, the one of this process first."""
-    found = []
+    present = []
     for release in _RELEASES:
         try:
             find_interpreter(release)
         except NoEnvironment:
             continue
-        found.append(release)
-    return tuple(sorted(found, key=lambda release: release != OWN_PYTHON))
+        present.append(release)
+    return tuple(sorted(present, key=lambda release: release != OWN_PYTHON))
 
 
 class EnvironmentShelf:
@@ -68,15 +68,15 @@ class EnvironmentShelf:
 
     def __init__(self, cache: Path) -> None:
         self._cache = cache
-        self._known: dict[EnvironmentRecipe, BuiltEnvironment | None] = {}
+        self._environments: dict[EnvironmentRecipe, BuiltEnvironment | None] = {}
         self._lock = Lock()
 
     def build(self, recipe: EnvironmentRecipe) -> BuiltEnvironment | None:
         """Return the environment of a recipe; None if it cannot be built. Raises NoSandbox."""
         with self._lock:
-            if recipe not in self._known:
-                self._known[recipe] = self._build(recipe)
-            return self._known[recipe]
+            if recipe not in self._environments:
+                self._environments[recipe] = self._build(recipe)
+            return self._environments[recipe]
 
     def _build(self, recipe: EnvironmentRecipe) -> BuiltEnvironment | None:
         try:

@@ -68,7 +68,7 @@ def compare_runs(before: Sequence[SuiteRun], after: Sequence[SuiteRun]) -> TestV
         if kind:
             verdicts[kind].append(test)
     return TestVerdicts(
-        **{name: tuple(found) for name, found in verdicts.items()},
+        **{name: tuple(tests_of) for name, tests_of in verdicts.items()},
         errors=dict(before[0].errors),
         seconds=max(run.seconds for run in (*before, *after)),
     )

@@ -10,9 +10,9 @@ from model.environments.recipe import EnvironmentRecipe
 from model.errors import BadGym
 from model.execution.suite_run import Outcome, SuiteRun
 from model.gyms.gym_folder import open_trees, read_gym
-from tests.training.gym.commits.history import FATES, RIGHT, WRONG, build_repository
+from tests.training.gym.history import FATES, RIGHT, WRONG, build_repository
 from training.gym.build import build_tasks, detect_licence, save_gym
-from training.gym.commit_task import BuildSettings
+from training.gym.commit_change import BuildSettings
 from training.gym.commits.commit_limits import SIZE_LIMITS
 from training.gym.commits.history import locate_repository, read_commits
 from training.gym.environment_search import BuiltEnvironment, EnvironmentShelf

@@ -64,9 +64,13 @@ def list_parts(changes: TreeChanges) -> Iterator[TreeChanges]:
             cut = ChangeBlock(block.path, block.start, block.end, lines)
             smaller.append([*blocks[:index], cut, *blocks[index + 1 :]])
     for part in smaller:
-        found = join_blocks(changes, part)
-        if found.written != changes.written and is_valid(found) and not is_unchanged(found):
-            yield found
+        smaller_patch = join_blocks(changes, part)
+        if (
+            smaller_patch.written != changes.written
+            and is_valid(smaller_patch)
+            and not is_unchanged(smaller_patch)
+        ):
+            yield smaller_patch
 
 
 def is_unchanged(changes: TreeChanges) -> bool:

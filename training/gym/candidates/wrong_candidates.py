@@ -44,17 +44,17 @@ def build_candidates(
     `edits` are other commits' changes of the same files that fit the base. `seed` decides which parts and mutants are
     tried.
     """
-    found = {write_diff(true_patch): (True, "true")}
+    sources = {write_diff(true_patch): (True, "true")}
     runs = 0
     for source, changes in _list_attempts(true_patch, edits, seed):
-        wrong = len(found) - 1
+        wrong = len(sources) - 1
         if wrong == WRONG or runs == _MOST_RUNS:
             break
         diff = write_diff(changes)
-        if diff and diff not in found:
+        if diff and diff not in sources:
             runs += 1
             if resolves(changes) is False:
-                found[diff] = (False, source)
+                sources[diff] = (False, source)
     built = [
         GymCandidate(
             hashlib.sha256(f"{seed}{diff}".encode(errors="surrogatepass")).hexdigest()[:10],
@@ -62,7 +62,7 @@ def build_candidates(
             is_right,
             source,
         )
-        for diff, (is_right, source) in found.items()
+        for diff, (is_right, source) in sources.items()
     ]
     return tuple(sorted(built, key=lambda candidate: candidate.id))
 

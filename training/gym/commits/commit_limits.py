@@ -77,14 +77,14 @@ def explain_content_refusal(
     """Return why a commit gives no task, from the diff and the contents of its source files; None when it may."""
     entities = Counter(kind for edit in edits for kind in _compare_entities(edit))
     statements = sum(map(_count_statements, edits))
-    found = (
+    limited = (
         (len(diff), limits.characters, "characters of diff"),
         (entities["deleted"], limits.deleted_entities, "deleted entities"),
         (entities["added"], limits.added_entities, "added entities"),
         (entities["edited"], limits.edited_entities, "edited entities"),
         (statements, limits.statements, "changed statements"),
     )
-    for number, most, name in found:
+    for number, most, name in limited:
         if most is not None and number > most:
             return f"has more than {most:,} {name}"
     return None
