@@ -13,8 +13,8 @@ from rich.table import Table
 from typer import Argument, Option
 
 from model import typed_json
-from model.commands.exit_codes import Exit, exit_on_error, print_json, stop, warn
 from model.commands.execution.gym_run import app
+from model.commands.exit_codes import Exit, exit_on_error, print_json, stop, warn
 from model.commands.options import AsJson, accept_options
 from model.commands.output import show_progress
 from model.environments.environment_cache import DEFAULT_CACHE
