@@ -24,7 +24,7 @@ MIN_GRADED = 0.5
 
 _READ = json.JSONDecoder(strict=False)
 _GRADE = re.compile(
-    r"^[ \t*_#>-]*(?:line[ \t]*)?#?(\d{1,2})\W{1,6}(not[ _]met|unmet|met|cannot[ _]tell|can['’]t tell)\b[ \t*_`\"',:;.–—-]*(.*)$",
+    r"^[ \t*_#>-]*(?:line[ \t]*)?#?(\d{1,2})\W{1,6}(not[ _]met|unmet|met|cannot[ _]tell|can['’]t tell)\b[*_`\"']*[,:;.]*\*{0,2}[ \t:–—-]*(.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKS = {"met": RubricMark.MET, "not met": RubricMark.NOT_MET, "unmet": RubricMark.NOT_MET}

@@ -12,21 +12,24 @@ import pytest
 from model.agents.agentless import search_replace
 from model.agents.agentless.file_localisation import read_paths
 from model.agents.agentless.search_replace import SearchReplaceEdit
-from model.agents.mini_se import tool_text
+from model.agents.mini_se import tool_text, tree_reader, tree_reviewer
 from model.agents.tools.tool_arguments import BadCall, parse_arguments
 from model.agents.tools.toolbox import TOOLS
+from model.domain import RubricKind, RubricLine, RubricMark
 from model.errors import MalformedEdit, UnreadableAnswer
 from model.prompts import prompt_template
 from model.protocols import Token
 from model.reproduction.test_writing import read_script
 from model.voting.boxed_answer import read_box
+from model.voting.reply_form import read_review, read_test_report
+from model.voting.rubric import Grade, read_grades, read_lines
 from model.voting.yes_no_probability import compute_yes_probability, locate_verdict
 from training.objective.rewards import MALFORMED_REWARD, reward_imitation, reward_reply
 
 PROMPTS = sorted(path.stem for path in Path(prompt_template.__file__).parent.glob("*.j2"))
 VALUES = {
     "issue": "", "hint": "", "trajectory": "", "tree": "", "most": "4", "left_out": "",
-    "patches": (), "paths": (), "files": (), "test_path": "", "test_file": "",
+    "patches": (), "paths": (), "files": (), "test_path": "", "test_file": "", "rubric": "",
 }  # fmt: skip
 FILE = "folder/of/the/file.py"
 SEARCH, REPLACE = "lines as they stand in the file now", "lines that shall stand there instead"
@@ -35,6 +38,13 @@ SOLUTION = f"<solution>\n```python\n{BLOCK}\n```\n</solution>"
 TAGGED = f"<think>\nyour reasoning\n</think>\n{SOLUTION}"
 EDITS = (SearchReplaceEdit(FILE, (SEARCH,), (REPLACE,)),)
 BOX = r"\\boxed\{[\d, ]+\}|\\boxed\{\}(?= if|\.$)"
+REVIEW = """\
+{"decision": {"recommendation": "approve" or "request_changes", "confidence": a number from 0 to 1},
+ "summary": {"problem": "the cause", "solution": "what the patch does", "overall_assessment": "the decision with its reason"},
+ "defects": [{"severity": "high", "medium" or "low", "category": "correctness", "location": {"path": "file.py"}, "description": "what fails, and when", "suggestion": "the fix"}]}"""
+TEST_REPORT = '{"test_report": "which tests pass and which fail, and why", "reward": 1}'
+CONDITION = "One condition that can be checked by reading a patch."
+LINE = f'{{"kind": "specification", "weight": 3, "text": "{CONDITION}"}}'
 CALL = '{"name": "search_tool", "arguments": {"construct": "function", "entity": "…"}}'
 
 
@@ -74,12 +84,21 @@ def read_edits(reply, prompt):
         return None
 
 
-def read_call(reply):
+def read_call(reply, tools):
     try:
         return [
-            (call.name, parse_arguments(call, TOOLS)) for call in tool_text.parse_calls(reply)
+            (call.name, parse_arguments(call, tools)) for call in tool_text.parse_calls(reply)
         ] or None
     except BadCall:
+        return None
+
+
+def read_report(reply, read):
+    """Read a report in which the judge chose the first of the words that the prompt offers."""
+    chosen = re.sub(r'("\w+")(?:, "\w+")* or "\w+"', r"\1", reply)
+    try:
+        return set(read(chosen.replace("a number from 0 to 1", "0.5"), {1}))
+    except UnreadableAnswer:
         return None
 
 
@@ -87,6 +106,12 @@ def reward_group(reply, correct):
     return reward_reply(reply, range(1, 5), [float(seat in correct) for seat in range(1, 5)])
 
 
+CALLING = ReplyForm(
+    r"```json\n.*?\n```",
+    {f"```json\n{CALL}\n```": [("search_tool", {"construct": "function", "entity": "…"})]},
+    ("I would look at the parser.", CALL.replace("search_tool", "shell"), CALL.replace("entity", "name")),
+    partial(read_call, tools=TOOLS),
+)  # fmt: skip
 FORMS = {
     "r4p_group": ReplyForm(
         BOX,
@@ -142,14 +167,43 @@ FORMS = {
         partial(read_edits, prompt="swe_rl_repair"),
         lambda reply, _: reward_imitation(reply, {FILE: SEARCH}, {FILE: REPLACE}),
     ),
-    "mini_se": ReplyForm(
-        r"```json\n.*?\n```",
-        {f"```json\n{CALL}\n```": [("search_tool", {"construct": "function", "entity": "…"})]},
-        ("I would look at the parser.", CALL.replace("search_tool", "shell"), CALL.replace("entity", "name")),
-        read_call,
+    "mini_se": CALLING,
+    "review": ReplyForm(
+        r'\{"decision".*\}\]\}',
+        {REVIEW: {1}},
+        ("I approve.", REVIEW.replace("recommendation", "verdict"), REVIEW.replace('"approve"', '"merge"')),
+        partial(read_report, read=read_review),
     ),
+    "test_report": ReplyForm(
+        r'\{"test_report".*?\}',
+        {TEST_REPORT: {1}},
+        ("All tests pass.", TEST_REPORT.replace("1", "2"), f"{TEST_REPORT} That is all."),
+        partial(read_report, read=read_test_report),
+    ),
+    "rubric_write": ReplyForm(
+        r'\{"kind".*?\}',
+        {LINE: (RubricLine(RubricKind.SPECIFICATION, 3, CONDITION),)},
+        (CONDITION, LINE.replace("3", "4"), LINE.replace("specification", "style")),
+        lambda reply: read_lines(reply) or None,
+    ),
+    "rubric_grade": ReplyForm(
+        r"(?<=\n)\d: [^\n]+",
+        {
+            "1: MET - `parse` now returns an empty list": {1: Grade(RubricMark.MET, "`parse` now returns an empty list")},
+            "2: NOT MET - the loop still skips the last item": {2: Grade(RubricMark.NOT_MET, "the loop still skips the last item")},
+        },
+        ("MET", "1: GOOD - well done", "3: MET - a line that the checklist lacks"),
+        lambda reply: read_grades(reply, 2) or None,
+    ),
+    "rubric_agent": CALLING,
+    "review_tools": CALLING,
 }  # fmt: skip
 """How each prompt's replies look. A reply to Mini-SE is scored by its episode and has no reward of its own."""
+TOOLS_OF = {
+    "mini_se": TOOLS,
+    "rubric_agent": tree_reader.TOOLS,
+    "review_tools": tree_reviewer.TOOLS,
+}
 
 
 @pytest.fixture(params=PROMPTS)
@@ -160,7 +214,9 @@ def form(request):
 
 def render(prompt):
     system, _ = prompt_template.load(prompt).render(**VALUES)
-    return system.content + (tool_text.describe_tools(TOOLS) if prompt == "mini_se" else "")
+    return system.content + (
+        tool_text.describe_tools(TOOLS_OF[prompt]) if prompt in TOOLS_OF else ""
+    )
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

@@ -70,7 +70,8 @@ def server():
 
 
 def handler(*urls):
-    return partial(unload_adapters, lambda: EngineSettings(engine_urls=urls))
+    settings = EngineSettings(engine_url=urls[0], engine_urls=urls)
+    return partial(unload_adapters, lambda: settings)
 
 
 def list_unloaded(server):

@@ -65,7 +65,7 @@ def test_no_structure_changes_a_leave_one_out_verdict(corpus):
 def raw_prompts(monkeypatch):
     monkeypatch.setattr(untrusted, "_TRICKS", untrusted.re.compile(r"(?!)"))
     monkeypatch.setattr(untrusted, "_COMMENT", untrusted.re.compile(r"(?!)"))
-    monkeypatch.setattr(admission, "extract_bare_diff", lambda text: diff.BareDiff(text, 0))
+    monkeypatch.setattr(admission, "extract_bare_diff", lambda text, **_: diff.BareDiff(text, 0))
 
 
 CLAIMS = {Verdict.CORRECT, Verdict.INCORRECT}
