@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.engines.engine_catalog import DEFAULT_MODEL, EngineChoice, load_engine, prepare_model
-from model.errors import (
-    BadEngine,
-    IncompatibleOptions,
-    NoTests,
-    UnknownVerifier,
-)
+from model.errors import BadEngine, IncompatibleOptions, NoTests, UnknownVerifier
 from model.protocols import Engine, Verifier
 from model.verifiers.admission import AdmissionRules
 
 if TYPE_CHECKING:
+    from model.calibration.calibrator_file import CalibratorFile
+    from model.domain import EngineInfo
     from model.execution.evidence_source import EvidenceSource
     from model.verifiers.reports.rubric_source import TreeReaders
     from model.verifiers.voting_verifier import VotingOptions
@@ -37,6 +34,7 @@ __all__ = [
     "load_consensus",
     "load_engine",
     "load_execution",
+    "load_prior",
     "load_verifier",
     "needs_engine",
     "parse_verifier_name",
@@ -71,9 +69,8 @@ SCORING_VERIFIERS = frozenset({"reward-model"})
 """Verifiers whose engine runs a reward model, which writes nothing."""
 REPORT_VERIFIERS = frozenset({"review", "test-report"})
 """Verifiers whose model writes a report about one patch."""
-VOTING_VERIFIERS = (
-    frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise", "swiss", "rubric"})
-    | REPORT_VERIFIERS
+VOTING_VERIFIERS = REPORT_VERIFIERS | frozenset(
+    {"r4p", "r4p-two-rounds", "pointwise", "pairwise", "swiss", "rubric"}
 )
 """Verifiers whose verdict becomes more reliable with more votes."""
 EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise", "swiss", "rubric"}
@@ -96,6 +93,16 @@ def load_consensus(edited_lines: int = 0) -> Verifier:
     from model.verifiers import consensus as verifiers
 
     return verifiers.build_shipped(AdmissionRules(edited_lines=edited_lines))
+
+
+def load_prior(name: str, engine: "EngineInfo | None" = None) -> "CalibratorFile | None":
+    """Load the packaged prior of consensus; None for another verifier, or an `engine` that is not the shipped model."""
+    if name != "consensus":
+        return None
+    from model.verifiers import consensus as verifiers
+
+    prior = verifiers.build_prior()
+    return prior if engine in {None, prior.engine} else None
 
 
 def load_execution(name: str, evidence: "EvidenceSource | None", edited_lines: int = 0) -> Verifier:
@@ -272,10 +279,9 @@ def _build_verifier(
             with_trajectory = name == TRAJECTORY_VERIFIER
             return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
         case "r4p-two-rounds":
-            return two_rounds.TwoRoundsVerifier(
-                _build_verifier("r4p", engine, prompts, options, readers),
-                two_rounds.MostLikelyVerifier(engine, template, options),
-            )
+            first = _build_verifier("r4p", engine, prompts, options, readers)
+            second = two_rounds.MostLikelyVerifier(engine, template, options)
+            return two_rounds.TwoRoundsVerifier(first, second)
         case "reward-model":
             return reward_model.RewardModelVerifier(engine, template, options.edited_lines)
         case "rubric":

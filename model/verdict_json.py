@@ -20,6 +20,8 @@ from model.domain import (
 )
 
 SCHEMA = "r4p.verdict/1"
+PACKAGED = "packaged"
+"""The origin of probabilities that rest on issues of benchmarks only."""
 _UNREAD_AT_MOST = 50
 _LONGEST_PATH = 300
 
@@ -66,6 +68,8 @@ class Calibration:
     issues: int
     correct: int
     incorrect: int
+    origin: str | None = None
+    """PACKAGED for the prior that ships with the bot; None for outcomes of its own."""
 
 
 def to_json(

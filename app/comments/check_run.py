@@ -126,7 +126,7 @@ def _write_summary(view: VerdictView, row: VerdictRow, comment_url: str | None) 
     else:
         text = (
             f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_describe_ground(row, view)}; "
-            f"{format_probability(verdict, view.history)}; "
+            f"{format_probability(verdict, view.history, is_prior=view.is_packaged_prior)}; "
             f"{describe_coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
             f"{quote_block(verdict.reason, _REASON_LIMIT)}"
         )

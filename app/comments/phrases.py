@@ -88,14 +88,18 @@ def format_percent(value: float | None) -> str:
     return f"{min(max(round(value * 100), 1), 99)} %"
 
 
-def format_probability(verdict: PatchVerdict, history: int | None) -> str:
+def format_probability(
+    verdict: PatchVerdict, history: int | None, *, is_prior: bool = False
+) -> str:
     """Return a phrase with the probability that a patch is correct, or with the reason why there is none.
 
-    `history` is the number of earlier issues behind the probabilities; None: too few.
+    `history` is the number of earlier issues behind the probabilities; None: too few. With `is_prior`, these are issues
+    of benchmarks.
     """
     if verdict.probability is None:
         return f"{'not enough history' if history is None else 'no opinion'} for a probability"
-    return f"probability correct: {format_percent(verdict.probability)}"
+    origin = " (packaged prior)" if is_prior else ""
+    return f"probability correct: {format_percent(verdict.probability)}{origin}"
 
 
 def explain_unsure(

@@ -285,7 +285,7 @@ def _explain(patch: _Patch, view: VerdictView) -> str:
     parts = [f"**{patch.name}: {VERDICTS[verdict.verdict]}** {patch.origin}"]
     if verdict.verdict is not Verdict.NOT_JUDGED:
         parts += [f"agreement {format_agreement(verdict)}"] if view.asked else []
-        parts += [format_probability(verdict, view.history)]
+        parts += [format_probability(verdict, view.history, is_prior=view.is_packaged_prior)]
         parts += [describe_coverage(verdict.coverage, has_model=view.has_model)]
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)
     blocks = [", ".join(parts), quote_block(explain_not_judged(verdict), _REASON_LIMIT), unsure]

@@ -176,8 +176,9 @@ def _format_commit(row: VerdictRow) -> str:
 def _describe_judging(view: VerdictView) -> str:
     """Describe in one line how the bot judged."""
     if not view.has_model:
-        parts = [f"{_describe_comparison(view)}.", _describe_history(view), _explain_unsure(view)]
-        return " ".join(part for part in parts if part)
+        unsure = explain_unsure(view.verdicts, has_model=False, history=view.history)
+        parts = [f"{_describe_comparison(view)}.", _describe_history(view), unsure]
+        return " ".join(filter(None, parts))
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
     if len(view.verdicts) == 1:
         together = "alone, because there is no rival"
@@ -188,9 +189,8 @@ def _describe_judging(view: VerdictView) -> str:
 def _describe_votes(view: VerdictView) -> str:
     if not view.asked:
         return ""
-    unread = view.asked - view.valid
     votes = "1 vote" if view.asked == 1 else f"{view.asked} votes, each in another order"
-    remarks = [f"{unread} unreadable"] if unread else []
+    remarks = [f"{unread} unreadable"] if (unread := view.asked - view.valid) else []
     remarks += [f"{view.forced} answered only after a second request"] if view.forced else []
     return f": {votes} ({', '.join(remarks)})" if remarks else f": {votes}"
 
@@ -201,10 +201,6 @@ def _describe_comparison(view: VerdictView) -> str:
         "(how alike its patches are, their size, what of the issue they touch) "
         f"by fitted rules `{_format_fingerprint(view)}`"
     )
-
-
-def _explain_unsure(view: VerdictView) -> str | None:
-    return explain_unsure(view.verdicts, has_model=view.has_model, history=view.history)
 
 
 def _describe_judge(view: VerdictView) -> str:
@@ -223,6 +219,8 @@ def _describe_history(view: VerdictView) -> str:
         return "No probabilities yet: not enough history."
     if all(patch.probability is None for patch in view.verdicts):
         return "No probabilities: no patch was judged in full."
+    if view.is_packaged_prior:
+        return f"Probabilities are a packaged prior from {view.history} issues of benchmarks, not from outcomes here."
     return f"Probabilities come from the outcomes of {view.history} earlier issues."
 
 

@@ -87,6 +87,8 @@ class VerdictView:
     """The `r4p.verdict/1` object."""
     history: int | None = None
     """Number of earlier issues behind the probabilities; None: too few."""
+    is_packaged_prior: bool = False
+    """True if these are issues of benchmarks, because too few here have known outcomes."""
     left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
     """False: the issue has too many links, so rivals may be missing."""

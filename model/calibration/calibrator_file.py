@@ -23,6 +23,8 @@ class CalibratorFile:
     calibrator: Calibrator
     brier: float
     """Brier score on held-out issues; 1, the worst, without enough history."""
+    origin: str | None = None
+    """Where the probabilities come from, if not from a file that the operator named."""
 
     @property
     def digest(self) -> str:
@@ -35,7 +37,12 @@ class CalibratorFile:
         """The calibrator's date and the size of its history, for the JSON document of a verdict."""
         history = self.calibrator.history
         return Calibration(
-            None, self.calibrator.fitted_at, history.issues, history.correct, history.incorrect
+            None,
+            self.calibrator.fitted_at,
+            history.issues,
+            history.correct,
+            history.incorrect,
+            self.origin,
         )
 
     def check_engine(self, engine: EngineInfo) -> None:

@@ -24,6 +24,7 @@ from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR
 from model.domain import GradedLine, GroupVerdict, Verdict
 from model.prompts.untrusted import escape_invisible
+from model.verdict_json import Calibration
 
 _COLOURS = {
     Verdict.CORRECT: "green",
@@ -64,8 +65,11 @@ def report_loading(choice: EngineChoice, say: Callable[[str], None]) -> EngineCh
     return replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
 
 
-def print_verdict(verdict: GroupVerdict) -> None:
-    """Print a group's verdicts on stdout: a table, the reason of each verdict, and the cost of the votes."""
+def print_verdict(verdict: GroupVerdict, calibration: Calibration | None = None) -> None:
+    """Print a group's verdicts on stdout: a table, the reason of each verdict, and the cost of the votes.
+
+    `calibration` says what the probabilities rest on.
+    """
     out = Console(highlight=False, markup=False)
     names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
     weighed = any(patch.probability is not None for patch in verdict.patches)
@@ -85,6 +89,9 @@ def print_verdict(verdict: GroupVerdict) -> None:
         out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
         for graded in patch.rubric:
             out.print(Text(f"  {_describe_line(graded)}"))
+    if calibration and weighed:
+        kind = "benchmark issues (packaged prior)" if calibration.origin else "earlier issues"
+        out.print(Text(f"probabilities: from the outcomes of {calibration.issues} {kind}"))
     out.print(Text(_describe_cost(verdict)))
 
 

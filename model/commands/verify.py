@@ -133,6 +133,7 @@ def verify(options: VerifyOptions) -> None:
         choice, fitted = options.choose_judge(
             options.verifier, options.voting, has_tests=evidence is not None
         )
+        fitted = fitted or catalog.load_prior(options.verifier)
         issue, patches = inputs.read_issue(options.issue), options.read_patches()
         _warn_of_tricks(issue, patches)
         _warn_of_few_votes(options, len(patches))
@@ -149,7 +150,7 @@ def verify(options: VerifyOptions) -> None:
         calibration = fitted.calibration if fitted else None
         print_json(to_json(verdict, subject, verifier=options.verifier, calibration=calibration))
     else:
-        print_verdict(verdict)
+        print_verdict(verdict, fitted.calibration if fitted else None)
     if caution := describe_caution(verdict.engine):
         warn(_VERIFY, caution)
     raise typer.Exit(choose_exit_code(verdict))

@@ -21,7 +21,15 @@ _SHARES = frozenset(
     METRICS[name]
     for name in (
         *("accuracy", "exact_match", "claimed", "claimed_accuracy", "precision"),
-        *("precision_when_sure", "format_valid", "forced", "best_of_group", "random", "oracle"),
+        *(
+            "precision_when_sure",
+            "coverage_at_90",
+            "format_valid",
+            "forced",
+            "best_of_group",
+            "random",
+            "oracle",
+        ),
     )
 )
 """Metrics that are shares. At 0 or 1 their interval is Wilson's."""

@@ -23,6 +23,8 @@ BINS = 10
 """Number of bins of the reliability diagram and of ECE, with equally many patches each."""
 SURE = 0.8
 """Belief from which `precision_when_sure` counts a patch as accepted."""
+RIGHT = 0.9
+"""Share of decisions that must be right for `coverage_at_90`."""
 
 
 Metric = Callable[[JudgementColumns], float]
@@ -214,6 +216,22 @@ def compute_precision_when_sure(columns: JudgementColumns) -> float:
     return _compute_mean(columns.label[columns.belief >= SURE])
 
 
+def compute_coverage(columns: JudgementColumns) -> float:
+    """Compute the largest share of patches whose decisions are right at least nine times in ten (RIGHT).
+
+    The patches are those whose belief is furthest from a half; equal distances are taken together. The limit is chosen
+    on these patches, so it flatters the verifier.
+    """
+    if not len(columns.belief):
+        return float("nan")
+    order = np.argsort(-np.abs(columns.belief - 0.5), kind="stable")
+    certainty = np.abs(columns.belief - 0.5)[order]
+    right = np.cumsum(score_decisions(columns.belief, columns.label)[order])
+    count, is_last = np.arange(1, len(order) + 1), np.diff(certainty, append=-1.0) < 0
+    fit = count[is_last & (certainty > 0) & (right >= RIGHT * count)]
+    return float(max(fit, default=0) / len(order))
+
+
 def compute_valid_rate(columns: JudgementColumns) -> float:
     """Compute the share of requested votes that are readable; NaN if no votes were requested."""
     return _compute_ratio(columns.valid.sum(), columns.asked.sum())
@@ -255,6 +273,7 @@ METRICS: Mapping[str, Metric] = {
     "claimed_accuracy": compute_claim_accuracy,
     "precision": compute_precision,
     "precision_when_sure": compute_precision_when_sure,
+    "coverage_at_90": compute_coverage,
     "format_valid": compute_valid_rate,
     "forced": compute_forced_rate,
     "best_of_group": compute_best_of_group,

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from model.calibration.calibration import Calibrator, History
+from model.calibration.calibrator_file import CalibratorFile
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -34,6 +36,7 @@ from model.rivals import consensus_model
 from model.rivals.consensus_model import ConsensusModel, FittedModel
 from model.rivals.features import MAX_COMPARED_CHARACTERS
 from model.rivals.rival_agreement import Panel, build_panels
+from model.verdict_json import PACKAGED
 from model.verifiers.admission import (
     DEFAULT_RULES,
     AdmissionResult,
@@ -46,6 +49,8 @@ from model.voting.thresholds import Thresholds
 
 _ROOM = 10**9
 """No patch is too long for a prompt here. MAX_COMPARED_CHARACTERS limits the code instead."""
+_FITTED_AT = "2026-11-23T00:00:00+00:00"
+"""The day of the shipped fit. The model's file has no date, so that a fit gives the same bytes on any day."""
 _NO_RIVAL = (
     "Not judged: consensus compares rivals, and there is no other patch to compare this one with"
 )
@@ -147,6 +152,24 @@ def build_shipped(rules: AdmissionRules = DEFAULT_RULES) -> ConsensusVerifier:
     """
     artefact = consensus_model.load_shipped()
     return ConsensusVerifier(artefact, artefact.fits[consensus_model.EVERYTHING], rules=rules)
+
+
+def build_prior() -> CalibratorFile:
+    """Build the packaged prior: the probabilities of the shipped model, before a repository has a history.
+
+    The model was fitted on issues of benchmarks, and its scores came true on issues that it never saw
+    (docs/consensus.md). So the score is the probability.
+    """
+    artefact = consensus_model.load_shipped()
+    fit = artefact.fits[consensus_model.EVERYTHING]
+    prior = Calibrator(
+        fitted_at=_FITTED_AT,
+        history=History(**artefact.manifest["history"]),
+        weights={"consensus": 1.0},
+        thresholds=fit.thresholds,
+    )
+    brier = artefact.manifest["brier"]
+    return CalibratorFile("consensus", build_shipped().engine, prior, brier, PACKAGED)
 
 
 def build_holdout(

@@ -22,6 +22,8 @@ class ClaimTargets:
     """For verdicts of correct. It is higher, because a false accept costs most."""
     reject: float = 0.7
     """For verdicts of incorrect."""
+    share: float = 0.0
+    """The least share of claims that are right, on either side and on these rows, besides the bound."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,17 +54,28 @@ class LabelColumns:
         """Choose the thresholds as the function `choose_thresholds` does."""
         return Thresholds(
             self._find_furthest_bound(
-                probabilities, probabilities > 0.5, self.labels, targets.accept
+                probabilities, probabilities > 0.5, self.labels, (targets.accept, targets.share)
             ),
             self._find_furthest_bound(
-                -probabilities, probabilities < 0.5, 1 - self.labels, targets.reject
+                -probabilities,
+                probabilities < 0.5,
+                1 - self.labels,
+                (targets.reject, targets.share),
             ),
         )
 
     def _find_furthest_bound(
-        self, certainties: Floats, is_on_side: NDArray[np.bool_], true: Floats, target: float
+        self,
+        certainties: Floats,
+        is_on_side: NDArray[np.bool_],
+        true: Floats,
+        targets: tuple[float, float],
     ) -> float | None:
-        """Find the least certain bound whose claims meet the target. The claims are at least as certain as the bound."""
+        """Find the least certain bound whose claims meet the targets, of the lower bound and of the share.
+
+        The claims are at least as certain as the bound.
+        """
+        target, share = targets
         rows = np.flatnonzero(is_on_side & (self.weights > 0))
         rows = rows[np.argsort(-certainties[rows], kind="stable")]
         weights, bounds = self.weights[rows], certainties[rows]
@@ -72,7 +85,7 @@ class LabelColumns:
         trials = total * np.cumsum(weights**2) / issues
         is_last = np.diff(bounds, append=-np.inf) < 0
         # the lower bound of a precision is below the precision itself
-        for last in np.flatnonzero(is_last & (hits >= target * total))[::-1]:
+        for last in np.flatnonzero(is_last & (hits >= max(target, share) * total))[::-1]:
             successes = hits[last] / total[last] * trials[last]
             if compute_wilson_interval(float(successes), float(trials[last]))[0] >= target:
                 return abs(float(bounds[last]))

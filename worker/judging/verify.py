@@ -114,12 +114,17 @@ class VerifyGroupHandler:
         )
         with transaction(context.database) as connection:
             stored = load_calibrator(connection, setup.judge, installation)
+        prior = None if stored else catalog.load_prior(setup.name, verifier.engine)
+        used = stored or prior
         weighed = evidence.apply_calibrator(
-            verdict, known_evidence, stored.calibrator if stored else None
+            verdict, known_evidence, used.calibrator if used else None
         )
         claims = evidence.withdraw_partial_claims(weighed)
         whole = add_unreadable(claims, evaluation.candidates)
-        verdict_document = build_document(evaluation, whole, setup.name, stored)
+        packaged = prior.calibration if prior else None
+        verdict_document = build_document(
+            evaluation, whole, setup.name, _describe_calibration(stored) if stored else packaged
+        )
         new = verdict.votes[len(earlier) :]
         return VerificationResult(verdict_document, whole.patches, new, setup.name, known_evidence)
 
@@ -205,11 +210,11 @@ def build_document(
     evaluation: Evaluation,
     verdict: GroupVerdict,
     verifier: str | None = None,
-    stored: StoredCalibrator | None = None,
+    calibration: Calibration | None = None,
 ) -> Json:
     """Build an evaluation's verdict as JSON values, in the format `r4p.verdict/1` (pure).
 
-    `verifier` is the verifier's name in the catalog, and `stored` the calibrator that it used; None if there is none.
+    `verifier` is the verifier's name in the catalog, and `calibration` the calibrator that it used; None if there is none.
     """
     heads = {patch_id(c.pull): c.head_sha for c in evaluation.candidates}
     subject = Subject(
@@ -225,7 +230,6 @@ def build_document(
             for alternative in evaluation.alternatives
         },
     )
-    calibration = _describe_calibration(stored) if stored else None
     return dict(to_json(verdict, subject, verifier=verifier, calibration=calibration))
 
 

@@ -12,7 +12,7 @@ from app.values.identifiers import PullNumber
 from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import InjectionKind, escape_issue, escape_patch
-from model.verdict_json import read_patches
+from model.verdict_json import PACKAGED, read_patches
 
 DEMONSTRATION_ENGINE = "local_transformers"
 """The embedded models judge at chance; they only demonstrate the pipeline."""
@@ -42,6 +42,7 @@ def build_verdict_view(
         rows=tuple(_build_rows(evaluation, verdicts, moved)),
         verifier=document.get("verifier", "none"),
         history=document.get("calibrator", {}).get("issues"),
+        is_packaged_prior=document.get("calibrator", {}).get("origin") == PACKAGED,
         has_model=engine.name != CONSENSUS,
         engine=engine,
         asked=document["votes"]["asked"],

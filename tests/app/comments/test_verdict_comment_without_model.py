@@ -117,3 +117,25 @@ def test_consensus_without_history_says_why_it_claims_nothing():
     assert why not in write_check_run(told, wrong, None).summary
     for other in (replace(told, rows=(wrong,)), replace(told, history=57), view(unsure)):
         assert why not in write_verdict_comment(other)
+
+
+def test_packaged_prior_is_named_wherever_a_probability_is():
+    unsure = build_row(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
+    unsure = replace(unsure, verdict=replace(unsure.verdict, probability=0.31))
+    shown = view(unsure, verifier="consensus", has_model=False, asked=0, valid=0, history=388)
+    prior = replace(shown, is_packaged_prior=True)
+    sentence = (
+        "Probabilities are a packaged prior from 388 issues of benchmarks, not from outcomes here."
+    )
+    assert sentence in write_verdict_comment(prior)
+    assert "Probabilities come from the outcomes of 388 earlier issues." in write_verdict_comment(
+        shown
+    )
+    for text in (
+        write_check_run(prior, unsure, None).summary,
+        write_explanation_reply(900, prior, "#15"),
+    ):
+        assert "probability correct: 31 % (packaged prior)" in text.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
+    assert "packaged prior" not in write_check_run(shown, unsure, None).summary

@@ -49,6 +49,8 @@ GROUPS = [
         ("claimed_accuracy", 4 / 6),
         ("precision", 2 / 3),
         ("precision_when_sure", 1.0),
+        # .9 and .1 are the most certain and right, then .2 and .8 right; .7 and .3 are wrong
+        ("coverage_at_90", 4 / 8),
         ("best_of_group", 1.0),
         ("random", 0.5),
         ("oracle", 1.0),
@@ -67,6 +69,19 @@ def test_exact_match_counts_tosses_by_their_chance():
 def test_best_of_group_averages_ties():
     tied = make_judged_group("a", (0.9, True), (0.9, False), (0.9, False), (0.1, True))
     assert METRICS["best_of_group"](build_columns([tied])) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("patches", "coverage"),
+    [
+        ([(0.9, True)] * 9 + [(0.1, True)], 1.0),  # nine of ten are right, all equally certain
+        ([(0.9, True)] * 8 + [(0.1, True)] * 2, 0.0),
+        ([(0.95, True)] + [(0.9, False)] * 3, 0.25),
+        ([(0.5, True), (None, False)], 0.0),  # a toss is no decision
+    ],
+)
+def test_coverage_takes_equally_certain_patches_together(patches, coverage):
+    assert METRICS["coverage_at_90"](build_columns([make_judged_group("a", *patches)])) == coverage
 
 
 def test_ece_is_the_gap_of_bins_of_equal_mass():

@@ -135,5 +135,5 @@ def test_shipped_model_uses_the_current_features():
     shipped = consensus_model.load_shipped()
     assert shipped.manifest["facts"] == list(list_columns())
     assert {block.name for block in shipped.blocks} < set(shipped.fits)
-    assert shipped.manifest["claims"] == {"accept": 0.8, "reject": 0.7}
+    assert shipped.manifest["claims"] == {"accept": 0.8, "reject": 0.7, "share": 0.92}
     assert not {"source", "author", "repository"} & set(list_columns())

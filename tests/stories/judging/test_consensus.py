@@ -50,16 +50,13 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
     verdict = story.verdict(issue)
     assert list(verdict.rows) == pulls
     assert set(verdict.rows.values()) <= {"Incorrect", "Unsure"}
-    assert ("Unsure: the score is too close to the middle" in verdict.body) == (
-        "Unsure" in verdict.rows.values()
-    )
     assert verdict.rows[pulls[0]] == verdict.rows[pulls[3]]
-    assert "\n| PR | Verdict | Commit | Link |\n" in verdict.body
+    assert "\n| PR | Verdict | P(correct) | Commit | Link |\n" in verdict.body
     assert (
         "No language model read the patches: `consensus` compared features of the group"
         in verdict.body
     )
-    assert "No probabilities yet: not enough history." in verdict.body
+    assert "Probabilities are a packaged prior from " in verdict.body
     assert "(its one file was compared)" in verdict.body
     assert "Of 2 rivals (copies count once), " in verdict.body
     assert "Less than a second.</sub>" in verdict.body
@@ -67,11 +64,14 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
     document = verdict.document
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
     assert (document["votes"], document["tokens"]["prompt"]) == ({"asked": 0, "valid": 0}, 0)
-    assert {patch["probability"] for patch in document["patches"]} == {None}
+    assert document["calibrator"]["origin"] == "packaged"
+    for patch in document["patches"]:
+        assert patch["probability"] == pytest.approx(patch["score"], abs=1e-4)
     for pull in pulls:
         check = story.check(pull)
         assert check.title == f"{verdict.rows[pull]}: {COMPARED} (advisory)"
-        assert f"{COMPARED}; not enough history for a probability; " in check.summary
+        assert f"{COMPARED}; probability correct: " in check.summary
+        assert " (packaged prior); " in check.summary
         assert "Judged by `consensus` beside 3 other pull requests." in check.summary
         assert talk_of_votes(check.title + check.summary) == []
 
@@ -80,7 +80,7 @@ def test_commands_are_answered_and_asking_again_changes_nothing(story):
     issue, pulls = rivals(story)
     before = story.verdict(issue)
     explained = story.answer(issue, story.command(issue, f"/r4p explain #{pulls[1]}"))
-    assert ", not enough history for a probability, 2 of 2 files were compared" in explained
+    assert " (packaged prior), 2 of 2 files were compared" in explained
     assert "> No model read this patch. Of 2 rivals" in explained
     assert talk_of_votes(explained) == []
     story.command(issue, "/r4p verify")

@@ -77,9 +77,7 @@ def judge(database, job, judge_setup):
         return document, [row._asdict() for row in connection.execute(query)]
 
 
-def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
-    database, job, monkeypatch
-):
+def test_consensus_judges_without_an_engine_by_the_packaged_prior(database, job, monkeypatch):
     monkeypatch.setenv("R4P_VERIFIER", "consensus")
     monkeypatch.setenv("R4P_ENGINE", "scripted")  # which would not start: it has no script
     judge_setup = Components(database, QueueSettings()).judge_setup
@@ -88,7 +86,9 @@ def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
     assert document["votes"] == {"asked": 0, "valid": 0}
     assert all(0 < row["consensus"] < 1 for row in rows)
-    assert {(row["score"], row["probability"]) for row in rows} == {(None, None)}
+    assert document["calibrator"]["origin"] == "packaged"
+    for row in rows:
+        assert (row["score"], row["probability"]) == (None, pytest.approx(row["consensus"]))
 
 
 def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(database, job):
