@@ -55,7 +55,8 @@ def test_unused_adapters_are_unloaded_and_foreign_ones_stay(database, servers, n
     adapter_server.load_on_replica(servers[0], foreign)
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     urls = [one.url for one in servers]
-    handler = partial(unload_adapters, lambda: EngineSettings(engine_urls=urls))
+    settings = EngineSettings(engine_url=urls[0], engine_urls=urls)
+    handler = partial(unload_adapters, lambda: settings)
 
     def list_loaded():
         carry_out(database, handler, UnloadAdapters(OF_THE_APP))
