@@ -17,6 +17,7 @@ from model.evaluation.gyms.suite_worth import assess_tests
 from model.evaluation.judge_part import (
     BLOCKS_HELD_OUT,
     COPIES_ARE_ONE,
+    REPOSITORIES_HELD_OUT,
     Part,
     build_consensus_part,
     build_execution_part,
@@ -31,7 +32,6 @@ from model.verifiers.admission import DEFAULT_RULES, AdmissionRules
 
 CONSENSUS = "consensus"
 """Name of the verifier that was trained on labelled issues."""
-REPOSITORIES_HELD_OUT = "whole repositories held out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def open_judges(  # noqa: PLR0913 - the options of the command
 ) -> Iterator[tuple[Judge, ...]]:
     """Open the judges of verifier `name`, as a context manager that closes their engine.
 
-    Consensus gives two judges: the ordinary one, and a strict one whose fit saw no issue of the same repository. Every
-    other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
+    Consensus, and a hybrid of it that asks no language model, give two judges: the ordinary one, and a strict one whose
+    fit saw no issue of the same repository. Every other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
     it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` is that of `load_verifier`,
     and `evidence` the recorded tests for a verifier that judges by tests.
 
@@ -140,17 +140,22 @@ def _open_plain_judges(  # noqa: PLR0913 - the options of the command
             return
         prompts = judge_prompts.parse_prompts(prompt, names)
 
-        def build(part: str) -> Part:
+        def build(part: str, *, strict: bool) -> Part:
             if part == CONSENSUS:
-                return build_consensus_part(independent=independent, rules=rules)
+                return build_consensus_part(strict=strict, independent=independent, rules=rules)
             if evidence is not None and part in catalog.EXECUTION_VERIFIERS:
                 return build_execution_part(part, evidence, rules)
             return _build_engine_part(engine, voting, prompts, part)
 
-        judge = build_judge_of_parts(
-            run_name, [build(part) for part in names], votes, voting.shortlist
-        )
-        yield (replace(judge, tests=evidence),)
+        def build_whole(*, strict: bool = False) -> Judge:
+            parts = [build(part, strict=strict) for part in names]
+            name = run_name + STRICT_SUFFIX * strict
+            return replace(
+                build_judge_of_parts(name, parts, votes, voting.shortlist), tests=evidence
+            )
+
+        has_twin = engine is None and CONSENSUS in names
+        yield (build_whole(), build_whole(strict=True)) if has_twin else (build_whole(),)
 
 
 @contextmanager
@@ -231,21 +236,16 @@ def build_consensus_judge(
 ) -> Judge:
     """Build a consensus judge whose fit never saw the group's block of issues.
 
-    With `strict`, the fit saw no issue of the group's repository. With `independent`, copies count as agreement of
-    independent authors; without it, as one opinion. `rules` limit which patches are judged.
+    `strict`, `independent` and `rules` are those of `build_consensus_part`.
     """
-    from model.verifiers import consensus as verifiers
+    part = build_consensus_part(strict=strict, independent=independent, rules=rules)
 
     def verify(group: LabelledGroup) -> GroupVerdict:
-        unseeing = verifiers.build_holdout(
-            group.repo, group.instance_id, strict=strict, independent=independent, rules=rules
+        return part.build(group).verify(
+            group.issue, [patch.patch for patch in group.patches], votes=0
         )
-        return unseeing.verify(group.issue, [patch.patch for patch in group.patches])
 
-    held_out = REPOSITORIES_HELD_OUT if strict else BLOCKS_HELD_OUT
-    held_out += "" if independent else COPIES_ARE_ONE
-    engine = replace(verifiers.build_shipped().engine, model=held_out)
-    return Judge(name + STRICT_SUFFIX * strict, engine, 0, verify)
+    return Judge(name + STRICT_SUFFIX * strict, part.engine, 0, verify)
 
 
 def build_judge_of_parts(

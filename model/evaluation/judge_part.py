@@ -15,6 +15,7 @@ from model.verifiers.admission import DEFAULT_RULES, AdmissionRules
 
 COPIES_ARE_ONE = ", copies one opinion"
 BLOCKS_HELD_OUT = "blocks of issues held out"
+REPOSITORIES_HELD_OUT = "whole repositories held out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +28,21 @@ class Part:
 
 
 def build_consensus_part(
-    *, independent: bool = True, rules: AdmissionRules = DEFAULT_RULES
+    *, strict: bool = False, independent: bool = True, rules: AdmissionRules = DEFAULT_RULES
 ) -> Part:
     """Build consensus as a part of a judge, with a fit that never saw the group's block of issues.
 
-    `independent` and `rules` are as in `judge_catalog.build_consensus_judge`.
+    With `strict`, the fit saw no issue of the group's repository. With `independent`, copies count as agreement of
+    independent authors; without it, as one opinion. `rules` limit which patches are judged.
     """
     from model.verifiers import consensus as verifiers
 
-    held_out = BLOCKS_HELD_OUT + ("" if independent else COPIES_ARE_ONE)
+    held_out = REPOSITORIES_HELD_OUT if strict else BLOCKS_HELD_OUT
+    held_out += "" if independent else COPIES_ARE_ONE
     return Part(
         replace(verifiers.build_shipped().engine, model=held_out),
         lambda group: verifiers.build_holdout(
-            group.repo, group.instance_id, independent=independent, rules=rules
+            group.repo, group.instance_id, strict=strict, independent=independent, rules=rules
         ),
     )
 

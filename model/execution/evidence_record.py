@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +38,8 @@ class EvidenceRecord:
     """The fail-to-pass tests of the task: the id of each, and whether it passes with the patch. None is unknown."""
     fail_to_pass_unknown: str | None = None
     """Why an outcome of `fail_to_pass` is unknown, for a person."""
+    written: Mapping[str, int] = field(default_factory=dict)
+    """Reproduction tests that a model wrote for the task: `kept`, or dropped for a reason. Empty if none was asked for."""
     seconds: float = 0.0
     """Wall-clock seconds of the candidate's runs."""
     schema: str = SCHEMA

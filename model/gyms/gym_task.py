@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from model import typed_json
+from model.domain import Issue
 
 SCHEMA: Final = "r4p.gym/1"
 _TASK_ID: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?![.]|lock$|$)){0,99}")
@@ -74,6 +75,11 @@ class GymTask:
     """SPDX name of the repository's licence."""
     tests_from: TestsFrom
     candidates: tuple[GymCandidate, ...] = ()
+
+    def read_issue(self) -> Issue:
+        """Return the statement as an issue. Its first line is the title."""
+        title, _, body = self.statement.strip().partition("\n")
+        return Issue(title.strip(), body.strip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,9 @@ from training.gym.swebench.task_writer import save_gym
 
 _IMPORT: Final = "gym import-swebench"
 REPOSITORY: Final = "django/django"
-_RELEASES: Final = (*("3.2a1", "3.2", "4.0a1", "4.0", "4.1a1", "4.1", "4.2a1", "4.2", "5.0a1"),)
+_RELEASES: Final = (
+    *("3.1", "3.2a1", "3.2", "4.0a1", "4.0", "4.1a1", "4.1", "4.2a1", "4.2", "5.0a1"),
+)
 REPORT: Final = "import.json"
 """The file of a gym that compares what ran with the benchmark's labels."""
 RECIPE: Final = EnvironmentRecipe(

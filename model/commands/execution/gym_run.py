@@ -1,6 +1,8 @@
 """`r4p gym run` runs the tests of a gym's tasks on their candidates, and records what they show."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -8,16 +10,20 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from model import catalog
+from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, format_count, print_json, stop
-from model.commands.options import SuiteOptions, accept_options, open_cache
-from model.commands.output import show_progress
+from model.commands.options import EngineOptions, SuiteOptions, accept_options, open_cache
+from model.commands.output import report_loading, show_progress
 from model.environments.build import build_environment
-from model.errors import BadGym, BadRecipe, BadSuiteCommand, NoEnvironment
+from model.errors import BadEngine, BadGym, BadRecipe, BadSuiteCommand, NoEnvironment
 from model.evaluation.gyms.gym_groups import list_candidates
+from model.evaluation.gyms.gym_reproduction import WriteTests
 from model.evaluation.gyms.gym_run import GymRunPlan, run_gym, summarise_run
 from model.execution import evidence_record
 from model.execution.suite_command import parse_command
 from model.gyms.gym_folder import Gym, open_trees, read_gym
+from model.reproduction.test_writing import WritingLimits, write_tests
 from model.sandbox.walls import NoSandbox
 
 _RUN = "gym run"
@@ -37,7 +43,7 @@ def _list_commands() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GymRunOptions(SuiteOptions):
+class GymRunOptions(SuiteOptions, EngineOptions):
     """Options of `r4p gym run`."""
 
     gym: Annotated[Path, Option(metavar="DIR", help="The folder of the gym.")]
@@ -50,7 +56,19 @@ class GymRunOptions(SuiteOptions):
         int | None, Option(min=1, help="Tasks at the same time; one for each core by default.")
     ] = None
     limit: Annotated[int | None, Option(min=1, help="Number of tasks, the first by id.")] = None
+    tests: Annotated[
+        int, Option(min=0, help="Reproduction tests that a model writes for each task.")
+    ] = 0
     json_output: Annotated[bool, Option("--json", help="Print counts as JSON.")] = False
+
+    def choose_writer(self) -> EngineChoice | None:
+        """Return the engine that writes reproduction tests, or None without `--tests`. Raises BadEngine."""
+        given = (self.engine, self.engine_url, self.model, self.api_key_file, self.script)
+        if self.tests:
+            return self.choose_engine()
+        if any(given):
+            raise BadEngine("an engine writes tests only with --tests; give their number")
+        return None
 
 
 @app.command("run")
@@ -63,13 +81,14 @@ def run(options: GymRunOptions) -> None:
     Exit codes: 0 recorded, 2 usage, 5 no sandbox.
     """
     with exit_on_error(_RUN, BadGym, BadSuiteCommand, BadRecipe, NoEnvironment):
+        choice = options.choose_writer()
         gym = read_gym(options.gym)
         gym = replace(gym, tasks=gym.tasks[: options.limit])
         if options.command is not None:
             parse_command(options.command)
         candidates = sum(len(list_candidates(task)) for task in gym.tasks)
         try:
-            _run(options, gym, candidates)
+            _run(options, choice, gym, candidates)
         except NoSandbox as error:
             stop(_RUN, Exit.BACKEND_DOWN, str(error))
         counts = summarise_run(evidence_record.read_records(options.out))
@@ -80,9 +99,13 @@ def run(options: GymRunOptions) -> None:
             f"{options.out}: {format_count(counts['candidates'], 'candidate')} of "
             f"{format_count(counts['tasks'], 'task')}, {counts['unknown']} unknown"
         )
+        if written := counts.get("written"):
+            STDERR.print(
+                "written tests: " + ", ".join(f"{n} {what}" for what, n in written.items())
+            )
 
 
-def _run(options: GymRunOptions, gym: Gym, candidates: int) -> None:
+def _run(options: GymRunOptions, choice: EngineChoice | None, gym: Gym, candidates: int) -> None:
     with show_progress(candidates) as (say, advance):
         say("preparing")
         interpreters = _find_interpreters(options, gym)
@@ -93,9 +116,26 @@ def _run(options: GymRunOptions, gym: Gym, candidates: int) -> None:
             seconds=options.seconds,
             parallel=options.parallel or os.cpu_count() or 1,
         )
-        with open_trees(gym) as trees, evidence_record.open_record(options.out) as file:
+        with (
+            _open_writer(options, choice, say) as write,
+            open_trees(gym) as trees,
+            evidence_record.open_record(options.out) as file,
+        ):
             say("candidates")
-            run_gym(gym, trees, plan, file, advance)
+            run_gym(gym, trees, replace(plan, write_tests=write), file, advance)
+
+
+@contextmanager
+def _open_writer(
+    options: GymRunOptions, choice: EngineChoice | None, say: Callable[[str], None]
+) -> Iterator[WriteTests | None]:
+    """Yield what writes the reproduction tests of a task; None without an engine. Raises EngineDown."""
+    if choice is None:
+        yield None
+        return
+    limits = WritingLimits(options.tests)
+    with closing(catalog.load_engine(report_loading(choice, say))) as engine:
+        yield lambda issue, tree: write_tests(engine, issue, tree, limits=limits)
 
 
 def _find_interpreters(options: GymRunOptions, gym: Gym) -> dict[str, Path]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from model.domain import Issue, Patch, PatchId
+from model.domain import Patch, PatchId
 from model.errors import BadGroups
 from model.evaluation.labelled_group import LabelledGroup, LabelledPatch
 from model.gyms.gym_folder import read_gym
@@ -55,11 +55,10 @@ def build_groups(tasks: Iterable[GymTask]) -> list[LabelledGroup]:
 
 def _build(task: GymTask) -> LabelledGroup:
     labelled = [item for item in list_candidates(task) if item.resolved is not None]
-    title, _, body = task.statement.strip().partition("\n")
     return LabelledGroup(
         instance_id=task.id,
         repo=task.repository,
-        issue=Issue(title.strip(), body.strip()),
+        issue=task.read_issue(),
         patches=tuple(
             LabelledPatch(
                 Patch(PatchId(f"candidate-{number}"), _end_line(item.patch)),

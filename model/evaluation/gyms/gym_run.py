@@ -12,6 +12,11 @@ from typing import Any, Final
 from model.domain import Patch, PatchId
 from model.errors import BadDiff, BadSuiteCommand, NoBaseline, PatchDoesNotApply
 from model.evaluation.gyms.gym_groups import list_candidates
+from model.evaluation.gyms.gym_reproduction import (
+    WriteTests,
+    count_written,
+    reproduce_task,
+)
 from model.execution import candidate_tests
 from model.execution.candidate_tests import prepare_changes, run_candidate_tests
 from model.execution.evidence_record import EvidenceRecord, RecordFile, hash_patch
@@ -42,6 +47,8 @@ class GymRunPlan:
     """Time limit of one run."""
     parallel: int = 1
     """Number of tasks at the same time. Each has one run at a time."""
+    write_tests: WriteTests | None = None
+    """Writes reproduction tests, which run on each candidate as well; None runs the gym's own tests only."""
 
 
 def run_gym(
@@ -53,8 +60,8 @@ def run_gym(
 ) -> None:
     """Test every candidate of every task that `file` does not hold yet, and add it to `file`.
 
-    `on_candidate` gets the number of finished candidates each time the number grows. Raises BadGym and NoSandbox; what
-    was tested stays in the file.
+    `on_candidate` gets the number of finished candidates each time the number grows. Raises BadGym, EngineDown and
+    NoSandbox; what was tested stays in the file.
     """
     recorded = {(record.task, record.patch, record.command) for record in file.records}
     waiting = {task.id: _list_waiting(task, plan, recorded) for task in gym.tasks}
@@ -87,6 +94,7 @@ def summarise_run(records: Sequence[EvidenceRecord]) -> dict[str, Any]:
         "resolved": sum(record.is_resolved is True for record in records),
         "unknown": sum(reasons.values()),
         "reasons": dict(sorted(reasons.items())),
+        **({"written": written} if (written := count_written(records)) else {}),
     }
 
 
@@ -133,7 +141,14 @@ def _run_task(
             return [_build_record(task, patch, text, unknown) for patch in candidates]
         seconds = min(plan.seconds, max(_LEAST_SECONDS, _PATIENCE * baseline.seconds))
         command = replace(command, seconds=seconds)
-        return [_test_candidate(task, patch, tree, command, text, baseline) for patch in candidates]
+        records = [
+            _test_candidate(task, patch, tree, command, text, baseline) for patch in candidates
+        ]
+        if plan.write_tests is None:
+            return records
+        shown = reproduce_task(task, tree, candidates, command, plan.write_tests)
+        pairs = zip(records, candidates, strict=True)
+        return [shown.add_to(record, patch) for record, patch in pairs]
 
 
 def _test_candidate(

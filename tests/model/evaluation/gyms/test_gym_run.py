@@ -159,6 +159,9 @@ def test_fail_to_pass_tests_decide_everything(gym, record):
     hybrid = measure(*arguments, "hybrid:consensus+execution")
     assert hybrid["best_of_group"]["value"] == 1.0
     assert hybrid["engine"]["name"] == "consensus + execution"
+    assert hybrid["strict"]["verifier"] == "hybrid:consensus+execution-strict"
+    assert hybrid["strict"]["engine"]["model"] == "whole repositories held out + recorded tests"
+    assert hybrid["strict"]["best_of_group"]["value"] == 1.0
 
 
 def test_a_shortlist_has_a_run_file_of_its_own(gym, record, tmp_path):
