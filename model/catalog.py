@@ -219,11 +219,9 @@ def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a ve
     """Build the verifier `name`, a name in VERIFIERS or a hybrid, which sends its prompts to `engine`.
 
     `engine` may be None for a verifier that `needs_engine` calls free of one. `evidence` is where `regression` and
-    `execution` get the results of tests.
-
-    `prompt` is the name or file of another prompt template, for the last part of a hybrid, or `VERIFIER=FILE` for any
+    `execution` get the results of tests. `prompt` is the name or file of another prompt template, for the last part of a hybrid, or `VERIFIER=FILE` for any
     part, separated by commas or as a mapping. `reply_tokens` limits the reply of one vote; None takes the default. `voting` holds the
-    options for votes. `readers` read the code for `rubric` and `review`; without them the issue and the diff are all.
+    options for votes. `readers` read the code for `rubric`, `review` and templates that show code; else the issue and the diff are all.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
@@ -242,6 +240,7 @@ def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a ve
         replace(default, max_tokens=tokens, stop_early=voting.stop_early),
         edited_lines=voting.edited_lines,
         leave_one_out=voting.leave_one_out,
+        read_code=readers.code if readers else None,
     )
     built = [
         load_consensus(voting.edited_lines)

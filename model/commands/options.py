@@ -260,7 +260,7 @@ def _list_ignored_by_verifier(name: str) -> dict[str, str]:
         idle["--reproduction"] = f"verifier {name}, which runs no reproduction test"
     if catalog.EXECUTION_VERIFIERS.isdisjoint(parts):
         idle |= dict.fromkeys(_TEST_OPTIONS, f"verifier {name}, which runs no tests")
-    if not {"rubric", "review"}.isdisjoint(parts):
+    if not {"rubric", "review", "r4p", "pointwise"}.isdisjoint(parts):
         idle.pop("--tree", None)
     if catalog.VOTING_VERIFIERS.isdisjoint(parts):
         idle["--votes"] = f"verifier {name}, whose answer is the same however often it is asked"

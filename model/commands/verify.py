@@ -68,7 +68,7 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
         Path | None,
         Option(
             metavar="DIR",
-            help="The source tree before the patches (regression, execution, rubric, review).",
+            help="The source tree before the patches (regression, execution, rubric, review, or a prompt that shows code).",
         ),
     ] = None
     tests: Annotated[
@@ -216,7 +216,7 @@ def _judge(
     with (
         show_progress() as (say, _),
         _open_engine(options.verifier, choice, say) as engine,
-        open_readers(options.verifier, engine, options.tree, say) as readers,
+        open_readers(options.verifier, engine, options.tree, say, options.prompt) as readers,
     ):
         verifier = catalog.load_verifier(
             options.verifier,

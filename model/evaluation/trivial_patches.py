@@ -9,13 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from model.evaluation.labelled_group import LabelledGroup
+from model.patches.diff_paths import is_test_path
 from model.patches.edits import read_edit
 
-_TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests|__tests__)/|^(?:test|testing)/|(?:^|/)src/test/"
-    r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?|conftest)\.\w+$|\.(?:test|spec)\.\w+$|Tests?\.(?:java|kt|cs|scala)$"
-)
-"""Paths of tests. A folder `test` counts only at the top: `django/test/client.py` is no test."""
 _BEYOND_LINES = re.compile(
     r"^(?:rename to |copy to |new mode |Binary files |GIT binary patch)", re.MULTILINE
 )
@@ -30,11 +26,6 @@ class LeftOut:
     """Number of trivial patches."""
     groups: int
     """Number of groups without any other patch."""
-
-
-def is_test_path(path: str) -> bool:
-    """Whether the path of a file says that it holds tests. The rule is ours."""
-    return _TEST_PATH.search(path) is not None
 
 
 def is_trivial(diff: str) -> bool:

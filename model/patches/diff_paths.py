@@ -18,8 +18,18 @@ _RENAME = re.compile(
     re.MULTILINE,
 )
 """The header of a renamed or copied file: both names together, the old path, the new path."""
+_TEST_PATH = re.compile(
+    r"(?:^|/)(?:tests|__tests__)/|^(?:test|testing)/|(?:^|/)src/test/"
+    r"|(?:^|/)(?:test_[^/]*|[^/]*_tests?|conftest)\.\w+$|\.(?:test|spec)\.\w+$|Tests?\.(?:java|kt|cs|scala)$"
+)
+"""Paths of tests. A folder `test` counts only at the top: `django/test/client.py` is no test."""
 _MARK = "\x02"
 """A mark before a `b/` inside a path. Git always escapes this character in paths, so the mark is unambiguous."""
+
+
+def is_test_path(path: str) -> bool:
+    """Whether the path of a file says that it holds tests. The rule is ours."""
+    return _TEST_PATH.search(path) is not None
 
 
 def mark_paths(text: str) -> str:

@@ -24,6 +24,8 @@ MAX_BYTES = 65_536
 
 _FOLDER = Path(__file__).parent
 _VERSION = re.compile(r"r4p-prompt version:\s*([\w.-]+)")
+_CODE = re.compile(r"\{\{-?\s*code\s*-?\}\}")
+_PROBABILITIES = re.compile(r"r4p-prompt probabilities:\s*yes")
 _BLOCKS = ("system", "user")
 
 
@@ -46,6 +48,16 @@ class Template:
     compiled: jinja2.Template = field(repr=False)
     delimiters: frozenset[str] = frozenset()
     """Tags of an operator's own template. Untrusted text is escaped where it holds one. Ours are always escaped."""
+
+    @property
+    def asks_for_probabilities(self) -> bool:
+        """Whether a line of the file says that a reply states a probability of each patch, as `Patch 1: 0.35`."""
+        return _PROBABILITIES.search(self.source) is not None
+
+    @property
+    def shows_code(self) -> bool:
+        """Whether the template shows definitions of the base."""
+        return _CODE.search(self.source) is not None
 
     def render(self, **values: str | Sequence[str]) -> tuple[Message, ...]:
         """Return the prompt's messages, filled with `values`, the template's variables.

@@ -16,6 +16,7 @@ VARIABLES = {
     "issue": "the issue's title and text",
     "patches": "a list of the patches, seat 1 first; an empty text is an empty seat",
     "trajectory": "what the agent did to write the patch, or an empty text",
+    "code": "definitions of the base that the patches touch, or an empty text; only `r4p` and `pointwise` with --tree have them",
     "rubric": "the numbered lines of the issue's checklist (rubric only)",
     "paths": "a list of the files' paths (repairs only)",
     "files": "a list of the files' texts, in the order of the paths (repairs only)",

@@ -112,8 +112,8 @@ def _check_form(template: Template, form: PromptForm) -> None:
         values["rubric"] = _SAMPLE.format("Rubric", 0)
 
     def render(**shown: str | Sequence[str]) -> tuple[Message, ...]:
-        # every judge passes all three variables; a patch without a trajectory has an empty one
-        return template.render(**{"trajectory": "", **shown})
+        # every judge passes these variables; a patch without a trajectory has an empty one
+        return template.render(**{"trajectory": "", "code": "", **shown})
 
     template_checks.check_values_are_shown(template.name, template.source, render, values)
     render(**values | {"trajectory": ""})

@@ -45,6 +45,8 @@ class CandidateGroup:
     representatives: Mapping[PatchId, PatchId]
     """The representative of each admitted patch."""
     seed: int
+    code: str = ""
+    """Definitions of the base that the prompt shows, escaped."""
 
     @classmethod
     def from_cases(cls, issue: str, cases: tuple[AdmissionResult, ...], *salt: str) -> Self:
@@ -118,9 +120,8 @@ class PromptBuilder:
 
     def _count_free(self) -> int:
         """Count the tokens that are free for the issue and the patches."""
-        skeleton = self.template.render(
-            issue="", patches=("",) * self.rules.seats, trajectory="", **self.values
-        )
+        empty = {"issue": "", "trajectory": "", "code": "", **self.values}
+        skeleton = self.template.render(patches=("",) * self.rules.seats, **empty)
         fixed = sum(self.engine.count_tokens(message.content) for message in skeleton)
         return self.engine.context_tokens - fixed - CHAT_MARGIN - self.reply_tokens
 

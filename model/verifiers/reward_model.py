@@ -123,7 +123,7 @@ class RewardModelVerifier:
 
     def _render(self, group: CandidateGroup, patch: PatchId) -> tuple[Message, ...]:
         text = group.texts[patch]
-        return self._template.render(issue=group.issue, patches=(text,), trajectory="")
+        return self._template.render(issue=group.issue, patches=(text,), trajectory="", code="")
 
 
 def _build_verdict(

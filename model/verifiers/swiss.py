@@ -127,6 +127,7 @@ class SwissVerifier:
                         issue=group.issue,
                         patches=[group.texts[seat] for seat in pair],
                         trajectory="",
+                        code="",
                     ),
                     max_tokens=sampling.max_tokens,
                     temperature=sampling.temperature,

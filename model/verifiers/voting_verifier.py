@@ -1,8 +1,8 @@
 """This module is the base of the verifiers that ask for votes: show patches, read boxes, count shares."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from model.domain import (
@@ -18,6 +18,7 @@ from model.domain import (
 )
 from model.prompts.fingerprint import combine_fingerprints, derive_seed
 from model.prompts.prompt_template import Template
+from model.prompts.untrusted import escape_patch
 from model.protocols import Engine, Request
 from model.verifiers.admission import AdmissionResult, AdmissionRules, RefusedPatch
 from model.verifiers.prompt_builder import (
@@ -35,6 +36,9 @@ from model.voting.leave_one_out_effect import explain_dependence, find_decisive_
 from model.voting.reply_form import BOX, ReplyForm
 from model.voting.thresholds import AGREEMENT, Thresholds
 
+_CODE_CHARACTERS = 3
+"""Characters of code for each of its tokens, at least. Rarer names take more tokens, and then fewer patches fit."""
+
 
 @dataclass(frozen=True, slots=True)
 class VotingOptions:
@@ -46,6 +50,8 @@ class VotingOptions:
     """The fewest added and removed lines of a patch that the verifier judges."""
     leave_one_out: bool = False
     """Every vote of a group leaves out one patch. A verdict that depends on one rival becomes unsure."""
+    read_code: Callable[[Sequence[str], int], str] | None = None
+    """A function of diffs and a number of characters, for templates that show code: the touched definitions of the base."""
 
     def __post_init__(self) -> None:
         """Refuse early stopping with leave-one-out: a skipped vote could show that a verdict depends on a rival."""
@@ -86,6 +92,8 @@ class VotingVerifier:
         self._form = form
         # The paper's scheme keeps the prompt's own fingerprint. Another scheme with the same prompt must not share votes.
         self._salt = [] if scheme.name == "groups" else [scheme.name]
+        self._read_code = self._options.read_code if template.shows_code else None
+        self._salt += ["code of the base"] if self._read_code else []
         sampling = self._options.sampling
         self._prompts = PromptBuilder(
             engine,
@@ -123,7 +131,7 @@ class VotingVerifier:
         Raises EngineDown, Cancelled when `keep_going` returns False, and ValueError for two candidates with one id.
         """
         started = time.monotonic()
-        group = CandidateGroup.from_cases(*self._prompts.admit(issue, candidates), *self._salt)
+        group = self._build_group(issue, candidates)
         rounds = list(islice(self._plan_rounds(group), max(1, votes + len(earlier))))
         planned = {(slot.seed, slot.seats) for slots in rounds for slot in slots}
         counted = select_own_votes(earlier, planned)
@@ -147,6 +155,19 @@ class VotingVerifier:
             total_seconds=time.monotonic() - started,
             spared=len(slots) - len(new),
         )
+
+    def _build_group(self, issue: Issue, candidates: Sequence[Patch]) -> CandidateGroup:
+        """Admit the candidates beside the code that they touch, which takes a quarter of the context at most."""
+        if self._read_code is None:
+            cases = self._prompts.admit(issue, candidates)
+            return CandidateGroup.from_cases(*cases, *self._salt)
+        characters = self._engine.context_tokens * _CODE_CHARACTERS // 4
+        code = self._read_code([patch.diff for patch in candidates], characters)
+        code = escape_patch(code, self._prompts.texts_to_escape).text
+        prompts = replace(self._prompts, values={"code": code})
+        # votes on other code must not count, so the seeds depend on it
+        group = CandidateGroup.from_cases(*prompts.admit(issue, candidates), *self._salt, code)
+        return replace(group, code=code)
 
     def _plan_rounds(self, group: CandidateGroup) -> Iterator[list[_Slot]]:
         plans = self._scheme.plans(group.seated, group.seed, group.build_likeness())
@@ -204,7 +225,9 @@ class VotingVerifier:
         patches = [group.texts[seat] if seat else "" for seat in slot.seats]
         sampling = self._options.sampling
         request = Request(
-            messages=self._template.render(issue=group.issue, patches=patches, trajectory=""),
+            messages=self._template.render(
+                issue=group.issue, patches=patches, trajectory="", code=group.code
+            ),
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature
             if self._form.temperature is None
@@ -234,7 +257,9 @@ class VotingVerifier:
             count,
             add_twin_note(patch, seat, counting.explain(cast, seat, thresholds)),
             case.coverage,
-            score=count.share,
+            score=counting.compute_score(cast, seat)
+            if self._template.asks_for_probabilities
+            else count.share,
         )
 
 

@@ -155,7 +155,9 @@ class YesNoVerifier:
     def _build_request(self, group: CandidateGroup, patch: PatchId, record: str) -> Request:
         text = group.texts[patch]
         return Request(
-            messages=self._template.render(issue=group.issue, patches=(text,), trajectory=record),
+            messages=self._template.render(
+                issue=group.issue, patches=(text,), trajectory=record, code=""
+            ),
             max_tokens=REPLY_TOKENS,
             temperature=0.0,
             seed=derive_seed(f"{group.seed}", text, record),
@@ -224,7 +226,7 @@ def fit_trajectory(
     is "" without room.
     """
     # The template has more words beside a trajectory, so one stands in.
-    shown = template.render(issue=issue, patches=(patch,), trajectory=" ")
+    shown = template.render(issue=issue, patches=(patch,), trajectory=" ", code="")
     used = sum(reader.count_tokens(message.content) for message in shown)
     context = min(reader.context_tokens, CONTEXT_TOKENS)
     room = context - used - CHAT_MARGIN - 2 * REPLY_TOKENS

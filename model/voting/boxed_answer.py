@@ -1,4 +1,4 @@
-"""This module reads the seats that a reply names in its last box, and never guesses (pure)."""
+"""This module reads the seats in a reply's last box, and the probabilities beside it, and never guesses (pure)."""
 
 import re
 from collections import deque
@@ -12,6 +12,11 @@ _SPACING = re.compile(r"\\[,;:! ]|~|\$")
 _SEPARATOR = re.compile(r"\s*(?:,|;|&|\band\b)\s*|\s+", re.IGNORECASE)
 _LABELLED = re.compile(r"\bpatch(?:es)?[\s_-]*(?=#?\d)", re.IGNORECASE)
 _ID = re.compile(r"#?([1-9][0-9]{0,3})", re.ASCII)
+_STATED = re.compile(
+    r"\bpatch[\s_-]*#?([1-9][0-9]?)[*_]*\s*[:=][*_]*\s*([01]?\.[0-9]{1,4}|[0-9]{1,3}(?:\.[0-9])?\s*%)(?![\w%.]*\d)",
+    re.IGNORECASE,
+)
+"""`Patch 1: 0.35`, also in bold, and `Patch 1: 35 %`."""
 
 
 def find_box_content(reply: str) -> str | None:
@@ -55,6 +60,16 @@ def read_box(reply: str, occupied: Collection[int]) -> frozenset[int]:
             f"the box names patch {strange[0]}, which the prompt did not show: {_shorten(content)}"
         )
     return frozenset(seats)
+
+
+def read_probabilities(reply: str) -> dict[int, float]:
+    """Return the probability that a reply states last about each seat, counted from 1. Values above 1 are left out."""
+    stated = {}
+    for seat, text in _STATED.findall(reply):
+        value = float(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
+        if value <= 1:
+            stated[int(seat)] = value
+    return stated
 
 
 def _read_numbers(content: str) -> list[int]:

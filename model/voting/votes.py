@@ -4,8 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from model.domain import PatchId, Verdict, Vote, VoteCount
+from model.voting.boxed_answer import read_probabilities
 from model.voting.thresholds import AGREEMENT, Thresholds
 
 EXCERPT_CHARACTERS = 600
@@ -34,6 +36,20 @@ def tally(votes: Iterable[Vote], patch: PatchId) -> VoteCount:
     correct = sum(boxed is not None and patch in boxed for boxed in about)
     none = sum(boxed is None for boxed in about)
     return VoteCount(correct, len(about) - none - correct, none)
+
+
+def compute_score(votes: Iterable[Vote], patch: PatchId) -> float | None:
+    """Compute the mean probability that the readable votes about `patch` state; None without such a vote.
+
+    A vote that states none counts by its box, as 1 or 0.
+    """
+    values = []
+    for vote in votes:
+        if vote.correct is not None and patch in vote.seats:
+            boxed = float(patch in vote.correct)
+            seat = vote.seats.index(patch) + 1
+            values.append(read_probabilities(vote.reply).get(seat, boxed))
+    return fmean(values) if values else None
 
 
 def count_engine_failures(votes: Iterable[Vote], patch: PatchId) -> int:

@@ -17,8 +17,8 @@ from model.errors import BadDiff, BadGroups
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judgement_columns import to_array
 from model.evaluation.rate_intervals import estimate_means, number_names
-from model.evaluation.trivial_patches import is_test_path
 from model.patches import diff
+from model.patches.diff_paths import is_test_path
 from training.curation import source_filters
 from training.curation.pools import Pool, PoolPatch
 from training.curation.source_filters import StatementLimits

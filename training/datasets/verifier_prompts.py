@@ -42,7 +42,7 @@ def render_patches(
     shown = tuple(_render_patch(patch, escaped) for patch in patches)
     text = escape_issue(issue, escaped).text
     unused = {"paths": (), "files": (), "left_out": ""}  # a repair prompt is probed without files
-    return template.render(issue=text, patches=shown, trajectory="", hint="", **unused)
+    return template.render(issue=text, patches=shown, trajectory="", code="", hint="", **unused)
 
 
 def render_patch_with_trajectory(
@@ -56,7 +56,7 @@ def render_patch_with_trajectory(
     escaped = template.add_delimiters(reader.special_tokens)
     text, shown = escape_issue(issue, escaped).text, _render_patch(patch, escaped)
     record = yes_no.fit_trajectory(reader, template, text, shown, trajectory) if trajectory else ""
-    return template.render(issue=text, patches=(shown,), trajectory=record, hint="")
+    return template.render(issue=text, patches=(shown,), trajectory=record, code="", hint="")
 
 
 def _render_patch(patch: str, tokens: SpecialTokens) -> str:

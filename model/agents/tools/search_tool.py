@@ -70,7 +70,7 @@ def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> 
     if not entities:
         return Observation(_describe_nothing(context, kind, entity), ok=False)
     shown = split_into_pages(
-        [_build_section(context, definition) for definition in entities], context.page_characters
+        [build_section(context, definition) for definition in entities], context.page_characters
     )
     if not 1 <= page <= len(shown):
         return Observation(
@@ -98,7 +98,8 @@ def _get_simple_name(entity: str) -> str:
     return entity.strip().rpartition(".")[2]
 
 
-def _build_section(context: ToolContext, entity: Entity) -> PageSection:
+def build_section(context: ToolContext, entity: Entity) -> PageSection:
+    """Return the source of a definition as it was before any edit, under a heading with its place."""
     heading = (
         f"## {entity.path}, lines {entity.start_line}-{entity.end_line}: {entity.qualified_name}"
     )

@@ -7,7 +7,7 @@ sees a patch, so no patch can influence its own rubric.
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -52,6 +52,8 @@ class TreeReaders:
     rubrics: RubricSource | None = None
     reviewer: Engine | None = None
     """An engine that reads the code before it answers."""
+    code: Callable[[Sequence[str], int], str] | None = None
+    """A function of diffs and a number of characters. It returns the definitions of the base that the diffs touch."""
 
 
 def build_issue_source(engine: Engine) -> RubricSource:

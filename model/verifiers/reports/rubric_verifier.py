@@ -174,7 +174,9 @@ class RubricVerifier:
         seed = derive_seed(_NAME, group.issue, shown, f"{number}", candidate.fingerprint)
         text = group.texts[candidate.id]
         request = Request(
-            self._template.render(issue=group.issue, patches=(text,), trajectory="", rubric=shown),
+            self._template.render(
+                issue=group.issue, patches=(text,), trajectory="", code="", rubric=shown
+            ),
             max_tokens=self._count_reply_tokens(shown),
             temperature=self._options.sampling.temperature if number else 0.0,
             seed=seed,

@@ -263,3 +263,24 @@ def test_tree_that_is_missing_is_a_usage_error(rubric):
     result = rubric(WRITE, *GRADE, options=["--tree", "nowhere"])
     assert result.exit_code == 2
     assert "nowhere" in result.stderr
+
+
+def test_tree_does_nothing_for_a_prompt_that_shows_no_code(run, tmp_path):
+    (tmp_path / "tree").mkdir()
+    result = run(*build_patch_options("a.diff", "b.diff"), "--verifier", "r4p", "--tree", "tree")
+    assert result.exit_code == 2
+    assert "--tree does nothing for verifier r4p with this prompt" in " ".join(
+        result.stderr.split()
+    )
+
+
+def test_tree_is_read_for_a_prompt_that_shows_code(run, tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "area.py").write_text("def area(items):\n    return items[0]\n")
+    options = ["--verifier", "r4p", "--tree", "tree", "--prompt", "r4p_group_v2", "--json"]
+    result = run(*build_patch_options("a.diff", "b.diff"), *options)
+    assert result.exit_code == 0, result.output
+    assert [patch["verdict"] for patch in json.loads(result.stdout)["patches"]] == [
+        "correct",
+        "incorrect",
+    ]
