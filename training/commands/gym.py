@@ -1,5 +1,6 @@
 """`r4p gym`: build gyms from git histories, show them and check them."""
 
+import shutil
 import time
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,17 +15,17 @@ from typer import Argument, Option
 
 from model import typed_json
 from model.commands.execution.gym_run import app
-from model.commands.exit_codes import Exit, exit_on_error, print_json, stop, warn
+from model.commands.exit_codes import Exit, exit_on_error, format_count, print_json, stop, warn
 from model.commands.options import AsJson, accept_options
 from model.commands.output import show_progress
 from model.environments.environment_cache import DEFAULT_CACHE
 from model.errors import BadGym, GitFailed
 from model.gyms.gym_folder import Gym, read_gym
-from model.gyms.gym_task import GymTask
+from model.gyms.gym_task import GymTask, TestsFrom
 from model.prompts.untrusted import escape_invisible
 from model.sandbox.walls import NoSandbox
 from training.commands.import_swebench import import_swebench
-from training.gym import build, validation
+from training.gym import build, sample, validation
 from training.gym.commit_change import BuildSettings
 from training.gym.commits import history
 from training.gym.commits.commit_limits import PAPER_LIMITS, SIZE_LIMITS
@@ -45,6 +46,13 @@ class LimitChoice(StrEnum):
     SIZE = "size"
 
 
+class TestsChoice(StrEnum):
+    """Which commits give tasks."""
+
+    COMMIT = "commit"
+    GENERATED = "generated"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GymBuildOptions:
     """Options of `r4p gym build`."""
@@ -61,6 +69,10 @@ class GymBuildOptions:
         LimitChoice,
         Option(help="`paper`: all limits of R2E-Gym; `size`: those of files and lines only."),
     ] = LimitChoice.PAPER
+    tests: Annotated[
+        TestsChoice,
+        Option(help="`commit`: of commits with tests; `generated`: of the others, with new tests."),
+    ] = TestsChoice.COMMIT
     licence: Annotated[
         str | None, Option(metavar="SPDX", help="Licence; read from its text by default.")
     ] = None
@@ -97,6 +109,7 @@ class GymBuildOptions:
             self.seconds,
             has_suite=self.suite,
             has_candidates=self.candidates,
+            tests_from=TestsFrom(self.tests),
         )
 
 
@@ -139,6 +152,18 @@ def build_gym(options: GymBuildOptions) -> None:
         f"{manifest.tasks:,} tasks of {len(commits):,} commits in {len(built.environments)} environments, "
         f"{time.monotonic() - begin:.0f} s",
     )
+
+
+@app.command("sample")
+def copy_sample(
+    out: Annotated[Path, Option(metavar="GYM", help="Folder to create.")],
+) -> None:
+    """Write the small gym that comes with R4P bot, with tasks of TinyDB. Exit codes: 0 written, 2 usage."""
+    if out.exists():
+        stop("gym sample", Exit.USAGE, f"--out {out} exists already; name a folder to create")
+    source = Path(sample.__file__).parent
+    shutil.copytree(source, out, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    warn("gym sample", f"{format_count(len(read_gym(out).tasks), 'task')} written to {out}")
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typing import Final
 from model.codegraph.reader_pool import ReadRequest, read_all
 from model.errors import BadDiff, GitFailed, PatchDoesNotApply
 from model.execution.tree_changes import NO_CHANGES, TreeChanges, apply_diff
+from model.gyms.gym_task import TestsFrom
 from model.gyms.tree_files import write_tree
 from training.gym import validation
 from training.gym.commits import commit_limits
@@ -46,6 +47,9 @@ class BuildSettings:
     has_candidates: bool = True
     """Whether wrong candidates and the minimal patch are looked for, which takes about ten runs."""
 
+    tests_from: TestsFrom = TestsFrom.COMMIT
+    """COMMIT takes commits that bring tests; GENERATED takes the others, and writes tests for them."""
+
     def name_task(self, commit: HistoryCommit) -> str:
         """Return the id of a commit's task."""
         return f"{self.name.rpartition('/')[2]}-{commit.sha[:12]}"
@@ -66,10 +70,11 @@ class CommitChange:
     def list_test_modules(self) -> list[str]:
         """Return the paths of the changed test modules that exist after the commit."""
         names = (path for path in self.test_changes.written if path.endswith(".py"))
-        return sorted(path for path in names if _is_module(path.rpartition("/")[2]))
+        return sorted(path for path in names if is_test_module(path.rpartition("/")[2]))
 
 
-def _is_module(name: str) -> bool:
+def is_test_module(name: str) -> bool:
+    """Return whether pytest collects a file of this name by itself."""
     return (
         name.startswith("test_")
         or name.endswith(("_test.py", "_tests.py"))

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from model.execution.tree_changes import join_changes
 from model.execution.tree_copy import copy_tree
 from model.gyms.gym_task import GymTask, TestsFrom
 from training.gym import validation
+from training.gym.candidates.wrong_candidates import write_diff
 from training.gym.commit_candidates import find_candidates
 from training.gym.commit_change import (
     BuildSettings,
@@ -20,15 +22,21 @@ from training.gym.commit_change import (
     Refused,
     check_limits,
     check_out,
+    is_test_module,
 )
 from training.gym.commits import commit_limits, test_commands
 from training.gym.commits.declared_requirements import is_declaration
 from training.gym.commits.history import ContentReader, HistoryCommit, list_paths
 from training.gym.environment_search import BuiltEnvironment, list_recipes
+from training.gym.generated.generator import ChangedTree, generate_tests
 from training.gym.leak_check import find_leaks
 from training.gym.statement import write_statement
 from training.gym.validation import TestVerdicts
 
+HAS_TESTS: Final = "has tests of its own"
+NOT_GENERATED: Final = "no generated test fails before and passes after"
+_MOST_MODULES: Final = 1
+"""Test modules by which the environment of a commit without tests is found."""
 _MOST_ENVIRONMENTS: Final = 6
 """Environments that are tried for one commit."""
 
@@ -126,11 +134,43 @@ def _judge(results: tuple[list[SuiteRun], list[SuiteRun]]) -> TestVerdicts:
     return validation.compare_runs(*results)
 
 
+def _add_tests(settings: BuildSettings, change: CommitChange) -> CommitChange:
+    """Return a commit with generated tests as its test patch. Raises Refused."""
+    files = read_configuration(settings, change.commit)
+    command = test_commands.build_command(files)
+    modules = sorted(
+        path.relative_to(change.tree).as_posix()
+        for path in change.tree.rglob("*.py")
+        if is_test_module(path.name) and path.is_file()
+    )
+    stems = [Path(file.path).stem for file in change.commit.sources]
+    near = [path for path in modules if any(stem in path for stem in stems)] or modules
+    try:
+        with copy_tree(change.tree, change.patch_changes) as after:
+            environment = find_environment(
+                settings, change.commit.date, files, after, command, near[:_MOST_MODULES]
+            )
+        changed = ChangedTree(
+            change.tree, change.patch_changes, command, environment.python, settings.seconds
+        )
+        tests = generate_tests(changed, settings.name_task(change.commit))
+    except PatchDoesNotApply as error:
+        raise Refused("its diff cannot be read or applied") from error
+    if tests is None:
+        raise Refused(NOT_GENERATED)
+    return replace(change, test_patch=write_diff(tests), test_changes=tests)
+
+
 def build_task(settings: BuildSettings, commit: HistoryCommit) -> tuple[GymTask, BuiltEnvironment]:
     """Return the task of a commit and its environment. Raises Refused and NoSandbox."""
     patch = check_limits(settings, commit)
+    is_generated = settings.tests_from is TestsFrom.GENERATED
+    if is_generated == bool(commit.tests):
+        raise Refused(HAS_TESTS if is_generated else commit_limits.NO_TESTS)
     with check_out(settings, commit, patch) as change:
         try:
+            if is_generated:
+                change = _add_tests(settings, change)  # noqa: PLW2901 - the same commit, now with tests
             command, environment, verdicts = validate(settings, change)
         except BadSuiteCommand as error:
             raise Refused("its test command cannot be run") from error
@@ -150,7 +190,7 @@ def build_task(settings: BuildSettings, commit: HistoryCommit) -> tuple[GymTask,
         pass_to_pass=verdicts.pass_to_pass,
         provenance={"commit": commit.sha, "subject": commit.subject},
         licence=settings.licence,
-        tests_from=TestsFrom.COMMIT,
+        tests_from=settings.tests_from,
         candidates=candidates,
     )
     return task, environment

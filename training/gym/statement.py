@@ -16,10 +16,14 @@ _MOST_LINES: Final = 12
 _MOST_LETTERS: Final = 300
 """Letters of one line."""
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ADDRESS: Final = re.compile(r"0x[0-9a-f]{6,}")
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
+_HOST_PATH: Final = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")
+"""Folders of the machine, such as that of the test environment."""
 _MISSING: Final = re.compile(
     r"(?:cannot import name|module '[\w.]+' has no attribute|No module named|unexpected keyword argument) '([\w.]+)'"
 )
+_HELPERS: Final = frozenset({"describe_value", "pytest.raises"})
+"""Calls of tests that no user makes."""
 _COMPARED: Final = re.compile(r"assert .* (==|!=|in|is|<|>|<=|>=) ")
 
 
@@ -38,12 +42,15 @@ def write_statement(
     for test in fail_to_pass:
         text = errors.get(test) or errors.get(test.partition("::")[0], "")
         failures.setdefault(text, []).append(test)
-    shown = list(failures.items())[:_MOST_TESTS]
+    diffs = patch, test_patch
+    blocks: dict[tuple[str, ...], list[str]] = {}
+    for text, tests in failures.items():
+        blocks.setdefault(tuple(_describe_error(text, *diffs)), []).extend(tests)
+    shown = list(blocks.items())[:_MOST_TESTS]
     title = describe_behaviour(shown[0][1][0])
     parts = [f"{title[:1].upper()}{title[1:]} ({repository.rpartition('/')[2]})"]
-    for text, tests in shown:
-        lines = list(_describe_failure(tests, text))
-        parts.append("\n".join(remove_leaks(lines, patch, test_patch)))
+    for lines, tests in shown:
+        parts.append("\n".join(remove_leaks([_name_cases(tests), "", *lines], *diffs)))
     more = len(fail_to_pass) - sum(len(tests) for _, tests in shown)
     if more:
         parts.append(f"{more} more cases of this kind fail.")
@@ -57,19 +64,20 @@ def describe_behaviour(test: str) -> str:
     return " ".join(words[1:] if words[:1] == ["test"] else words) or name
 
 
-def _describe_failure(tests: Sequence[str], error: str) -> Iterator[str]:
-    """Yield the lines about tests that fail with the same text."""
+def _name_cases(tests: Sequence[str]) -> str:
     names = [f'"{name}"' for name in dict.fromkeys(map(describe_behaviour, tests))]
     shown = ", ".join(names[:_MOST_TESTS]) + (" and others" if len(names) > _MOST_TESTS else "")
+    return f"{'This case fails' if len(names) == 1 else 'These cases fail'}: {shown}."
+
+
+def _describe_error(error: str, patch: str, test_patch: str) -> Iterator[str]:
+    """Yield the lines about a failure: what was called, what happened and what was expected, without leaks."""
     happened = [line[1:].strip() for line in error.splitlines() if re.match(r"E\s", line)]
-    yield f"{'This case fails' if len(tests) == 1 else 'These cases fail'}: {shown}."
-    yield ""
-    if call := find_call(error):
-        yield from ("What I run:", "", f"    {_shorten(call)}", "")
-    if happened:
-        yield from ("What happens:", "")
-        yield from (f"    {_shorten(line)}" for line in happened[:_MOST_LINES])
-        yield ""
+    calls = [f"    {_shorten(call)}"] if (call := find_call(error)) else []
+    lines = [f"    {_shorten(line)}" for line in happened[:_MOST_LINES]]
+    for title, block in (("What I run:", calls), ("What happens:", lines)):
+        if harmless := remove_leaks(block, patch, test_patch):
+            yield from (title, "", *harmless, "")
     yield _describe_expectation("\n".join(happened))
 
 
@@ -93,12 +101,16 @@ def find_call(error: str) -> str | None:
                 tree = ast.parse(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
-            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            calls = [
+                node
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and ast.unparse(node.func) not in _HELPERS
+            ]
             if calls:
                 return ast.unparse(calls[0])
     return None
 
 
 def _shorten(line: str) -> str:
-    plain = _ADDRESS.sub("0x…", line)
+    plain = _HOST_PATH.sub("…/", _ADDRESS.sub("0x…", line))
     return plain if len(plain) <= _MOST_LETTERS else f"{plain[:_MOST_LETTERS]}…"

@@ -88,3 +88,19 @@ def test_a_call_is_read_from_the_marked_line():
 def test_a_behaviour_is_the_name_of_its_test_in_words():
     assert describe_behaviour("a.py::TestIO::test_readHTTPFile_2[x]") == "read HTTP file 2"
     assert describe_behaviour("a.py::test_") == "test_"
+
+
+def test_addresses_and_folders_of_the_machine_are_left_out():
+    error = "E   assert <A at 0x7FA658A99EA0> == 1\nE   from /home/me/.cache/env/lib/x.py:3\nE   and /etc"
+    text = write_statement("a/b", ["t.py::test_it"], {"t.py::test_it": error}, PATCH, TEST_PATCH)
+    assert "7FA658" not in text
+    assert "/home/me" not in text
+    assert "…/x.py:3" in text
+    assert "and /etc" in text
+
+
+def test_a_title_without_lines_is_left_out_and_equal_cases_are_told_once():
+    leak = next(line[1:].strip() for line in TEST_PATCH.splitlines() if line.startswith("+    "))
+    errors = {f"t.py::test_it[{n}]": f"> {leak}\n{n}\nE   ValueError: no" for n in range(3)}
+    text = write_statement("a/b", list(errors), errors, PATCH, TEST_PATCH)
+    assert text.count("ValueError: no") == 1
