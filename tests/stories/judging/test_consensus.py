@@ -1,5 +1,7 @@
 """The whole bot without an engine: consensus compares rivals, and no text mentions votes or a model."""
 
+import re
+
 import pytest
 from sqlalchemy import delete, select
 
@@ -69,7 +71,9 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
         assert patch["probability"] == pytest.approx(patch["score"], abs=1e-4)
     for pull in pulls:
         check = story.check(pull)
-        assert check.title == f"{verdict.rows[pull]}: {COMPARED} (advisory)"
+        assert re.fullmatch(
+            rf"{verdict.rows[pull]}: {COMPARED}, probability correct \d+.% \(advisory\)", check.title
+        )
         assert f"{COMPARED}; probability correct: " in check.summary
         assert " (packaged prior); " in check.summary
         assert "Judged by `consensus` beside 3 other pull requests." in check.summary
