@@ -72,7 +72,8 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
     for pull in pulls:
         check = story.check(pull)
         assert re.fullmatch(
-            rf"{verdict.rows[pull]}: {COMPARED}, probability correct \d+.% \(advisory\)", check.title
+            rf"{verdict.rows[pull]}: {COMPARED}, probability correct \d+.% \(advisory\)",
+            check.title,
         )
         assert f"{COMPARED}; probability correct: " in check.summary
         assert " (packaged prior); " in check.summary
