@@ -149,10 +149,14 @@ class SuiteOptions:
     ] = candidate_tests.BASE_RUNS
 
     def parse_command(self, text: str) -> SuiteCommand:
-        """Return the test command `text` with the limits of these options.
+        """Return the test command `text` with the Python and the limits of these options.
 
         Raises BadSuiteCommand, BadRecipe and NoEnvironment.
         """
+        return self.complete(suite_command.parse_command(text))
+
+    def complete(self, command: SuiteCommand) -> SuiteCommand:
+        """Return the command with the Python and the limits of these options. Raises as `parse_command` does."""
         if self.environment is not None and self.python is not None:
             raise BadSuiteCommand("--environment has a Python of its own; leave out --python")
         if self.python is not None and not self.python.exists():
@@ -160,7 +164,7 @@ class SuiteOptions:
         python = self.python and self.python.absolute()
         if self.environment is not None:
             python = open_cache(self.environments).open(self.environment).python
-        return replace(suite_command.parse_command(text), python=python, seconds=self.seconds)
+        return replace(command, python=python, seconds=self.seconds)
 
 
 @dataclass(frozen=True, kw_only=True)

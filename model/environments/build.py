@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -85,8 +86,12 @@ def build_environment(  # noqa: PLR0913 - a recipe and what the operator allows 
         raise NoEnvironment(f"the test environment cannot be built: {error}") from error
 
 
+@cache
 def find_interpreter(version: str) -> Path:
-    """Return the path of an installed Python of that version. Nothing is downloaded. Raises NoEnvironment."""
+    """Return the path of an installed Python of that version. Nothing is downloaded. Raises NoEnvironment.
+
+    A path that was found is kept while the process lives: uv starts every Python of the machine to answer.
+    """
     words = ["python", "find", "--system", "--no-project", "--no-config", "--no-python-downloads"]
     done = subprocess.run(
         [find_uv(), *words, version],

@@ -1,23 +1,31 @@
 """Run the base's tests on the base and on every candidate of an issue, side by side on the cores that are free."""
 
 import os
+import posixpath
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 from model.domain import Patch, PatchId
 from model.errors import BadDiff, PatchDoesNotApply
-from model.execution.patch_screening import find_forbidden_code, keep_code
+from model.execution.patch_screening import (
+    find_forbidden_code,
+    find_forged_report,
+    keep_code,
+)
 from model.execution.regression import (
     Baseline,
     RegressionEvidence,
     build_baseline,
     compare,
 )
+from model.execution.run_slots import count_slots
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_tests
+from model.execution.suite_run import SuiteRun
 from model.execution.tree_changes import NO_CHANGES, TreeChanges, apply_diff
 from model.execution.tree_copy import SharedTree, share_tree
 
@@ -46,16 +54,16 @@ def run_candidate_tests(  # noqa: PLR0913 - what runs, how often, side by side, 
 ) -> CandidateTests:
     """Run the tests of the folder `tree` on itself and with each candidate applied, and compare.
 
-    `parallel` is the number of runs at the same time; None takes one for each core. `on_run` gets the number of
-    finished runs and of all runs. `baseline` is that of an earlier call on the same tree; None runs the tests on the
-    base. Once `keep_going` returns False, every run ends, and what it would have shown is unknown. The call blocks.
-    Raises NoBaseline and NoSandbox.
+    `parallel` is the number of runs at the same time; None takes as many as cores and free memory allow. `on_run` gets
+    the number of finished runs and of all runs. `baseline` is that of an earlier call on the same tree; None runs the
+    tests on the base, and ends all of them as soon as one run fails. Once `keep_going` returns False, every run ends,
+    and what it would have shown is unknown. The call blocks. Raises NoBaseline and NoSandbox.
     """
     base_runs = 0 if baseline else base_runs
     total, done = base_runs + len(candidates), 0
     with (
         share_tree(tree) as shared,
-        ThreadPoolExecutor(parallel or os.cpu_count() or 1) as pool,
+        ThreadPoolExecutor(parallel or count_slots(command)) as pool,
     ):
 
         def count(_result: object) -> None:
@@ -64,21 +72,34 @@ def run_candidate_tests(  # noqa: PLR0913 - what runs, how often, side by side, 
             on_run(done, total)
 
         if baseline is None:
-            unchanged = (shared, NO_CHANGES, command, keep_going)
+            has_failed = Event()
+            unchanged = (
+                shared,
+                NO_CHANGES,
+                command,
+                lambda: keep_going() and not has_failed.is_set(),
+            )
             base = [pool.submit(run_tests, *unchanged) for _ in range(base_runs)]
             for future in base:
                 future.add_done_callback(count)
-            baseline = build_baseline([future.result() for future in base])
+            baseline = build_baseline(_collect(base, has_failed))
         patched = [
             pool.submit(_test_patch, shared, patch, command, baseline, keep_going)
             for patch in candidates
         ]
         for run in patched:
             run.add_done_callback(count)
-        results = [run.result() for run in patched]
-    return CandidateTests(
-        baseline, {patch.id: result for patch, result in zip(candidates, results, strict=True)}
-    )
+        results = {patch.id: run.result() for patch, run in zip(candidates, patched, strict=True)}
+    return CandidateTests(baseline, results)
+
+
+def _collect(base: Sequence[Future[SuiteRun]], has_failed: Event) -> list[SuiteRun]:
+    """Return the runs on the base; after one that failed, that one alone, while the event ends the others."""
+    for future in as_completed(base):
+        if future.result().failure is not None:
+            has_failed.set()
+            return [future.result()]
+    return [future.result() for future in base]
 
 
 def prepare_changes(
@@ -99,6 +120,14 @@ def prepare_changes(
     return changes
 
 
+def list_named_files(tree: Path, command: SuiteCommand) -> frozenset[str]:
+    """Return the paths of the tree's files that the command names, such as a script or a configuration of pytest."""
+    words = [word.rpartition("=")[2].partition("::")[0] for word in command.arguments]
+    paths = map(posixpath.normpath, words)
+    # Unlike Path.is_file, this takes a word that is too long for a path, such as an expression of -k.
+    return frozenset(path for path in paths if os.path.isfile(tree / path))  # noqa: PTH113
+
+
 def _test_patch(
     tree: SharedTree,
     patch: Patch,
@@ -107,9 +136,13 @@ def _test_patch(
     keep_going: Callable[[], bool],
 ) -> RegressionEvidence:
     expected = len(baseline.stable)
-    changes = prepare_changes(tree.folder, patch, baseline.list_files())
+    protected = baseline.list_files() | list_named_files(tree.folder, command)
+    changes = prepare_changes(tree.folder, patch, protected)
     if isinstance(changes, str):
         return RegressionEvidence(expected=expected, unknown=changes)
+    if command.report and (doubt := find_forged_report(changes, command.report)):
+        reason = f"the patch reaches for the report of the tests: {doubt}"
+        return RegressionEvidence(expected=expected, unknown=reason)
     try:
         return compare(baseline, run_tests(tree, changes, command, keep_going))
     except PatchDoesNotApply as error:

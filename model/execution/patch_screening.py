@@ -39,6 +39,16 @@ _FORBIDDEN: Final = re.compile(
 )
 """Common ways to forge a result or to end a run. This is a filter for honest results, and no boundary for hostile code."""
 
+_STEERING_FILE: Final = re.compile(
+    r"(?i:(?:^|/)(?:(?:gnu)?makefile|justfile|rakefile|gemfile|package\.json|composer\.json|pom\.xml|go\.mod|cargo\.toml"
+    r"|cmakelists\.txt|build\.(?:gradle|xml|sbt)|\.[^/]*rc)(?:\.\w+)?$|\.(?:config|setup)\.\w+$"
+    r"|\.(?:sh|bat|cmd|mk|cmake|csproj)$|(?:^|/)(?:__tests__|specs?|e2e)/|[._-](?:test|spec)s?\.\w+$)"
+    r"|(?:Tests?|Spec)\.\w+$"
+)
+"""Tests of any language, and files that decide what a build tool or a shell runs."""
+_REPORT: Final = re.compile(r"\btest_?(?:case|suite)s?\b|junit", re.IGNORECASE)
+"""Words of JUnit XML."""
+
 
 def is_test_file(path: str) -> bool:
     """Return whether a path is a test, or configures a test run."""
@@ -72,6 +82,22 @@ def find_forbidden_code(changes: TreeChanges) -> str | None:
             return path
         old = frozenset(_split(changes.before.get(path, b"")))
         hits = (_FORBIDDEN.search(line) for line in _split(content) if line not in old)
+        if hit := next(filter(None, hits), None):
+            return hit[0]
+    return None
+
+
+def find_forged_report(changes: TreeChanges, report: str) -> str | None:
+    """Return what lets a patch decide about the JUnit XML of its own run, beside `find_forbidden_code`; None without.
+
+    `report` is the path of that file. A patch that hides its intent is not found here.
+    """
+    if steering := next(filter(_STEERING_FILE.search, changes.paths), None):
+        return steering
+    words = re.compile(f"{re.escape(report.rpartition('/')[2])}|{_REPORT.pattern}", re.IGNORECASE)
+    for path, content in changes.written.items():
+        old = frozenset(_split(changes.before.get(path, b"")))
+        hits = (words.search(line) for line in _split(content) if line not in old)
         if hit := next(filter(None, hits), None):
             return hit[0]
     return None

@@ -16,7 +16,15 @@ _SKIPPED: Final = frozenset({"setup skipped", "call skipped"})
 _RAN: Final = ("0", "1")
 """Exit statuses after a run: all tests passed, or some did not."""
 _NO_TESTS: Final = "5"
-_FIELDS: Final = {"start": 0, "test": 1, "error": 2, "changed": 1, "plugins": 0, "end": 1}
+_FIELDS: Final = {
+    "start": 0,
+    "test": 1,
+    "error": 2,
+    "changed": 1,
+    "plugins": 0,
+    "end": 1,
+    "xml": 1,
+}
 """The fewest fields of each kind of event."""
 _Event = tuple[str, ...]
 """(kind, field, …), for example ("test", "test_a.py::test_b", "call passed")."""
@@ -29,7 +37,7 @@ class ForgedReport(Exception):
 def read_run(lines: Iterable[bytes], key: bytes, seconds: float) -> SuiteRun:
     """Read the signed lines of one run. `key` is the secret that its process got; `seconds` is its duration."""
     try:
-        events = _check_signatures(lines, key)
+        events = check_signatures(lines, key)
     except ForgedReport as error:
         return build_failed_run(str(error), seconds)
     if reason := _explain_disbelief(events):
@@ -59,7 +67,7 @@ def _explain_disbelief(events: Sequence[_Event]) -> str | None:
     return None
 
 
-def _check_signatures(lines: Iterable[bytes], key: bytes) -> list[_Event]:
+def check_signatures(lines: Iterable[bytes], key: bytes) -> list[_Event]:
     """Return the events of all lines. Raises ForgedReport at the first line with a wrong signature."""
     events = []
     for number, raw in enumerate(lines, 1):

@@ -11,6 +11,7 @@ from typing import Final
 
 from model.errors import BadSuiteCommand
 from model.sandbox.limits import ResourceLimits
+from model.workspace.paths import explain_refusal
 
 DEFAULT_COMMAND: Final = "pytest"
 SECONDS: Final = 300.0
@@ -35,6 +36,8 @@ class Runner(StrEnum):
     PYTEST = "pytest"
     UNITTEST = "unittest"
     """`python -m unittest`, or a script that uses it, such as `runtests.py` of Django."""
+    JUNIT = "junit"
+    """Any command that writes JUnit XML. Its report is weaker evidence, for a patch can write that file."""
     SCRIPT = "script"
     """A reproduction test, which says by `print` whether the issue is there. No operator's command names this one."""
 
@@ -44,7 +47,8 @@ class SuiteCommand:
     """A test command with its limits."""
 
     arguments: tuple[str, ...] = ()
-    """Arguments of pytest; for unittest, `unittest` or the path of a script, and its arguments."""
+    """Arguments of pytest; for unittest, `unittest` or the path of a script, and its arguments; for JUnit, the path of
+    the report, the program and its arguments."""
     runner: Runner = Runner.PYTEST
     python: Path | None = None
     """The interpreter of the environment with the repository's dependencies; None takes this process's own."""
@@ -57,13 +61,37 @@ class SuiteCommand:
     """Most bytes of the signed report."""
     limits: ResourceLimits = _LIMITS
 
+    @property
+    def report(self) -> str | None:
+        """The path of the JUnit XML in the tree; None where a reporter of ours watches the tests."""
+        return self.arguments[0] if self.runner is Runner.JUNIT else None
+
+
+def parse_junit_command(text: str, report: str) -> SuiteCommand:
+    """Return the command that `text` writes as in a shell, and that writes JUnit XML to the file `report` of the tree.
+
+    Raises BadSuiteCommand.
+    """
+    if reason := explain_refusal(report):
+        raise BadSuiteCommand(
+            f"the report {report!r} cannot be used: {reason}; name a file in the tree"
+        )
+    words = _split(text)
+    if not words:
+        raise BadSuiteCommand("the test command is empty; write the program that runs the tests")
+    return SuiteCommand((report, *words), Runner.JUNIT)
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise BadSuiteCommand(f"test command {text!r} cannot be read: {error}") from error
+
 
 def parse_command(text: str) -> SuiteCommand:
     """Return the test command that `text` writes as in a shell, such as `pytest -q tests`. Raises BadSuiteCommand."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise BadSuiteCommand(f"test command {text!r} cannot be read: {error}") from error
+    words = _split(text)
     has_python = bool(words) and words[0] in {"python", "python3"}
     words = words[1:] if has_python else words
     words = words[1:] if words[:1] == ["-m"] else words
@@ -81,5 +109,5 @@ def parse_command(text: str) -> SuiteCommand:
             return SuiteCommand(tuple(words), Runner.UNITTEST)
     raise BadSuiteCommand(
         f"test command {text!r} starts no test runner that is known here; write `pytest …`, `python -m unittest …`, "
-        "or `python SCRIPT.py …` for a script that uses unittest"
+        "or `python SCRIPT.py …` for a script that uses unittest; any other needs `r4p test --junit FILE`, the report that it writes"
     )

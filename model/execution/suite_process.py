@@ -8,10 +8,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
 from model.execution import inside
+from model.execution.junit_report import read_junit_run
 from model.execution.result_stream import read_run
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_run import SuiteRun, build_failed_run
@@ -85,8 +87,12 @@ def _run(tree: Sequence[Mount], command: SuiteCommand, keep_going: Callable[[], 
             process.kill()  # bubblewrap holds a process namespace, which dies with it
     seconds = time.monotonic() - begin
     if not raw:
-        return build_failed_run(_describe_silence(bytes(output)), seconds)
-    return read_run(raw.removesuffix(b"\n").split(b"\n"), key, seconds)
+        return build_failed_run(f"the tests did not start: {_pick_line(output)}", seconds)
+    lines = raw.removesuffix(b"\n").split(b"\n")
+    if not command.report:
+        return read_run(lines, key, seconds)
+    run = read_junit_run(lines, key, seconds)
+    return replace(run, failure=f"{run.failure} ({_pick_line(output)})") if run.failure else run
 
 
 @contextmanager
@@ -122,6 +128,8 @@ def _build_command(
     mounts.append((Path(inside.__file__).parent, _REPORTERS))
     reporter = str(_REPORTERS / f"run_{command.runner}.py")
     tests = [str(python), "-s", reporter, f"{report}", *command.arguments]
+    # Any command finds the programs of the environment first.
+    path = {"PATH": f"{python.parent}:{_VARIABLES['PATH']}"} if command.report else {}
     # First another user, then its limits: root would not be held to the number of processes.
     return walls.build_command(
         Walls(
@@ -130,7 +138,7 @@ def _build_command(
             folder=_TREE,
             has_processes=True,
             leaves_root=True,
-            variables={**_VARIABLES, **command.variables},
+            variables={**_VARIABLES, **path, **command.variables},
             filter_handle=filtering,
         ),
         walls.leave_root(limits.build_command(command.limits, tests)),
@@ -173,8 +181,9 @@ def _read_all(
     return bytes(lines)
 
 
-def _describe_silence(output: bytes) -> str:
+def _pick_line(output: bytes | bytearray) -> str:
+    """Return the line of the tests' last output that says most, safe to show."""
     lines = output.decode(errors="replace").strip().splitlines()
     last = lines[-1] if lines else "they wrote nothing"
-    complaint = next((line for line in lines if "error" in line.lower()), last)
-    return f"the tests did not start: {escape_invisible(complaint[:300])}"
+    complaint = next((line for line in [last, *lines] if "error" in line.lower()), last)
+    return escape_invisible(complaint.strip()[:300])

@@ -32,6 +32,8 @@ class SuiteRun:
     """The plugins of the test runner, and the functions of it that they replaced before the first test."""
     seconds: float = 0.0
     """Wall-clock seconds."""
+    is_self_reported: bool = False
+    """Whether the outcomes come from a file that the code under test can write. They are weaker evidence then."""
 
     def list_passed(self) -> frozenset[str]:
         """Return the ids of the tests that passed."""

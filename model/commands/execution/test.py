@@ -20,6 +20,7 @@ from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import candidate_tests, suite_command
 from model.execution.candidate_tests import CandidateTests
 from model.execution.regression import RegressionEvidence, describe_regression
+from model.execution.suite_command import SuiteCommand
 from model.prompts.untrusted import escape_invisible
 from model.sandbox.walls import NoSandbox
 
@@ -40,14 +41,28 @@ class RegressionOptions(SuiteOptions):
             metavar="COMMAND", help="The tests, such as `pytest -q tests` or `python -m unittest`."
         ),
     ] = suite_command.DEFAULT_COMMAND
+    junit: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            help="JUnit XML that the command writes in the tree. Then any command can run.",
+        ),
+    ] = None
     json_output: Annotated[bool, Option("--json", help="Print an r4p.tests/1 document.")] = False
+
+    def read_command(self) -> SuiteCommand:
+        """Return the command of these options with its Python and limits. Raises BadSuiteCommand and NoEnvironment."""
+        if self.junit is None:
+            return self.parse_command(self.command)
+        return self.complete(suite_command.parse_junit_command(self.command, self.junit))
 
 
 @accept_options(RegressionOptions)
 def test(options: RegressionOptions) -> None:
     """Run a repository's tests on candidate patches, in a sandbox, and list the tests that each patch breaks.
 
-    Only tests count that pass on the base in every run. A patch's own tests are not run.
+    Only tests count that pass on the base in every run. A patch's own tests are not run. A patch could write the report
+    of `--junit` itself, so no patch is known to pass by it.
 
     Exit codes: 0 a candidate breaks nothing, 2 usage, 3 each breaks a test, 4 none is known to pass, 5 no sandbox.
     """
@@ -63,7 +78,7 @@ def test(options: RegressionOptions) -> None:
                 results = candidate_tests.run_candidate_tests(
                     options.tree,
                     patches,
-                    options.parse_command(options.command),
+                    options.read_command(),
                     base_runs=options.base_runs,
                     on_run=lambda done, _total: advance(done),
                 )
@@ -89,6 +104,7 @@ def build_document(results: CandidateTests) -> dict[str, Any]:
     return {
         "schema": "r4p.tests/1",
         "expected": len(results.baseline.stable),
+        "self_reported": results.baseline.is_self_reported,
         "flaky": sorted(results.baseline.flaky),
         "seconds": round(results.baseline.seconds, 2),
         "patches": [

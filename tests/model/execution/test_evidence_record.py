@@ -32,7 +32,7 @@ ONE = EvidenceRecord(
     PatchEvidence(RegressionEvidence(("a",), 9), (("new", None),)),
     (("f", True), ("g", None)),
     "late",
-    1.5,
+    seconds=1.5,
 )
 
 

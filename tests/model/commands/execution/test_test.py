@@ -62,6 +62,7 @@ def test_the_json_document_holds_the_same(run):
     assert document == {
         "schema": "r4p.tests/1",
         "expected": 1,
+        "self_reported": False,
         "flaky": [],
         "patches": [
             {
