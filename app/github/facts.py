@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from app.values.identifiers import CommitSha, IssueNumber, PullNumber
+from model.domain import CiState
 
 
 class IssueState(StrEnum):
@@ -95,12 +96,23 @@ class IssueFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitCheck:
+    """One check run or commit status of a commit, by anyone but the bot."""
+
+    name: str
+    state: CiState
+    """`NOT_RUN` for a check that was skipped or cancelled, ran out of time or ended without a result."""
+
+
+@dataclass(frozen=True, slots=True)
 class HeadFacts:
     """State and head commit of a pull request, read again just before a verdict is published."""
 
     number: PullNumber
     state: IssueState
     head_sha: CommitSha
+    checks: tuple[CommitCheck, ...] = ()
+    """The checks of the head that the App may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,8 @@ class Heads:
     """In the requested order, without deleted ones."""
     is_locked: bool = False
     """True when only members may comment on the issue; an App is no member."""
+    base_checks: tuple[CommitCheck, ...] = ()
+    """The checks of the default branch's newest commit."""
 
 
 @dataclass(frozen=True, slots=True)

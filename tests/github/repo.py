@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.github.actions import checks, pulls, threads
-from tests.github.actions.checks import Reporter
 from tests.github.actions.pulls import Change, Files, NewPull
 from tests.github.actions.threads import Author
 from tests.github.facts import CheckFacts, CommentFacts, IssueFacts, PullFacts
@@ -260,8 +259,19 @@ class Repo(RepoRecords):
     @run_on_server
     def check_suite(self, sha: str, conclusion: str, app: str = "ci") -> int:
         """Complete the check suite of a third party's App on a commit; return its id."""
-        reporter = Reporter(app, self._world.account(f"{app}[bot]", "Bot"))
+        reporter = self._get_reporter(app)
         return checks.finish_suite(self._world, self._record, sha, conclusion, reporter).id
+
+    @run_on_server
+    def report_check(self, sha: str, name: str, conclusion: str | None, app: str = "ci") -> None:
+        """Report a check run of a third party's App on a commit; without a conclusion it still runs."""
+        body = {"name": name, "head_sha": sha} | ({"conclusion": conclusion} if conclusion else {})
+        checks.create(self._world, self._record, body, self._get_reporter(app))
+
+    @run_on_server
+    def report_status(self, sha: str, context: str, state: str) -> None:
+        """Set a commit status."""
+        self._record.statuses.setdefault(sha, {})[context] = state
 
     @run_on_server
     def press(self, check_id: int, identifier: str, user: str = "maintainer") -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tests.github.actions.checks import Reporter
 from tests.github.server_thread import ServerThread
 from tests.github.world.http_values import not_found
 from tests.github.world.state import CheckRun, Issue, Repository, User
@@ -36,6 +37,9 @@ class RepoRecords:
         if check_id not in self._record.checks:
             raise not_found()
         return self._record.checks[check_id]
+
+    def _get_reporter(self, app: str) -> Reporter:
+        return Reporter(app, self._world.account(f"{app}[bot]", "Bot"))
 
     def _account(self, login: str | None, default: User) -> User:
         return self._world.account(login) if login else default

@@ -9,7 +9,13 @@ from app.github.errors import NotFound
 from app.github.facts import Heads, IssueFacts, PersonReview, PullIssues, RepositoryFacts
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub, Question
-from app.github.wire import graphql_issues, graphql_pulls, graphql_queries, graphql_reviews
+from app.github.wire import (
+    graphql_heads,
+    graphql_issues,
+    graphql_pulls,
+    graphql_queries,
+    graphql_reviews,
+)
 from app.github.wire.graphql_pulls import IdentifiedSlice
 from app.settings.repo_config import FILE
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
@@ -102,15 +108,15 @@ def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> 
 
 
 def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
-    """Read the state of an issue and the present heads of the pull requests `numbers`, in one call.
+    """Read the state of an issue and the present heads of the pull requests `numbers` with their checks, in one call.
 
-    It runs just before publishing and uses the publishing token. The result leaves out deleted pull requests. Raises
-    NotFound if the App cannot see the repository.
+    It runs just before publishing and uses the publishing token. The result leaves out deleted pull requests, the
+    bot's own checks, and checks that the App may not see. Raises NotFound if the App cannot see the repository.
     """
     question = Question(
         graphql_queries.build_heads_query(numbers),
         _build_variables(ref.repository) | {"issue": ref.number},
-        graphql_pulls.HeadsAnswer,
+        graphql_heads.HeadsAnswer,
     )
     answer = github.graphql(
         Scope.for_repository(ref.repository, Purpose.PUBLISH), question, may_miss=True
@@ -120,7 +126,7 @@ def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> 
             f"repository {ref.repository.full_name} does not exist, or the App may not see it"
         )
     _require_same(ref.repository, answer)
-    return answer.repository.facts()
+    return answer.repository.facts(github.app.id)
 
 
 def list_new_reviews(

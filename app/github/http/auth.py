@@ -18,6 +18,7 @@ from github.Auth import AppAuth
 from pydantic import SecretStr
 
 from app.github.api_call import Call, Json, Method
+from app.github.errors import Unprocessable
 from app.github.http.transport import Transport
 from app.github.redaction import remember
 from app.github.wire import rest
@@ -58,6 +59,10 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
     Purpose.SEE: {"metadata": "read"},
 }
 """Only the writer App asks for `contents: write`, and no other process has its key."""
+
+
+OPTIONAL: Final[Mapping[Purpose, Mapping[str, str]]] = {Purpose.PUBLISH: {"statuses": "read"}}
+"""Permissions that a token also gets where the installation has granted them."""
 
 
 class App:
@@ -151,8 +156,17 @@ class Tokens:
         self._tokens.pop(scope, None)
 
     def _fetch(self, scope: Scope) -> _Token:
+        more = OPTIONAL.get(scope.purpose, {})
+        try:
+            return self._fetch_with(scope, more)
+        except Unprocessable:
+            if not more:
+                raise
+        return self._fetch_with(scope, {})
+
+    def _fetch_with(self, scope: Scope, more: Mapping[str, str]) -> _Token:
         path = f"/app/installations/{scope.installation}/access_tokens"
-        permissions: dict[str, Json] = dict(PERMISSIONS[scope.purpose])
+        permissions: dict[str, Json] = {**PERMISSIONS[scope.purpose], **more}
         body: dict[str, Json] = {
             "permissions": permissions,
             "repository_ids": [scope.repository],

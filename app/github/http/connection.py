@@ -171,8 +171,8 @@ class GitHub(AppConnection):
     def graphql(self, scope: Scope, question: Question[Shape], *, may_miss: bool = False) -> Shape:
         """Send a GraphQL query and return the `data` of its answer as an object of the type `question.shape`.
 
-        Raises NotFound when GitHub finds an object missing. With `may_miss`, missing objects are null in the answer
-        instead.
+        Raises NotFound when GitHub finds an object missing. With `may_miss`, missing objects, and checks that the App
+        may not see, are null in the answer instead.
         """
         body: dict[str, Json] = {"query": question.query, "variables": dict(question.variables)}
         call = Call(Method.POST, self.transport.endpoints.graphql, body=body, changes=False)
@@ -180,7 +180,7 @@ class GitHub(AppConnection):
         reply = rest.read_slice(rest.GraphQLAnswer, call, answer)
         missed = may_miss and bool(reply.data)
         for problem in reply.errors:
-            if not (missed and problem.type == "NOT_FOUND"):
+            if not (missed and (problem.type == "NOT_FOUND" or problem.is_about_checks)):
                 now = self.transport.clock()
                 error = errors.from_graphql(call, problem.type, problem.message, answer, now)
                 raise self._freeze_on_limit(scope.installation, error)

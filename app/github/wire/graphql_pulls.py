@@ -10,8 +10,6 @@ from pydantic.alias_generators import to_camel
 
 from app.github.facts import (
     ConfigBlob,
-    HeadFacts,
-    Heads,
     IssueMention,
     IssueState,
     PullRequest,
@@ -121,40 +119,6 @@ class Pull(GraphQLSlice):
 
 
 MaybePull = Annotated[Pull | None, BeforeValidator(_pull_or_none)]
-
-
-class Head(GraphQLSlice):
-    number: int
-    state: AnyState
-    head_ref_oid: str
-
-    def facts(self) -> HeadFacts:
-        return HeadFacts(PullNumber(self.number), self.state, CommitSha(self.head_ref_oid))
-
-
-class IssueStateSlice(GraphQLSlice):
-    state: AnyState
-    locked: bool = False
-
-
-class HeadsOfRepository(IdentifiedSlice):
-    """GraphQL answer with the state of an issue, and each requested pull request's head under its own alias."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Head | None] = Field(init=False)
-
-    issue: IssueStateSlice | None = None
-
-    def facts(self) -> Heads:
-        heads = self.__pydantic_extra__.values()
-        pulls = tuple(head.facts() for head in heads if head is not None)
-        if self.issue is None:
-            return Heads(None, pulls)
-        return Heads(self.issue.state, pulls, is_locked=self.issue.locked)
-
-
-class HeadsAnswer(GraphQLSlice):
-    repository: HeadsOfRepository | None
 
 
 class ClosedIssue(GraphQLSlice):

@@ -1,4 +1,4 @@
-"""Define the GraphQL queries; `graphql_pulls`, `graphql_reviews` and `graphql_issues` read their answers."""
+"""Define the GraphQL queries; `graphql_pulls`, `graphql_heads`, `graphql_reviews` and `graphql_issues` read their answers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,25 @@ fragment REPOSITORY on Repository {{
 
 _BLOB: Final = """
 fragment BLOB on Blob { oid text byteSize isTruncated }
+"""
+
+_CHECKS: Final = """
+fragment CHECKS on Commit {
+  checkSuites(first: 20) {
+    nodes {
+      app { databaseId }
+      checkRuns(first: 50, filterBy: {checkType: LATEST}) { nodes { name status conclusion } }
+    }
+  }
+  status { contexts { context state } }
+}
+"""
+
+_HEAD: Final = """
+fragment HEAD on PullRequest {
+  number state headRefOid
+  commits(last: 1) { nodes { commit { ...CHECKS } } }
+}
 """
 
 _REVIEWS: Final = """
@@ -92,21 +111,21 @@ query Repository($owner: String!, $name: String!) {{
 
 
 def build_heads_query(numbers: Sequence[int]) -> str:
-    """Build the GraphQL query for the state of an issue and the heads of the pull requests `numbers`.
+    """Build the GraphQL query for the state of an issue and the heads of the pull requests `numbers`, with their checks.
 
     The answer holds each pull request under `p` and its number, such as `p12`.
     """
     pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
-    fragment = "fragment HEAD on PullRequest { number state headRefOid }"
     return f"""
 query Heads($owner: String!, $name: String!, $issue: Int!) {{
   repository(owner: $owner, name: $name) {{
     databaseId
     issue(number: $issue) {{ state locked }}
+    defaultBranchRef {{ target {{ ...CHECKS }} }}
 {pulls}
   }}
 }}
-{fragment if pulls else ""}"""
+{_CHECKS}{_HEAD if pulls else ""}"""
 
 
 def build_reviews_query(cursors: Mapping[int, str | None]) -> str:

@@ -46,6 +46,12 @@ class RestSlice(BaseModel):
 class GraphQLProblem(RestSlice):
     type: str = ""
     message: str = ""
+    path: tuple[str | int, ...] = ()
+
+    @property
+    def is_about_checks(self) -> bool:
+        """Return whether the App lacks a permission for checks, which no verdict needs."""
+        return self.type == "FORBIDDEN" and not {"checkSuites", "status"}.isdisjoint(self.path)
 
 
 class GraphQLAnswer(RestSlice):

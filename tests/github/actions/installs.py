@@ -19,6 +19,7 @@ from tests.github.world.world import World
 
 DEFAULT_PERMISSIONS = {
     "checks": "write",
+    "statuses": "read",
     "contents": "read",
     "issues": "write",
     "metadata": "read",

@@ -13,7 +13,17 @@ from tests.github.graphql.fields import (
     plain,
     repository,
 )
-from tests.github.graphql.git import BLOB, COMMIT, ENTRY, REF
+from tests.github.graphql.git import (
+    APP,
+    BLOB,
+    CHECK_RUN,
+    COMMIT,
+    ENTRY,
+    REF,
+    STATUS,
+    STATUS_CONTEXT,
+    SUITE,
+)
 from tests.github.graphql.nodes import (
     Connection,
     EventNode,
@@ -67,6 +77,11 @@ def _table() -> dict[str, Resolver]:
         "PullRequestReview": REVIEW,
         "User": {"databaseId": plain(lambda n: n.id)},
         "Commit": COMMIT,
+        "CheckSuite": SUITE,
+        "CheckRun": CHECK_RUN,
+        "App": APP,
+        "Status": STATUS,
+        "StatusContext": STATUS_CONTEXT,
         "Ref": REF,
         "Blob": BLOB,
         "TreeEntry": ENTRY,

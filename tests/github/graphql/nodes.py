@@ -11,7 +11,15 @@ from graphql import GraphQLError
 from tests.github.git.changes import CommitInfo, FileChange
 from tests.github.world import auth
 from tests.github.world.http_values import ApiError, Caller
-from tests.github.world.state import Issue, Pull, Repository, Review, TimelineEvent, User
+from tests.github.world.state import (
+    CheckSuite,
+    Issue,
+    Pull,
+    Repository,
+    Review,
+    TimelineEvent,
+    User,
+)
 from tests.github.world.world import World
 
 _MAX_PAGE = 100
@@ -83,6 +91,21 @@ class CommitNode:
 
     repository: Repository
     info: CommitInfo
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteNode:
+    """All check runs of one App on one commit."""
+
+    repository: Repository
+    suite: CheckSuite
+
+
+@dataclass(frozen=True, slots=True)
+class StatusNode:
+    """The commit statuses of one commit: (context, state) of each."""
+
+    contexts: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,6 +232,8 @@ class Repository:
     comments: dict[int, Comment] = field(default_factory=dict)
     suites: dict[int, CheckSuite] = field(default_factory=dict)
     checks: dict[int, CheckRun] = field(default_factory=dict)
+    statuses: dict[str, dict[str, str]] = field(default_factory=dict)
+    """State of each commit status by its context, by commit."""
 
     @property
     def full_name(self) -> str:

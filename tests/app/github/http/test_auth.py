@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from app.github.endpoints import build_endpoints
 from app.github.errors import Unauthorized, Unprocessable
-from app.github.http.auth import PERMISSIONS, App, Purpose, Scope, Tokens
+from app.github.http.auth import OPTIONAL, PERMISSIONS, App, Purpose, Scope, Tokens
 from app.github.http.transport import Transport
 from app.github.redaction import redact
 from tests.builders.local_github import KEY, REPOSITORY, Reply, connect
@@ -48,7 +48,10 @@ def test_a_token_is_for_one_repository_and_no_more_than_its_purpose(server, toke
     tokens.get_token(PUBLISH)
     assert [asked.body for asked in server.grants] == [
         {"repository_ids": [42], "permissions": PERMISSIONS[Purpose.READ]},
-        {"repository_ids": [42], "permissions": PERMISSIONS[Purpose.PUBLISH]},
+        {
+            "repository_ids": [42],
+            "permissions": {**PERMISSIONS[Purpose.PUBLISH], **OPTIONAL[Purpose.PUBLISH]},
+        },
     ]
 
 
