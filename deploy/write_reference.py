@@ -15,7 +15,7 @@ from app import cli, settings
 from app.operator import models_cli
 from app.policy.commands import PREFIX, REGISTRY
 from app.settings.loader import Settings
-from app.settings.repo_config import FILE, AlternativesBudget, RepoConfig
+from app.settings.repo_config import FILE, NESTED, AlternativesBudget, RepoConfig
 from app.values.permission import Permission
 from model.commands.exit_codes import Exit
 from training.commands import cli as train_cli
@@ -183,7 +183,7 @@ def _meaning(name: str) -> str:
 def _describe_repository() -> str:
     rows = [
         *_list_keys(RepoConfig, ""),
-        *_list_keys(AlternativesBudget, "alternatives_budget."),
+        *(row for name, kind in NESTED.items() for row in _list_keys(kind, f"{name}.")),
     ]
     return _table(("key", "values", "default", "meaning"), rows)
 

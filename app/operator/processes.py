@@ -23,6 +23,7 @@ from app.settings import (
     RetentionSettings,
     RunSettings,
     Settings,
+    SuiteSettings,
     TrainSettings,
     WriterSettings,
     build_child_environment,
@@ -124,6 +125,9 @@ TRAINER = Process(
 )
 """Trains models. It runs only if the operator has set a plan."""
 
+TESTER = Process("tests", ("worker", "--queues", "tests", "--concurrency", "1"))
+"""Runs the tests of repositories, without any secret. It runs only if the operator has named a folder of environments."""
+
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
 
@@ -174,11 +178,12 @@ def hide_memory() -> None:
 
 
 _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
-    Queue.GITHUB.value: (GitHubSettings,),
+    Queue.GITHUB.value: (GitHubSettings, SuiteSettings),
     Queue.WRITER.value: (WriterSettings,),
     Queue.VERIFY.value: (EngineSettings,),
     Queue.AGENTS.value: (EngineSettings, AgentSettings),
     Queue.TRAIN.value: (TrainSettings,),
+    Queue.TESTS.value: (SuiteSettings,),
 }
 """Settings that jobs of each queue need."""
 _STORE_KINDS = (DatabaseSettings, BrokerSettings)
@@ -213,6 +218,8 @@ def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) ->
         further += _list_verifier_mistakes(EngineSettings())
     if Queue.AGENTS in names and not find_mistakes(AgentSettings):
         further += _list_agent_mistakes(AgentSettings())
+    if Queue.TESTS in names and not find_mistakes(SuiteSettings):
+        further += SuiteSettings().list_mistakes()
     check(*beside, *_PACE_KINDS, *own, further=further)
 
 

@@ -18,7 +18,7 @@ import httpx
 from app.db import migrate, process_roles
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
-from app.operator.processes import TRAINER, WRITER, Process, check_queues, list_processes
+from app.operator.processes import TESTER, TRAINER, WRITER, Process, check_queues, list_processes
 from app.settings import (
     USAGE,
     GitHubSettings,
@@ -156,6 +156,7 @@ class Bot:
         settings = {
             "R4P_CHECKOUT_DIR": str(self.data.resolve() / "checkouts"),
             "R4P_TREES": str(self.data.resolve() / "trees"),
+            "R4P_TESTS_TREES": str(self.data.resolve() / "test-trees"),
             "R4P_TRAIN_DIR": str(self.data.resolve() / "trainings"),
             **self.environment,
             "R4P_DATABASE_URL": process_roles.build_role_url(
@@ -196,11 +197,11 @@ class Bot:
 def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
     """Return the processes that `r4p up` starts with this environment and `changes`, new values by name.
 
-    The web process listens on `listen`. The result has a writer process only if a writer App is configured, and a
-    trainer only if a training plan is set.
+    The web process listens on `listen`. The result has a writer process only if a writer App is configured, a trainer
+    only if a training plan is set, and a tester only if a folder of test environments is set.
     """
     environment = build_child_environment(changes)
-    wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
+    wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN", TESTER: "R4P_TESTS"}
     more = [process for process, setting in wanted.items() if environment.get(setting)]
     return (*list_processes(listen.host, listen.port), *more)
 

@@ -4,7 +4,7 @@ No other room reads the environment. A missing or wrong value stops the process.
 May call: learning (its types).
 """
 
-from app.settings.engine_settings import AgentSettings, EngineSettings
+from app.settings.engine_settings import AgentSettings, EngineSettings, SuiteSettings
 from app.settings.environment import (
     build_child_environment,
     build_plain_environment,
@@ -60,6 +60,7 @@ __all__ = [
     "RunSettings",
     "Settings",
     "SettingsError",
+    "SuiteSettings",
     "TrainSettings",
     "WebhookSettings",
     "WriterSettings",

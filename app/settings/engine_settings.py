@@ -1,4 +1,4 @@
-"""Settings of the verifier, of the agent and of their language model."""
+"""Settings of the verifier, of the agent and of their language model, and of the tests of repositories."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -84,3 +84,27 @@ class AgentSettings(JudgeSettings):
     the first."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
     """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
+
+
+class SuiteSettings(Settings):
+    """The tests of repositories. The workers of the queues `github` and `tests` read these settings, which hold no secret."""
+
+    tests: Path | None = None
+    """Folder of test environments, which `r4p environments build` fills. A repository names one in `tests:` of its file.
+    Unset: no tests run."""
+    tests_trees: Path = Path.home() / ".cache" / "r4p" / "test-trees"
+    """Folder of source trees for tests. The workers of the queues `github` and `tests` must both see it."""
+    tests_seconds: int = Field(default=1_800, ge=1, le=3_600)
+    """Time limit for all runs of one group: those on the base and those on each candidate."""
+    tests_parallel: int | None = Field(default=None, ge=1)
+    """Runs at the same time in one worker. None: one for each core."""
+    tests_wait_seconds: float = Field(default=300.0, ge=0)
+    """Longest time that a verdict waits for its tests. Tests that end later change the comment once more."""
+
+    def list_mistakes(self) -> list[str]:
+        """Return what a worker that runs tests lacks, one line each; empty: nothing."""
+        if self.tests is None:
+            return ["R4P_TESTS is missing: set it to the folder of test environments"]
+        if not self.tests.is_dir():
+            return [f"R4P_TESTS: {self.tests} is no folder: let `r4p environments build` create it"]
+        return []

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -15,17 +16,15 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
-from pydantic_core import ErrorDetails
 
 from app.settings import yaml_document
-from app.settings.yaml_document import Document
-from app.values.text_matching import find_nearest
+from app.settings.config_problems import Problem, describe_problem
+from model.errors import BadSuiteCommand
+from model.execution.suite_command import parse_command
 
 FILE = ".github/r4p.yml"
 MAX_VOTES = 32
 MAX_ALTERNATIVES = 3
-_INSIDE = "alternatives_budget"
-"""The only key whose value has keys of its own."""
 
 
 class Mode(StrEnum):
@@ -113,6 +112,34 @@ class AlternativesBudget(BaseModel):
     """Seconds of working agents. Two agents at the same time count twice."""
 
 
+def _check_command(text: str) -> str:
+    try:
+        parse_command(text)
+    except BadSuiteCommand as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+class RepositoryTests(BaseModel):
+    """The repository's own tests, which the bot runs on the base and on each candidate."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    command: Annotated[str, Field(max_length=500), AfterValidator(_check_command)]
+    """Test command, as in a shell: `pytest …`, `python -m unittest …` or `python SCRIPT.py …`."""
+    environment: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    """Name of a test environment that the bot's operator has built."""
+    seconds: Annotated[int, Field(ge=1, le=1_800, strict=True)] = 300
+    """Time limit of one run of all tests."""
+
+
+NESTED: dict[str, type[BaseModel]] = {
+    "alternatives_budget": AlternativesBudget,
+    "tests": RepositoryTests,
+}
+"""The keys whose values have keys of their own."""
+
+
 class RepoConfig(BaseModel):
     """A repository's settings of the bot."""
 
@@ -160,6 +187,8 @@ class RepoConfig(BaseModel):
     draft_pull_requests: Annotated[bool, BeforeValidator(_parse_bool), Field(strict=True)] = False
     """Let `/r4p open A1` open an alternative as a draft pull request, if the operator has configured a second App
     that may write code."""
+    tests: RepositoryTests | None = None
+    """Tests of the repository that the bot runs on each candidate, if the operator has switched this on. Missing: none."""
     training: TrainingConsent = TrainingConsent.OFF
     """Allowed use of judged issues, patches and outcomes; each value allows what the values before it allow. `off`: none.
     `calibrate`: fit calibrators on votes and outcomes, without any text. `export`: a file for people to measure by. `on`: the
@@ -168,18 +197,6 @@ class RepoConfig(BaseModel):
 
 WITHOUT_FILE = RepoConfig(version=1)
 """Settings of a repository without the file: the bot judges and publishes nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One problem in a repository's settings file `.github/r4p.yml`."""
-
-    line: int | None
-    """Line of the problem, from 1; None: the whole file."""
-    message: str
-
-    def __str__(self) -> str:
-        return self.message if self.line is None else f"line {self.line}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +218,8 @@ def parse(text: str) -> RepoConfig | ConfigError:
     try:
         return RepoConfig.model_validate(document.values)
     except ValidationError as error:
-        problems = (_describe_problem(detail, document) for detail in error.errors())
+        details = error.errors()
+        problems = (describe_problem(detail, document, RepoConfig, NESTED) for detail in details)
         # Pydantic reports a value once for each type that it may have, so drop repeated problems.
         return ConfigError(tuple(dict.fromkeys(problems)))
 
@@ -212,80 +230,6 @@ def build_json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **RepoConfig.model_json_schema(),
     }
-
-
-def _describe_problem(detail: ErrorDetails, document: Document) -> Problem:
-    place = detail["loc"]
-    key = str(place[0])
-    if detail["type"] == "missing":
-        return Problem(None, f"`{key}` is missing: add `{key}: 1`")
-    line = document.find_line(*place)
-    if detail["type"] == "extra_forbidden":
-        *outer, unknown = map(str, place)
-        return Problem(line, f"unknown key `{unknown[:40]}`{_suggest(unknown, _list_keys(outer))}")
-    inside = key == _INSIDE and len(place) > 1
-    name = f"{key}.{place[1]}" if inside else key
-    return Problem(line, f"`{name}` can't be {_show(detail['input'])}: {_expect(place)}")
-
-
-def _list_keys(outer: list[str]) -> list[str]:
-    """List the keys that are allowed there."""
-    return list((AlternativesBudget if outer else RepoConfig).model_fields)
-
-
-def _suggest(key: str, keys: list[str]) -> str:
-    near = find_nearest(key, keys)
-    if near is None:
-        return f": the keys are {', '.join(keys)}"
-    return f": did you mean `{near}`?"
-
-
-def _show(value: object) -> str:
-    match value:
-        case None:
-            return "empty"
-        case list():
-            return f"a list of {len(value)}"
-        case dict():
-            return "a mapping"
-        case _:
-            text = str(value)
-            return f"`{text[:40]}…`" if len(text) > 40 else f"`{text}`"
-
-
-def _expect(place: tuple[int | str, ...]) -> str:
-    schema = RepoConfig.model_json_schema()
-    field = schema["properties"][place[0]]
-    if place[0] == _INSIDE and len(place) > 1:
-        field = _find_definition(field, schema)["properties"][place[1]]
-    return " or ".join(_form(option, schema) for option in field.get("anyOf", [field]))
-
-
-def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
-    """Describe one form of a value."""
-    if "$ref" in field:
-        kind = _find_definition(field, schema)
-        if "enum" in kind:
-            return f"choose {_join_choices(kind['enum'])}"
-        return f"give a mapping of {_join_choices(list(kind['properties']), 'and')}"
-    if field["type"] == "boolean":
-        return "choose `true` or `false`"
-    if field["type"] == "integer":
-        least, most = field["minimum"], field["maximum"]
-        return f"give {least}" if least == most else f"give a whole number from {least} to {most}"
-    if "$ref" in field["items"]:
-        return f"give a list of {_join_choices(_find_definition(field['items'], schema)['enum'])}"
-    longest = field["items"]["maxLength"]
-    return f"give a list of at most {field['maxItems']} texts, each up to {longest} characters"
-
-
-def _find_definition(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    return dict(schema["$defs"][str(field["$ref"]).rpartition("/")[2]])
-
-
-def _join_choices(choices: list[str], last: str = "or") -> str:
-    *most, end = (f"`{choice}`" for choice in choices)
-    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def read_training_consent(config_text: str | None, config_error: str | None) -> TrainingConsent:

@@ -136,3 +136,5 @@ class CeilingSettings(Settings):
     """Tokens that votes and agents for a repository use in a day, without cached ones. New evaluations then wait."""
     max_tokens_per_installation_day: int = Field(default=500_000_000, ge=1)
     """Tokens for all repositories of an installation in a day."""
+    max_test_groups_per_installation_day: int = Field(default=500, ge=1)
+    """Groups of an installation whose tests run in a day, if tests are switched on. Further ones are judged without."""

@@ -10,7 +10,8 @@ from app.github.facts import ConfigBlob
 from app.github.http.connection import GitHub
 from app.jobs.job import RefreshConfig
 from app.settings import repo_config
-from app.settings.repo_config import WITHOUT_FILE, ConfigError, Problem, RepoConfig
+from app.settings.config_problems import Problem
+from app.settings.repo_config import WITHOUT_FILE, ConfigError, RepoConfig
 from worker.queue.context import Context
 
 

@@ -15,6 +15,7 @@ from app.settings.repo_config import (
     ConfigError,
     Mode,
     RepoConfig,
+    RepositoryTests,
     TrainingConsent,
     TriggerKind,
     build_json_schema,
@@ -37,6 +38,9 @@ ignore_authors: [renovate[bot]]
 alternatives: 2
 alternatives_budget:
   tokens: 50000
+tests:
+  command: pytest -q tests
+  environment: py311
 training: on
 """
 
@@ -92,8 +96,50 @@ def test_every_key_is_read():
         ignore_authors=("renovate[bot]",),
         alternatives=2,
         alternatives_budget=AlternativesBudget(tokens=50_000, seconds=3_600),
+        tests=RepositoryTests(command="pytest -q tests", environment="py311", seconds=300),
         training=TrainingConsent.ON,
     )
+
+
+NAME = "give a name of letters, digits, `.`, `_` and `-`, of up to 64 characters"
+
+
+@pytest.mark.parametrize(
+    ("tests", "expected"),
+    [
+        ("3", "`tests` can't be `3`: give a mapping of `command`, `environment` and `seconds`"),
+        ("{command: pytest}", f"`tests.environment` is missing: {NAME}"),
+        (
+            "{command: pytest, environment: ../host}",
+            f"`tests.environment` can't be `../host`: {NAME}",
+        ),
+        (
+            "{command: 3, environment: py}",
+            "`tests.command` can't be `3`: give a text of up to 500 characters",
+        ),
+        (
+            "{command: make test, environment: py}",
+            (
+                "`tests.command`: test command 'make test' starts no test runner that is known here; write `pytest …`, "
+                "`python -m unittest …`, or `python SCRIPT.py …` for a script that uses unittest"
+            ),
+        ),
+        (
+            "{command: pytest, environment: py, seconds: 9999}",
+            "`tests.seconds` can't be `9999`: give a whole number from 1 to 1800",
+        ),
+        (
+            "{command: pytest, environment: py, second: 9}",
+            "unknown key `second`: did you mean `seconds`?",
+        ),
+    ],
+)
+def test_wrong_tests_get_one_clear_line(tests, expected):
+    assert problems(f"version: 1\ntests: {tests}") == [f"line 2: {expected}"]
+
+
+def test_a_repository_has_no_tests_unless_it_says_so():
+    assert parse("version: 1\ntests:").tests is WITHOUT_FILE.tests is None
 
 
 def test_a_configuration_does_not_change():
