@@ -30,6 +30,7 @@ TIME_LIMIT_SECONDS: Final[Mapping[Queue, float | None]] = {
     Queue.AGENTS: 7_200,
     Queue.WRITER: 1_800,
     Queue.TRAIN: None,
+    Queue.TESTS: 7_200,
 }
 """Seconds after which Celery kills a worker's child process and replaces it. The attempt counts. None: no limit."""
 

@@ -3,7 +3,7 @@
 `verdict.schema.json` beside this file is its JSON Schema. The document holds no raw replies.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -173,6 +173,39 @@ def _write_coverage(coverage: Coverage) -> dict[str, Json]:
     return counts | ({"unread": unread} if unread else {})
 
 
+def add_evidence(
+    document: Mapping[str, Any],
+    evidence: Mapping[PatchId, ObservedEvidence],
+    weigh: Callable[[PatchVerdict], PatchVerdict],
+) -> dict[str, Any]:
+    """Return an `r4p.verdict/1` document with this evidence in place of what it holds, and with the verdicts by `weigh`.
+
+    A patch whose verdict changes keeps what the verifier said under `judged`, so a later call starts from that again.
+    """
+    patches = [_weigh(patch, evidence.get(patch["id"]), weigh) for patch in document["patches"]]
+    return {**document, "patches": patches}
+
+
+def _weigh(
+    patch: Mapping[str, Any],
+    evidence: ObservedEvidence | None,
+    weigh: Callable[[PatchVerdict], PatchVerdict],
+) -> dict[str, Any]:
+    judged = {**patch, **patch.get("judged", {})}
+    judged = {name: value for name, value in judged.items() if name not in {"judged", "evidence"}}
+    if evidence is None:
+        return judged
+    shown = {**judged, "evidence": write_evidence(evidence)}
+    weighed = weigh(_read_patch(shown))
+    changed = {
+        "verdict": weighed.verdict.value,
+        "probability": weighed.probability,
+        "reason": weighed.reason,
+    }
+    before = {name: judged[name] for name in changed}
+    return shown if changed == before else {**shown, **changed, "judged": before}
+
+
 def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
     """Read the verdict on each patch from an `r4p.verdict/1` document. Scores and ranks are not read.
 
@@ -180,18 +213,18 @@ def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
     """
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r} is not {SCHEMA}")
-    return tuple(
-        PatchVerdict(
-            id=PatchId(patch["id"]),
-            verdict=Verdict(patch["verdict"]),
-            votes=VoteCount(**patch["votes"]),
-            reason=patch["reason"],
-            coverage=typed_json.read(Coverage, patch["coverage"]),
-            probability=patch["probability"],
-            evidence=typed_json.read(ObservedEvidence, patch["evidence"])
-            if "evidence" in patch
-            else None,
-            rubric=tuple(typed_json.read(GradedLine, line) for line in patch.get("rubric", ())),
-        )
-        for patch in document["patches"]
+    return tuple(_read_patch(patch) for patch in document["patches"])
+
+
+def _read_patch(patch: Mapping[str, Any]) -> PatchVerdict:
+    observed = patch.get("evidence")
+    return PatchVerdict(
+        id=PatchId(patch["id"]),
+        verdict=Verdict(patch["verdict"]),
+        votes=VoteCount(**patch["votes"]),
+        reason=patch["reason"],
+        coverage=typed_json.read(Coverage, patch["coverage"]),
+        probability=patch["probability"],
+        evidence=None if observed is None else typed_json.read(ObservedEvidence, observed),
+        rubric=tuple(typed_json.read(GradedLine, line) for line in patch.get("rubric", ())),
     )

@@ -19,9 +19,10 @@ class ProcessRole(StrEnum):
     AGENTS = "r4p_agents"
     WRITER = "r4p_writer"
     TRAIN = "r4p_train"
+    TESTS = "r4p_tests"
 
 
-WEB, GITHUB, VERIFY, AGENTS, WRITER, TRAIN = ProcessRole
+WEB, GITHUB, VERIFY, AGENTS, WRITER, TRAIN, TESTS = ProcessRole
 
 _ALL: Final = "select, insert, update, delete"
 _READ: Final = "select"
@@ -47,13 +48,20 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         AGENTS: _WORKS_AND_PLANS,
         WRITER: _WORKS_AND_PLANS,
         TRAIN: _WORKS,
+        TESTS: _WORKS_AND_PLANS,
     },
     "deliveries": {
         WEB: "select(id, guid, received_at), insert(guid, event, installation_id, repository_id)",
         GITHUB: _ALL,
     },
     "delivery_bodies": {WEB: "insert", GITHUB: _ALL},
-    "job_causes": {GITHUB: _ALL, VERIFY: "insert", AGENTS: "insert", WRITER: "insert"},
+    "job_causes": {
+        GITHUB: _ALL,
+        VERIFY: "insert",
+        AGENTS: "insert",
+        WRITER: "insert",
+        TESTS: "insert",
+    },
     "confirmed_writes": {GITHUB: _ALL, WRITER: "select, insert"},
     "ignored_deliveries": {WEB: "select, insert, update", GITHUB: "select, insert, update"},
     "command_answers": {GITHUB: _ALL},
@@ -64,6 +72,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         AGENTS: _READ,
         WRITER: _READ,
         TRAIN: _READ,
+        TESTS: _READ,
     },
     "purged_usage": {GITHUB: "select, insert, delete", AGENTS: _READ},
     "effects": {GITHUB: _ALL, WRITER: "select, insert, update"},
@@ -105,6 +114,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         AGENTS: "select, insert",
         WRITER: _READ,
         TRAIN: _READ,
+        TESTS: _READ,
     },
     "candidates": {
         GITHUB: _ALL,
@@ -112,18 +122,21 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         AGENTS: _READ,
         WRITER: "select(id, repository_id, pull_number, base_sha)",
         TRAIN: _READ,
+        TESTS: "select(id, pull_number, patch_sha256)",
     },
     "evaluations": {
         GITHUB: _ALL,
         VERIFY: "select, update(state, verifier, verdict, failure, verified_at, moved_from)",
         AGENTS: "select, update(alternatives_wanted, alternatives_lack, fingerprint)",
         TRAIN: _READ,
+        TESTS: "select(id, group_id, state, alternatives_wanted)",
     },
     "evaluation_candidates": {
         GITHUB: _ALL,
         VERIFY: f"select, update({_OPINION})",
         AGENTS: _READ,
         TRAIN: _READ,
+        TESTS: "select(evaluation_id, candidate_id, position)",
     },
     "votes": {
         GITHUB: _ALL,
@@ -138,6 +151,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         AGENTS: "select, insert",
         WRITER: "select(id, repository_id, group_id, number, agent, model, base_sha, patch_sha256)",
         TRAIN: _READ,
+        TESTS: "select(id, group_id, number, patch_sha256)",
     },
     "agent_runs": {GITHUB: _ALL, AGENTS: "select, insert, update(tokens, seconds, ended_at)"},
     "evaluation_alternatives": {
@@ -146,7 +160,15 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         AGENTS: "select, insert, delete",
         WRITER: "select(evaluation_id, attempt_id, verdict)",
         TRAIN: _READ,
+        TESTS: "select(evaluation_id, attempt_id)",
     },
+    # Evidence.
+    "group_tests": {
+        WEB: "select(finished_at, failure)",
+        GITHUB: _ALL,
+        TESTS: "select, update(finished_at, failure, expected, flaky, results)",
+    },
+    "test_baselines": {GITHUB: _ALL, TESTS: "select, insert"},
     "drafts": {GITHUB: _ALL, WRITER: "select, update(pull_number, not_opened)"},
     "hints": {GITHUB: _ALL, AGENTS: _READ},
     # Outcomes and learning.

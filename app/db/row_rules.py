@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from app.db.process_grants import AGENTS, TRAIN, VERIFY, WEB, WRITER, ProcessRole
+from app.db.process_grants import AGENTS, TESTS, TRAIN, VERIFY, WEB, WRITER, ProcessRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class FollowUp:
 FOLLOW_UPS: Final[Mapping[ProcessRole, FollowUp]] = {
     VERIFY: FollowUp("verify", "publish_verdict", "github", ("repository", "issue")),
     AGENTS: FollowUp("agents", "verify_group", "verify", ("evaluation",)),
+    TESTS: FollowUp("tests", "publish_verdict", "github", ("repository", "issue")),
     WRITER: FollowUp("writer", "tell_draft", "github", ("repository", "draft")),
 }
 
@@ -59,6 +60,9 @@ _SAME_DELIVERY: Final = (
 )
 
 
+_OF_PATCHES: Final = "sha256 = any ((select r4p_patches_of_open_jobs())::text[])"
+
+
 def _list_job_rules() -> list[RowRule]:
     kinds = "kind in ('record_event', 'run_command', 'purge_data')"
     rules = [
@@ -89,7 +93,6 @@ def _list_job_rules() -> list[RowRule]:
 
 def _list_evaluation_rules(role: ProcessRole) -> list[RowRule]:
     of_group, of_earlier = f"group_id = {_pick('group')}", f"evaluation_id = {_pick('earlier')}"
-    patches = "sha256 = any ((select r4p_patches_of_open_jobs())::text[])"
     return [
         RowRule(role, "repositories", "select", f"id = {_pick('repository')}"),
         RowRule(role, "groups", "select", f"id = {_pick('group')}"),
@@ -97,7 +100,7 @@ def _list_evaluation_rules(role: ProcessRole) -> list[RowRule]:
         RowRule(role, "evaluations", "select", of_group),
         RowRule(role, "attempts", "select", of_group),
         RowRule(role, "candidates", "select", f"id = {_pick('candidate')}"),
-        RowRule(role, "patches", "select", patches),
+        RowRule(role, "patches", "select", _OF_PATCHES),
         RowRule(role, "votes", "select", of_earlier),
         RowRule(role, "evaluation_candidates", "select", of_earlier),
         RowRule(role, "evaluation_alternatives", "select", of_earlier),
@@ -147,6 +150,14 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
     RowRule(AGENTS, "evaluation_alternatives", "delete", _OF_EVALUATION),
     RowRule(AGENTS, "patches", "insert", check="sha256 = encode(sha256(diff), 'hex')"),
     RowRule(AGENTS, "hints", "select", "attempt_id in (select id from attempts)"),
+    RowRule(TESTS, "evaluations", "select", f"id = {_pick('evaluation')}"),
+    RowRule(TESTS, "evaluation_candidates", "select", _OF_EVALUATION),
+    RowRule(TESTS, "evaluation_alternatives", "select", _OF_EVALUATION),
+    RowRule(TESTS, "candidates", "select", f"id = {_pick('candidate')}"),
+    RowRule(TESTS, "attempts", "select", f"id = {_pick('attempt')}"),
+    RowRule(TESTS, "patches", "select", _OF_PATCHES),
+    RowRule(TESTS, "group_tests", "all", _OF_EVALUATION),
+    RowRule(TESTS, "test_baselines", "all", f"repository_id = {_pick('repository')}"),
     RowRule(WRITER, "repositories", "select", f"id = {_pick('repository')}"),
     RowRule(WRITER, "drafts", "all", f"id = {_pick('draft')}"),
     RowRule(WRITER, "attempts", "select", "id in (select attempt_id from drafts)"),

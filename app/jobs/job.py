@@ -42,6 +42,8 @@ class Queue(StrEnum):
     WRITER = "writer"
     """Holds the writer App's key and runs no model: opens draft pull requests."""
     TRAIN = "train"
+    TESTS = "tests"
+    """Holds no secret: runs the repositories' own tests in sandboxes, on source trees that `github` handed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class EvaluateIssue(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class _EvaluationJob(Job):
+class EvaluationJob(Job):
     """A job about one evaluation."""
 
     repository: RepositoryId
@@ -150,7 +152,7 @@ class _EvaluationJob(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class ProposePatches(_EvaluationJob):
+class ProposePatches(EvaluationJob):
     """Run agents that write alternatives for an evaluation, on the source tree that the bot prepared."""
 
     queue = Queue.AGENTS
@@ -158,7 +160,7 @@ class ProposePatches(_EvaluationJob):
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyGroup(_EvaluationJob):
+class VerifyGroup(EvaluationJob):
     """Let the verifier judge the frozen group of the evaluation with the id `evaluation`."""
 
     queue = Queue.VERIFY
@@ -166,7 +168,7 @@ class VerifyGroup(_EvaluationJob):
 
 
 @dataclass(frozen=True, slots=True)
-class PublishVerdict(_EvaluationJob):
+class PublishVerdict(EvaluationJob):
     """Read the pull requests' head commits again, then update an issue's verdict comment and check runs."""
 
     queue = Queue.GITHUB

@@ -5,6 +5,7 @@ from alembic import op
 from migrations.initial import (
     alternatives,
     ceilings,
+    evidence,
     groups,
     learning,
     outcomes,
@@ -18,7 +19,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-SUBJECTS = (groups, queue, ceilings, verdicts, outcomes, alternatives, learning)
+SUBJECTS = (groups, queue, ceilings, verdicts, outcomes, alternatives, evidence, learning)
 """In the order of creation: later tables refer to earlier ones."""
 
 

@@ -2,6 +2,7 @@
 
 from app.db.tables.alternatives import agent_runs, attempts, drafts, evaluation_alternatives, hints
 from app.db.tables.columns import metadata
+from app.db.tables.evidence import group_tests, test_baselines
 from app.db.tables.groups import (
     approvals,
     forgotten,
@@ -47,6 +48,7 @@ __all__ = [
     "evaluations",
     "forgotten",
     "group_members",
+    "group_tests",
     "groups",
     "hints",
     "ignored_deliveries",
@@ -65,6 +67,7 @@ __all__ = [
     "purged_usage",
     "repositories",
     "shadow_verdicts",
+    "test_baselines",
     "trainings",
     "votes",
     "write_limits",

@@ -15,6 +15,8 @@ from app.db.session import create_database_engine
 from app.db.store.alternatives import attempts, drafts
 from app.db.store.alternatives.attempts import Place
 from app.db.store.alternatives.drafts import DraftRequest
+from app.db.store.evidence import group_tests
+from app.db.store.evidence.group_tests import SuiteRequest
 from app.db.store.issues import evaluations, votes
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.store.queue import jobs
@@ -22,6 +24,7 @@ from app.db.store.queue.job_rows import Origin
 from app.db.tables.schema import evaluation_candidates, installations, repositories
 from app.jobs.draft_jobs import OpenDraft
 from app.jobs.job import Planned, ProposePatches, PublishVerdict, Queue, VerifyGroup
+from app.jobs.suite_jobs import RunTests
 from app.values.identifiers import (
     AlternativeNumber,
     CommentId,
@@ -122,6 +125,7 @@ def _add_tenant(connection: Connection, group: int, place, diff: str) -> Tenant:
     record = stored_verdict.build_attempt(patch=f"agent's {diff}")
     attempt = attempts.save(connection, spot, record, AlternativeNumber(1))
     request = DraftRequest(CommentId(1), 1, "maintainer")
+    group_tests.request(connection, evaluation, SuiteRequest("pytest", "py", 60, "main", None))
     draft = drafts.request_draft(connection, place[1], attempt, request).id
     return Tenant(group, evaluation, attempt, draft)
 
@@ -165,6 +169,7 @@ def _add_jobs(owner: Engine, first: Tenant, second: Tenant) -> None:
     for build, queue in (
         (lambda place, tenant: VerifyGroup(*place, tenant.evaluation), Queue.VERIFY),
         (lambda place, tenant: ProposePatches(*place, tenant.evaluation), Queue.AGENTS),
+        (lambda place, tenant: RunTests(*place, tenant.evaluation), Queue.TESTS),
         (lambda place, tenant: OpenDraft(*place[:2], tenant.draft), Queue.WRITER),
     ):
         for state in ("done", "dead"):

@@ -9,6 +9,7 @@ from app.db import process_roles
 from app.db.process_grants import GRANTS, VIEWS
 from app.db.process_roles import NoRoles
 from app.db.row_rules import FOLLOW_UPS, ROW_RULES
+from app.db.store.evidence import group_tests
 from app.db.store.issues import evaluations
 from app.db.store.queue import jobs
 from app.db.tables.schema import evaluations as evaluation_table
@@ -91,6 +92,16 @@ REFUSED = {
     ),
     "verify changes the calibrators": ("verify", "update calibrators set state = 'active'"),
     "verify switches its rules off": ("verify", "alter table jobs disable row level security"),
+    "tests reads an issue's text": ("tests", "select issue_body from evaluations"),
+    "tests reads settings": ("tests", "select 1 from repositories"),
+    "tests writes a verdict": ("tests", "update evaluations set state = 'verified'"),
+    "tests changes the command": ("tests", "update group_tests set command = 'pytest'"),
+    "tests reads the votes": ("tests", "select 1 from votes"),
+    "tests adds a job of the tests": (
+        "tests",
+        f"{INSERT_JOB} ('run_tests', 'tests', 'k', '{{}}', 7)",
+    ),
+    "verify reads test results": ("verify", "select results from group_tests"),
     "train publishes": ("train", "update evaluations set state = 'published'"),
     "train reads a delivery": ("train", "select 1 from deliveries"),
     "train adds a job": ("train", f"{INSERT_JOB} ('publish_verdict', 'github', 'k', '{{}}', 7)"),
@@ -137,9 +148,33 @@ def test_a_process_sees_only_the_evaluation_that_it_works_on(scene, process):
     database.dispose()
 
 
+def test_a_worker_sees_and_finishes_the_tests_of_its_own_group_only(scene):
+    database = scene.log_in("tests")
+    with database.connect() as connection:
+        task = group_tests.load_task(connection, scene.own.evaluation)
+        assert [patch.diff for patch in task.patches] == ["diff of our own"]
+        assert group_tests.load_task(connection, scene.other.evaluation) is None
+        assert SECRET.encode() not in connection.scalars(select(patches.c.diff)).all()
+    database.dispose()
+    finish = "update group_tests set finished_at = now() where evaluation_id = :id"
+    assert scene.attempt("tests", finish, id=scene.own.evaluation) == 1
+    assert scene.attempt("tests", finish, id=scene.other.evaluation) == 0
+    keep = (
+        "insert into test_baselines (repository_id, base_sha, command, environment, document)"
+        " values ({}, 'b', 'c', 'e', '')"
+    )
+    assert scene.attempt("tests", keep.format(OWN[1])) == 1
+    assert not scene.has_effect("tests", keep.format(OTHER[1]))
+
+
 @pytest.mark.parametrize(
     ("process", "other_queue"),
-    [("verify", Queue.AGENTS), ("agents", Queue.VERIFY), ("train", Queue.VERIFY)],
+    [
+        ("verify", Queue.AGENTS),
+        ("agents", Queue.VERIFY),
+        ("train", Queue.VERIFY),
+        ("tests", Queue.AGENTS),
+    ],
 )
 def test_a_process_claims_no_job_of_another_queue(scene, process, other_queue):
     database = scene.log_in(process)
@@ -153,7 +188,8 @@ def test_a_process_claims_no_job_of_another_queue(scene, process, other_queue):
 
 
 @pytest.mark.parametrize(
-    ("process", "follow_up"), [("verify", PublishVerdict), ("agents", VerifyGroup)]
+    ("process", "follow_up"),
+    [("verify", PublishVerdict), ("agents", VerifyGroup), ("tests", PublishVerdict)],
 )
 def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follow_up):
     database = scene.log_in(process)
@@ -182,7 +218,7 @@ def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follo
 def test_the_web_process_may_read_all_that_it_measures(scene):
     database = scene.log_in("web")
     names = {metric.name for metric in StoredMetrics(database).collect()}
-    assert {"r4p_jobs", "r4p_paused", "r4p_training"} <= names
+    assert {"r4p_jobs", "r4p_paused", "r4p_training", "r4p_test_groups"} <= names
     database.dispose()
 
 
@@ -191,6 +227,7 @@ def test_follow_ups_have_the_keys_that_the_jobs_give_themselves():
     expected = [
         PublishVerdict(*OWN, evaluation),
         VerifyGroup(*OWN, evaluation),
+        PublishVerdict(*OWN, evaluation),
         TellDraft(*OWN[:2], 6),
     ]
     for follow, job in zip(FOLLOW_UPS.values(), expected, strict=True):

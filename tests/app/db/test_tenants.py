@@ -37,7 +37,7 @@ _OF_WORKERS = {
 }
 ATTACKS = {
     (process, what): (process, statement.replace("{queue}", process))
-    for process in ("verify", "agents", "writer")
+    for process in ("verify", "agents", "writer", "tests")
     for what, statement in _OF_WORKERS.items()
 } | {
     ("verify", "changes a job that follows"): (
