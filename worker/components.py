@@ -22,6 +22,7 @@ from app.settings import (
     GitHubSettings,
     IdentitySettings,
     QueueSettings,
+    SuiteSettings,
     load,
 )
 from model import catalog
@@ -102,6 +103,16 @@ class Components:
     def tree_store(self) -> TreeStore:
         """The folder in which exported source trees wait for agents."""
         return TreeStore(self.agent_settings.trees)
+
+    @cached_property
+    def suite_settings(self) -> SuiteSettings:
+        """The operator's settings of the tests of repositories."""
+        return load(SuiteSettings)
+
+    @property
+    def test_trees(self) -> TreeStore:
+        """The folder in which exported source trees wait for tests."""
+        return TreeStore(self.suite_settings.tests_trees)
 
     @cached_property
     def agent_setup(self) -> AgentSetup:

@@ -43,6 +43,7 @@ from app.jobs.outcome_jobs import (
     PollReactions,
     ResolvePermission,
 )
+from app.jobs.suite_jobs import PrepareTests, RunTests
 from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
 from app.settings import (
@@ -66,6 +67,7 @@ from worker.git.tree_export import TreeExporter
 from worker.judging.ceilings import CeilingGuard
 from worker.judging.collect import EvaluateIssueHandler
 from worker.judging.locate_issues import locate_issues
+from worker.judging.prepare_tests import PrepareTestsHandler
 from worker.judging.reconcile import plan_reconciliation
 from worker.judging.rivals import RivalCollector
 from worker.judging.tree_handover import TreeHandover
@@ -94,6 +96,7 @@ from worker.repositories import forget
 from worker.repositories.missed_changes import MissedChanges
 from worker.repositories.redeliver import plan_redelivery, request_redeliveries
 from worker.repositories.repository_config import refresh_config
+from worker.testing.run_tests import RunTestsHandler
 
 
 def _record_event(parts: Components) -> Handler:
@@ -118,6 +121,12 @@ def _evaluate_issue(parts: Components) -> Handler:
     )
 
 
+def _prepare_tests(parts: Components) -> Handler:
+    exporter = TreeExporter(parts.suite_settings.tests_trees)
+    handover = TreeHandover(parts.github, parts.checkouts, exporter)
+    return PrepareTestsHandler(handover, parts.suite_settings, load(CeilingSettings))
+
+
 def _propose_patches(parts: Components) -> Handler:
     return ProposePatchesHandler(
         parts.tree_store,
@@ -138,6 +147,7 @@ def _publish_verdict(parts: Components) -> Handler:
         parts.github,
         parts.pace.debounce_seconds,
         has_writer=parts.identity.writer_app_id is not None,
+        tests_wait_seconds=parts.suite_settings.tests_wait_seconds,
     )
 
 
@@ -172,6 +182,8 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     LocateIssues: lambda parts: partial(locate_issues, parts.github, parts.pace.debounce_seconds),
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
+    PrepareTests: _prepare_tests,
+    RunTests: lambda parts: RunTestsHandler(parts.test_trees, parts.suite_settings),
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
@@ -193,9 +205,11 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     ),
     PurgeData: lambda parts: partial(forget.purge_data, parts.github),
     ForgetCheckout: lambda parts: partial(
-        forget.forget_checkout, parts.checkouts, parts.tree_store
+        forget.forget_checkout, parts.checkouts, parts.tree_store, parts.test_trees
     ),
-    TidyCheckouts: lambda parts: partial(forget.tidy_checkouts, parts.checkouts, parts.tree_store),
+    TidyCheckouts: lambda parts: partial(
+        forget.tidy_checkouts, parts.checkouts, parts.tree_store, parts.test_trees
+    ),
     Redeliver: lambda parts: partial(request_redeliveries, parts.github),
     RefitCalibrators: lambda _parts: partial(
         refit_calibrators, load(DatabaseSettings).database_url

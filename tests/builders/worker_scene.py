@@ -109,6 +109,10 @@ class Scenery:
     def trees(self):
         return TreeStore(self.exports.directory)
 
+    @property
+    def test_trees(self):
+        return TreeStore(self.directory.parent / "test-trees")
+
     def collecting(self, *, checkouts=None, has_agent=True, limits=None, **ceilings):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts

@@ -35,6 +35,7 @@ from worker.judging.evaluation_request import (
     is_verdict_outstanding,
     is_wanted_by_person,
 )
+from worker.judging.prepare_tests import build_suite_request
 from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
 from worker.judging.submission import (
     Submission,
@@ -295,4 +296,5 @@ def _build_submission(
         newest,
         is_repeat=_is_repeat(job, newest, new, plan),
         quiet_seconds=rivals.settings.config.quiet_minutes * 60.0,
+        tests=build_suite_request(rivals),
     )

@@ -6,10 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
+from app.db.store.evidence import group_tests
+from app.db.store.evidence.group_tests import SuiteRequest
 from app.db.store.issues import approvals, evaluations, groups, moved_verdicts, versions
 from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.queue import jobs
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
+from app.jobs.suite_jobs import PrepareTests, RunTests
 from app.policy.event_policy import BY_COMMAND
 from app.policy.group_policy import LeftOutPull, WaitForTomorrow
 from app.policy.reevaluation_policy import (
@@ -27,6 +30,10 @@ WAITS = "a changed group waits before the bot judges it again; each further chan
 """Reason that `/r4p status` shows during the pause."""
 
 
+_OF_EVALUATION = (ProposePatches, VerifyGroup, PrepareTests, RunTests)
+"""Jobs that are pointless once another evaluation replaces theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """A frozen group that the policy allows the bot to judge, and the facts that decide its next job."""
@@ -39,12 +46,14 @@ class Submission:
     """True when `newest_evaluation` covers the same group and nobody asked again."""
     quiet_seconds: float
     """The pause after an author's first evaluation."""
+    tests: SuiteRequest | None = None
+    """The tests that the repository wants on its candidates; None: none."""
 
 
 def submit_group(
     connection: Connection, submission: Submission, exported: ExportedTree | None
 ) -> list[Planned]:
-    """Store the frozen group and return its next job. A repeat continues the newest evaluation.
+    """Store the frozen group and return its next jobs. A repeat continues the newest evaluation.
 
     A changed group whose pause is not over stores nothing, and the same job runs again after the pause. `exported` is
     the source tree for new alternatives. Raises Postponed when it is missing.
@@ -66,12 +75,17 @@ def submit_group(
     if exported is not None:
         # Before the commit: readers of the row must find the tree.
         exported.hand_over(created.id)
-    return [_plan_next_job(job, created.id, new.alternatives_wanted)]
+    planned = [_plan_next_job(job, created.id, new.alternatives_wanted)]
+    if submission.tests is not None:
+        group_tests.request(connection, created.id, submission.tests)
+        place = (job.installation, job.repository, job.issue, created.id)
+        planned.append(Planned(PrepareTests(*place)))
+    return planned
 
 
 def supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
     """Stop the jobs of replaced evaluations."""
-    keys = [kind.build_key(old) for old in replaced for kind in (ProposePatches, VerifyGroup)]
+    keys = [kind.build_key(old) for old in replaced for kind in _OF_EVALUATION]
     jobs.supersede(connection, keys)
 
 

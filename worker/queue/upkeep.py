@@ -8,6 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError, OperationalError
 
+from app.db.store.evidence import baselines
 from app.db.store.issues import purge, retention
 from app.db.store.queue import command_answers, jobs, upkeep
 from app.db.store.queue.job_rows import StoredJob
@@ -19,6 +20,7 @@ from app.values.identifiers import JobId
 MAX_RINGS: Final = 16
 """Most unread rings in a queue; more would only pile up while its workers are busy."""
 ETAG_DAYS: Final = 30
+BASELINE_DAYS: Final = 30
 JOB_DAYS: Final = 30
 """Days that ended jobs are kept; jobs that gave up stay until somebody handles them."""
 
@@ -62,6 +64,7 @@ class Upkeep:
             upkeep.prune_dead(connection)
             command_answers.prune(connection)
             purge.prune(connection)
+            baselines.prune(connection, BASELINE_DAYS)
             dead = upkeep.list_dead(connection, limit=1_000)
         changed = len(dead) != self._warned_dead
         self._warned_dead = len(dead)

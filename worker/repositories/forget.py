@@ -1,22 +1,25 @@
 """Delete the data of a removed repository from the database and from the workers' disks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sqlalchemy import Connection
 
 from app.db.session import transaction
 from app.db.store.alternatives import proposals
+from app.db.store.evidence import group_tests
 from app.db.store.issues import groups, purge
 from app.github.api import rest_reader
 from app.github.errors import Forbidden
 from app.github.http.connection import GitHub
 from app.jobs.job import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckouts
-from app.values.identifiers import InstallationId, RepositoryId
+from app.values.identifiers import EvaluationId, InstallationId, RepositoryId
 from worker.git.checkout import CheckoutBusy, Checkouts
 from worker.git.tree_store import TreeStore
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
+FindAwaited = Callable[[Connection, Collection[EvaluationId]], frozenset[EvaluationId]]
+"""Returns those evaluations whose source trees somebody still needs."""
 _GIT_WAITS_SECONDS = 60.0
 _SUSPENDED_SECONDS = 3600.0
 _HANDED_OVER_SECONDS = 60.0
@@ -46,23 +49,32 @@ def _is_back(github: GitHub, installation: InstallationId, repository: Repositor
 
 
 def forget_checkout(
-    checkouts: Checkouts, trees: TreeStore, context: Context, job: ForgetCheckout
+    checkouts: Checkouts,
+    trees: TreeStore,
+    test_trees: TreeStore,
+    context: Context,
+    job: ForgetCheckout,
 ) -> None:
     """Delete a repository's git objects from this machine, unless the App is installed there again.
 
-    Exported trees that no agent needs are deleted too. Raises Postponed when another process uses the git objects.
+    Exported trees that no agent and no test needs are deleted too. Raises Postponed when another process uses the git objects.
     """
     with transaction(context.database) as connection:
         back = groups.load_repository(connection, job.repository)
     if back is None:
         _forget(checkouts, job.repository)
-        _sweep(context, trees)
+        _sweep(context, trees, proposals.find_awaited)
+        _sweep(context, test_trees, group_tests.find_awaited)
 
 
 def tidy_checkouts(
-    checkouts: Checkouts, trees: TreeStore, context: Context, _job: TidyCheckouts
+    checkouts: Checkouts,
+    trees: TreeStore,
+    test_trees: TreeStore,
+    context: Context,
+    _job: TidyCheckouts,
 ) -> None:
-    """Delete checkouts of repositories that the database does not know, and trees that no agent needs.
+    """Delete checkouts of repositories that the database does not know, and trees that no agent and no test needs.
 
     Each machine runs this periodically.
     """
@@ -71,7 +83,8 @@ def tidy_checkouts(
         unknown = purge.find_unknown(connection, fetched)
     for repository in unknown:
         _forget(checkouts, repository)
-    _sweep(context, trees)
+    _sweep(context, trees, proposals.find_awaited)
+    _sweep(context, test_trees, group_tests.find_awaited)
 
 
 def plan_checkout_cleanup(_connection: Connection) -> Sequence[Planned]:
@@ -86,11 +99,11 @@ def _forget(checkouts: Checkouts, repository: RepositoryId) -> None:
         raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
 
 
-def _sweep(context: Context, trees: TreeStore) -> None:
-    """Delete handed-over trees that no agent needs: their evaluation was replaced or forgotten."""
+def _sweep(context: Context, trees: TreeStore, find_awaited: FindAwaited) -> None:
+    """Delete handed-over trees that nobody needs: their evaluation was replaced or forgotten."""
     lying = trees.list_older_than(_HANDED_OVER_SECONDS)
     with transaction(context.database) as connection:
-        awaited = proposals.find_awaited(connection, lying)
+        awaited = find_awaited(connection, lying)
     for evaluation in lying:
         if evaluation not in awaited:
             trees.discard(evaluation)

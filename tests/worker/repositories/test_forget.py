@@ -7,7 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store.issues import purge, webhook_state
+from app.db.store.evidence import group_tests
+from app.db.store.evidence.group_tests import SuiteRequest
+from app.db.store.issues import evaluations, purge, webhook_state
 from app.db.store.queue import jobs as queue
 from app.db.tables.schema import deliveries, forgotten, installations, repositories
 from app.github.errors import GitHubDown, Unauthorized
@@ -132,3 +134,14 @@ def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(data
         assert connection.scalars(select(forgotten.c.repository_id)).all() == [0]
     carry_out(database, RECORD, late)
     assert list_stored(database) == [[], [], []]
+
+
+def test_a_tree_waits_for_its_tests_one_day(database):
+    with transaction(database) as connection:
+        group = settle(connection)
+        evaluation = evaluations.find_newest(connection, group, "published").id
+        group_tests.request(connection, evaluation, SuiteRequest("pytest", "py311", 60))
+        group_tests.start(connection, evaluation)
+        assert group_tests.find_awaited(connection, [evaluation]) == {evaluation}
+        connection.exec_driver_sql("update group_tests set started_at = now() - interval '2 days'")
+        assert group_tests.find_awaited(connection, [evaluation]) == frozenset()

@@ -1,0 +1,128 @@
+"""A group with tests hands its base's tree to their worker, or says in one line why none run."""
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store.evidence import group_tests
+from app.db.tables.schema import group_tests as tests_table
+from app.jobs.suite_jobs import PrepareTests, RunTests
+from app.settings import CeilingSettings, SuiteSettings
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.worker_scene import CONFIG, RESULTS, area
+from worker.git.tree_export import TreeExporter
+from worker.judging.prepare_tests import PrepareTestsHandler
+from worker.judging.tree_handover import TreeHandover
+
+pytestmark = pytest.mark.services
+
+WITH_TESTS = CONFIG + "tests: {command: pytest -q, environment: py311, seconds: 60}\n"
+
+
+@pytest.fixture
+def prepare(scene, tmp_path):
+    """`prepare(tests=…, **ceilings)`: the handler."""
+
+    def build(tests=tmp_path, **ceilings):
+        exporter = TreeExporter(scene.test_trees.directory)
+        handover = TreeHandover(scene.github, scene.checkouts, exporter)
+        return PrepareTestsHandler(
+            handover, SuiteSettings(tests=tests), CeilingSettings(**ceilings)
+        )
+
+    return build
+
+
+def collect(scene):
+    """A collected group of a repository with tests; the job that prepares them."""
+    scene.begin(*RESULTS, config=WITH_TESTS)
+    scene.collect()
+    (job,) = [job for job in waiting(scene.database) if isinstance(job, PrepareTests)]
+    return job
+
+
+def read(scene, job):
+    with transaction(scene.database) as connection:
+        return group_tests.load(connection, job.evaluation)
+
+
+def list_kinds(scene):
+    return [job.kind for job in waiting(scene.database)]
+
+
+def test_a_group_of_a_repository_without_tests_plans_none(scene):
+    scene.begin(*RESULTS)
+    scene.collect()
+    assert list_kinds(scene) == ["verify_group"]
+
+
+def test_the_tree_of_the_base_is_handed_over_once(twice, scene, prepare):
+    def observe(database):
+        with transaction(database) as connection:
+            rows = connection.execute(select(tests_table)).all()
+        (row,) = rows
+        tree = scene.test_trees.find(row.evaluation_id)
+        begun = row.started_at is not None
+        return begun, row.failure, sorted(path.name for path in tree.iterdir()), list_kinds(scene)
+
+    left = twice(prepare(), lambda _: collect(scene), observe)
+    assert left[:2] == (True, None)
+    assert "area.py" in left[2]
+    assert sorted(left[3]) == ["run_tests", "verify_group"]
+
+
+def test_the_tests_are_those_of_the_default_branch_at_the_base_of_the_first_rival(scene, prepare):
+    job = collect(scene)
+    carry_out(scene.database, prepare(), job)
+    wanted = read(scene, job).request
+    pull = scene.repo.pull(scene.pulls[0])
+    assert (wanted.command, wanted.environment, wanted.seconds) == ("pytest -q", "py311", 60)
+    assert (wanted.base_branch, wanted.base_sha) == ("main", pull.base_sha)
+    assert RunTests(**job.to_payload()) in waiting(scene.database)
+
+
+def test_tests_that_only_a_pull_request_wants_do_not_run(scene):
+    scene.begin("w * h")
+    files = area("w - h") | {".github/r4p.yml": WITH_TESTS}
+    scene.pulls.append(scene.repo.open_pr("Run mine", f"Fixes #{scene.issue}", files=files).number)
+    scene.collect()
+    assert list_kinds(scene) == ["verify_group"]
+
+
+def test_without_the_operators_switch_nothing_runs_and_one_line_says_so(scene, prepare):
+    job = collect(scene)
+    carry_out(scene.database, prepare(tests=None), job)
+    assert read(scene, job).outcome.failure == "the operator of this bot runs no tests"
+    assert "run_tests" not in list_kinds(scene)
+    assert scene.test_trees.find(job.evaluation) is None
+
+
+def test_a_base_that_is_gone_is_one_line(scene, prepare):
+    job = collect(scene)
+    with transaction(scene.database) as connection:
+        connection.execute(tests_table.update().values(base_sha="d" * 40))
+    carry_out(scene.database, prepare(), job)
+    why = "the base commit ddddddd cannot be read any more"
+    assert read(scene, job).outcome.failure == why
+    assert "run_tests" not in list_kinds(scene)
+
+
+def test_the_daily_budget_of_an_installation_is_kept(scene, prepare):
+    job = collect(scene)
+    carry_out(scene.database, prepare(max_test_groups_per_installation_day=1), job)
+    assert read(scene, job).outcome.failure is None
+    scene.repo.push(scene.pulls[0], files=area("h * w"))
+    scene.collect(trigger="command", asked_in=900)
+    later = [job for job in waiting(scene.database) if isinstance(job, PrepareTests)][-1]
+    carry_out(scene.database, prepare(max_test_groups_per_installation_day=1), later)
+    why = "the operator's daily budget of 1 groups with tests is used up"
+    assert read(scene, later).outcome.failure == why
+
+
+def test_a_new_group_ends_the_tests_of_the_old_one(scene, prepare):
+    job = collect(scene)
+    carry_out(scene.database, prepare(), job)
+    scene.repo.push(scene.pulls[0], files=area("h * w"))
+    scene.collect(trigger="command", asked_in=900)
+    keys = [each.key for each in waiting(scene.database)]
+    assert RunTests.build_key(job.evaluation) not in keys
