@@ -20,6 +20,7 @@ from app.policy.draft_policy import find_refusal
 from app.policy.group_policy import CLOSED, VERDICT_FIRST, plan_publication
 from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from worker.outcomes import second_attempts
+from worker.publishing.observed_evidence import add_observations, count_wait
 from worker.publishing.replies import Replies
 from worker.publishing.verdict_view import build_verdict_view
 from worker.queue.context import Context
@@ -35,9 +36,11 @@ class PublishVerdictHandler:
     """Delay before a group with a moved head is evaluated again."""
     has_writer: bool
     """True when the operator configured a writer App for draft pull requests."""
+    tests_wait_seconds: float = 0.0
+    """Longest time that a verdict waits for the tests of its group."""
 
     def __call__(self, context: Context, job: PublishVerdict) -> None:
-        """Publish the verdict, unless a newer one is out or the issue is closed.
+        """Publish the verdict, unless it waits for tests, a newer one is out or the issue is closed.
 
         If a head moved since the evaluation, or changes waited for this verdict, this plans a new one.
         """
@@ -49,6 +52,10 @@ class PublishVerdictHandler:
             if evaluation.state not in {"verified", "published"}:
                 return
             late = evaluations.is_overtaken(connection, evaluation)
+        if not late and (wait := count_wait(context, evaluation, self.tests_wait_seconds)):
+            with context.transaction() as connection:
+                context.enqueue(connection, [Planned(job, wait)])
+            return
         heads = None if late else self._read_heads(stored.ref, evaluation)
         if heads is None or heads.issue is None:
             # A newer verdict is published, or the issue was deleted.
@@ -68,6 +75,7 @@ class PublishVerdictHandler:
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
             return
+        evaluation = add_observations(context, evaluation, heads)
         moved = self._publish(publisher, stored, evaluation, heads)
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)

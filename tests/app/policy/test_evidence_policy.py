@@ -1,0 +1,112 @@
+"""Evidence takes claims back, and never makes one."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.github.facts import CommitCheck
+from app.policy.evidence_policy import EvidenceRule, decide_ci, find_rule, weigh_evidence
+from model.domain import (
+    CiResult,
+    CiState,
+    Coverage,
+    ObservedEvidence,
+    PatchId,
+    PatchVerdict,
+    RegressionResult,
+    ReproductionResult,
+    Verdict,
+    VoteCount,
+)
+
+CLAIM = PatchVerdict(
+    PatchId("#4"), Verdict.CORRECT, VoteCount(4), "It works.", Coverage(1, 1), probability=0.9
+)
+BROKEN = ObservedEvidence(RegressionResult(812, 3, ("t::a",)))
+RED = ObservedEvidence(ci=CiResult(CiState.FAILED, 12, 3, ("lint",)))
+
+
+def test_a_patch_that_breaks_tests_is_not_claimed_correct():
+    weighed = weigh_evidence(replace(CLAIM, evidence=BROKEN))
+    assert (weighed.verdict, weighed.probability) == (Verdict.UNSURE, None)
+    assert weighed.reason == (
+        "Without its tests, this would be correct: it breaks 3 of 812 tests that pass on the base. It works."
+    )
+    assert find_rule(BROKEN) is EvidenceRule.BREAKS_TESTS
+
+
+def test_a_patch_whose_ci_fails_is_not_claimed_correct():
+    weighed = weigh_evidence(replace(CLAIM, evidence=RED))
+    assert (weighed.verdict, find_rule(RED)) == (Verdict.UNSURE, EvidenceRule.CI_FAILED)
+    assert "a check fails on it" in weighed.reason
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        None,
+        ObservedEvidence(),
+        ObservedEvidence(RegressionResult(812, 0)),
+        ObservedEvidence(unknown="the tests were ended after 300 s"),
+        ObservedEvidence(reproduction=ReproductionResult(2, 2)),
+        *(
+            ObservedEvidence(ci=CiResult(state))
+            for state in (CiState.PASSED, CiState.RUNNING, CiState.NOT_RUN)
+        ),
+    ],
+)
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_evidence_that_breaks_nothing_changes_no_verdict(evidence, verdict):
+    before = replace(CLAIM, verdict=verdict, evidence=evidence)
+    assert weigh_evidence(before) == before
+
+
+@pytest.mark.parametrize("verdict", set(Verdict) - {Verdict.CORRECT})
+@pytest.mark.parametrize("evidence", [BROKEN, RED], ids=["tests", "CI"])
+def test_other_verdicts_stay(verdict, evidence):
+    before = replace(CLAIM, verdict=verdict, evidence=evidence)
+    assert weigh_evidence(before) == before
+
+
+def check(name, state):
+    return CommitCheck(name, CiState(state))
+
+
+@pytest.mark.parametrize(
+    ("checks", "base", "expected"),
+    [
+        ([], [], None),
+        ([], [check("test", "passed")], CiResult(CiState.NOT_RUN)),
+        ([check("test", "passed")], [], CiResult(CiState.PASSED, 1)),
+        (
+            [check("test", "failed"), check("lint", "passed")],
+            [],
+            CiResult(CiState.FAILED, 2, 1, ("test",)),
+        ),
+        (
+            [check("test", "failed"), check("lint", "passed")],
+            [check("test", "failed")],
+            CiResult(CiState.PASSED, 1),
+        ),
+        ([check("test", "failed")], [check("test", "failed")], CiResult(CiState.NOT_RUN)),
+        ([check("test", "not_run")], [], CiResult(CiState.NOT_RUN)),
+        (
+            [check("test", "running"), check("lint", "passed")],
+            [],
+            CiResult(CiState.RUNNING, 1),
+        ),
+        (
+            [check("test", "running"), check("lint", "failed")],
+            [],
+            CiResult(CiState.FAILED, 1, 1, ("lint",)),
+        ),
+    ],
+)
+def test_ci_is_decided_from_the_checks_of_both_commits(checks, base, expected):
+    assert decide_ci(checks, base) == expected
+
+
+def test_names_of_failed_checks_are_bounded():
+    many = [check(f"{number:02}" + "x" * 500, "failed") for number in range(40)]
+    found = decide_ci(many, [])
+    assert (found.failed, len(found.names), max(map(len, found.names))) == (40, 10, 100)
