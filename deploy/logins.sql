@@ -8,9 +8,11 @@ set password_encryption = 'scram-sha-256';
 \getenv agents AGENTS_DB_PASSWORD
 \getenv writer WRITER_DB_PASSWORD
 \getenv train TRAIN_DB_PASSWORD
+\getenv tests TESTS_DB_PASSWORD
 alter role r4p_web login password :'web';
 alter role r4p_github login password :'github';
 alter role r4p_verify login password :'verify';
 alter role r4p_agents login password :'agents';
 alter role r4p_writer login password :'writer';
 alter role r4p_train login password :'train';
+alter role r4p_tests login password :'tests';

@@ -49,6 +49,8 @@ from app.comments.views import (
     GroupProgress,
     GroupView,
     StatusView,
+    SuiteState,
+    SuiteStatus,
     VerdictRow,
     VerdictView,
 )
@@ -67,6 +69,8 @@ __all__ = [
     "GroupProgress",
     "GroupView",
     "StatusView",
+    "SuiteState",
+    "SuiteStatus",
     "VerdictRow",
     "VerdictView",
     "format_draft_marker",

@@ -2,6 +2,7 @@
 
 from app.comments.check_run import CheckText
 from app.comments.phrases import quote_line
+from app.comments.views import SuiteState, SuiteStatus
 from app.policy.commands import PREFIX
 from app.settings.repo_config import FILE, ConfigError
 from app.values.identifiers import CommitSha
@@ -19,6 +20,20 @@ MOVED_NOTE = (
 )
 
 _PROBLEMS_AT_MOST = 20
+
+
+def write_suite_note(tests: SuiteStatus) -> str:
+    """Return one line about the repository's tests: how far they are, or why they say nothing."""
+    match tests.state:
+        case SuiteState.WAITING:
+            return "The repository's tests wait for a worker."
+        case SuiteState.RUNNING:
+            return f"The repository's tests are running: {quote_line(tests.detail, 100)}."
+        case SuiteState.UNKNOWN:
+            why = quote_line(tests.detail, 300)
+            return f"There is no evidence from the repository's tests: {why}."
+    flaky = f" {tests.flaky:,} more are flaky there and do not count." if tests.flaky else ""
+    return f"The repository's tests ran: {tests.expected:,} pass on the base.{flaky}"
 
 
 def write_config_note(problem: str) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC
 
 from app.comments.alternative_offer import describe_author, list_status
 from app.comments.markers import format_refusal_marker, format_reply_marker
-from app.comments.notices import LINKS_NOTE, write_config_note
+from app.comments.notices import LINKS_NOTE, write_config_note, write_suite_note
 from app.comments.phrases import (
     LINKS,
     REFUSALS,
@@ -94,6 +94,7 @@ def write_status_reply(source: CommandSource, issue: IssueNumber, status: Status
         _describe_wait(status.waits) if status.waits else "",
         _list_members(status.members),
         list_status(status.alternatives) if status.alternatives else "",
+        write_suite_note(status.tests) if status.tests else "",
         _list_left_out(status.left_out),
         "" if status.all_links_read else LINKS_NOTE,
         write_config_note(status.config_problem) if status.config_problem else "",

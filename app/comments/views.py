@@ -154,6 +154,28 @@ class AlternativesStatus:
     """Failure of this issue's last attempt; None: it succeeded, or there is none."""
 
 
+class SuiteState(StrEnum):
+    """How far the tests of a group are."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    KNOWN = "known"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteStatus:
+    """The repository's tests on a group, for the reply to `/r4p status`."""
+
+    state: SuiteState
+    detail: str = ""
+    """Progress of the running tests, or why nobody knows what they show. May quote untrusted text."""
+    expected: int = 0
+    """Tests that pass on the base in every run."""
+    flaky: int = 0
+    """Tests that pass on the base in some runs only."""
+
+
 @dataclass(frozen=True, slots=True)
 class StatusView:
     """Values for the reply to `/r4p status`: the compared pull requests, and how far the work on the group is."""
@@ -173,6 +195,8 @@ class StatusView:
     """What the work waits for; None: nothing."""
     alternatives: AlternativesStatus | None = None
     """None: the settings want none, and nobody asked for one."""
+    tests: SuiteStatus | None = None
+    """None: the repository wanted no tests on the newest group."""
 
 
 @dataclass(frozen=True, slots=True)

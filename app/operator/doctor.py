@@ -20,6 +20,7 @@ from app.settings import (
     EngineSettings,
     GitHubSettings,
     IdentitySettings,
+    SuiteSettings,
     WriterSettings,
     check,
     find_mistakes,
@@ -34,6 +35,7 @@ from model.engines.server_check import (
     check_scores,
     check_server,
 )
+from model.environments.environment_cache import EnvironmentCache
 from model.errors import EngineDown, ModelError, TemplateError, UnknownVerifier
 from model.prompts.untrusted import escape_invisible
 from model.sandbox import bubblewrap
@@ -72,6 +74,7 @@ def run() -> int:
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and catalog.has_writing_model(settings.verifier):
         lines += [_check_agents(), _check_drafts()]
+    lines.append(_check_tests())
     lines += [*_check_database(), *_check_webhooks()]
     width = max(len(line.about) for line in lines)
     for line in lines:
@@ -133,6 +136,21 @@ def _check_agents() -> Line:
     if why := check_sandbox():
         return Line(Mark.LESS, "agents", f"no alternatives can be written: {why}")
     return Line(Mark.OK, "agents", f"bubblewrap isolates them: {bubblewrap.find()}")
+
+
+def _check_tests() -> Line:
+    """Check whether the tests of repositories can run. Verdicts need none."""
+    about, settings = "tests", load(SuiteSettings)
+    if settings.tests is None:
+        return Line(Mark.OK, about, "off: R4P_TESTS names no folder of test environments")
+    if not (names := EnvironmentCache(settings.tests).list_names()):
+        fix = "build one by `r4p environments build`"
+        return Line(
+            Mark.LESS, about, f"R4P_TESTS {settings.tests} holds no test environment: {fix}"
+        )
+    if why := check_sandbox():
+        return Line(Mark.LESS, about, f"none can run: {why}")
+    return Line(Mark.OK, about, f"environments in {settings.tests}: {', '.join(names)}")
 
 
 def _check_database() -> list[Line]:

@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.store.evidence import group_tests
 from app.db.store.models import trainings
 from app.db.store.queue import installation_controls, upkeep
 from app.jobs.job import Queue
@@ -36,6 +37,7 @@ class StoredMetrics(Collector):
                     *_read_waiting(connection),
                     _read_ignored(connection),
                     _read_paused(connection),
+                    _read_tests(connection),
                     *build_training_metrics(trainings.find_last(connection), datetime.now(UTC)),
                 ]
         except SQLAlchemyError:
@@ -100,6 +102,17 @@ def _read_paused(connection: Connection) -> Metric:
     for installation in installation_controls.list_paused(connection):
         paused.add_metric([str(installation)], 1)
     return paused
+
+
+def _read_tests(connection: Connection) -> Metric:
+    tests = GaugeMetricFamily(
+        "r4p_test_groups",
+        "Stored groups with tests, by whether their tests wait, told something or told nothing.",
+        labels=["state"],
+    )
+    for state, count in group_tests.count_outcomes(connection).items():
+        tests.add_metric([state], count)
+    return tests
 
 
 def build_training_metrics(training: Training | None, now: datetime) -> list[Metric]:

@@ -111,20 +111,30 @@ def test_every_container_has_a_read_only_root_no_capability_and_a_memory_limit()
         assert not {"privileged", "cap_add", "ipc", "pid", "network_mode"} & service.keys(), name
 
 
-def test_only_the_agents_container_changes_dockers_profiles():
+def test_the_worker_that_runs_tests_has_no_key_and_no_way_out():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    works, fetches = services["worker-tests"], services["worker-github"]
+    assert not works["environment"].keys() & SECRET
+    assert not [name for name in works["environment"] if "ENGINE" in name]
+    assert "secrets" not in works
+    assert (works["networks"], works["profiles"]) == (["inside"], ["tests"])
+    assert works["volumes"] == ["test-trees:/test-trees", "environments:/environments:ro"]
+    assert "test-trees:/test-trees" in fetches["volumes"]
+
+
+def test_only_the_containers_with_sandboxes_change_dockers_profiles():
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     changed = {
         name: service["security_opt"]
         for name, service in services.items()
         if service["security_opt"] != ["no-new-privileges:true"]
     }
-    assert changed == {
-        "worker-agents": [
-            "no-new-privileges:true",
-            "seccomp:agents-seccomp.json",
-            "apparmor:unconfined",
-        ]
-    }
+    sandboxed = [
+        "no-new-privileges:true",
+        "seccomp:agents-seccomp.json",
+        "apparmor:unconfined",
+    ]
+    assert changed == dict.fromkeys(["worker-agents", "worker-tests"], sandboxed)
     assert (COMPOSE.parent / "agents-seccomp.json").is_file()
 
 
@@ -163,7 +173,7 @@ def test_each_process_has_a_database_login_of_its_own():
         "web": "r4p_web",
         **{
             f"worker-{name}": f"r4p_{name}"
-            for name in ("github", "verify", "agents", "writer", "train")
+            for name in ("github", "verify", "agents", "writer", "train", "tests")
         },
     }
     assert set(users.values()) == set(ProcessRole)

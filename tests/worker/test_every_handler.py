@@ -39,6 +39,7 @@ ELSEWHERE = {
     "check_claims",  # test_claim_checks.py
     "hear_review",  # test_review_hints.py
     "propose_patches",  # test_propose.py
+    *("prepare_tests", "run_tests"),  # test_prepare_tests.py, test_run_tests.py
     "redeliver",
     "refit_calibrators",
     "train_model",
@@ -275,7 +276,7 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
         assert list(scene.directory.glob("*.git"))
         return ForgetCheckout(scene.installation, scene.id)
 
-    handler = partial(forget_checkout, scene.checkouts, scene.trees)
+    handler = partial(forget_checkout, scene.checkouts, scene.trees, scene.test_trees)
     assert twice(handler, arrange, lambda _: list(scene.directory.glob("*.git"))) == []
 
 
@@ -286,7 +287,7 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
         (scene.directory / "123.git").mkdir()
         return TidyCheckouts(OF_THE_APP)
 
-    handler = partial(tidy_checkouts, scene.checkouts, scene.trees)
+    handler = partial(tidy_checkouts, scene.checkouts, scene.trees, scene.test_trees)
     left = twice(handler, arrange, lambda _: scene.checkouts.list_fetched() == (scene.id,))
     assert left is True
 

@@ -5,9 +5,16 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from app import comments
-from app.comments import AlternativesStatus, GroupProgress, StatusView
+from app.comments import (
+    AlternativesStatus,
+    GroupProgress,
+    StatusView,
+    SuiteState,
+    SuiteStatus,
+)
 from app.db.session import transaction
 from app.db.store.alternatives import attempts
+from app.db.store.evidence import group_tests
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import GroupRow
@@ -16,6 +23,7 @@ from app.db.store.queue.effects import build_comment_key, find_github_id
 from app.github.api.effect_store import EffectKey
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, ProposePatches, PublishVerdict, VerifyGroup
+from app.jobs.suite_jobs import RunTests
 from app.policy.event_policy import BY_COMMAND
 from app.settings.repo_config import Alternatives
 from app.values.identifiers import (
@@ -57,6 +65,7 @@ def _build_status_view(
         url = build_comment_url(github.transport.endpoints.web, issue, CommentId(comment))
     return StatusView(
         alternatives=_describe_alternatives(connection, subject, group, newest),
+        tests=_describe_tests(connection, newest),
         members=build_members(groups.list_members(connection, group.id)),
         stage=stage,
         detail=detail,
@@ -100,6 +109,24 @@ def _describe_alternatives(
         budget=config.alternatives_budget,
         last_failure=failure,
     )
+
+
+def _describe_tests(connection: Connection, newest: Evaluation | None) -> SuiteStatus | None:
+    """Describe the tests of the newest group; None when the repository wanted none."""
+    tests = group_tests.load(connection, newest.id) if newest else None
+    if newest is None or tests is None:
+        return None
+    outcome = tests.outcome
+    if outcome.failure is not None:
+        return SuiteStatus(SuiteState.UNKNOWN, outcome.failure)
+    if tests.finished_at is not None:
+        return SuiteStatus(
+            SuiteState.KNOWN, expected=outcome.expected or 0, flaky=outcome.flaky or 0
+        )
+    running = progress.read_progress(connection, RunTests.build_key(newest.id))
+    if running:
+        return SuiteStatus(SuiteState.RUNNING, running)
+    return SuiteStatus(SuiteState.WAITING)
 
 
 def _find_stage(

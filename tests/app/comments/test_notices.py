@@ -1,12 +1,17 @@
 """What people are told of settings that can't be used."""
 
+import pytest
+
 from app.comments import (
     GroupProgress,
     StatusView,
+    SuiteState,
+    SuiteStatus,
     write_config_check,
     write_status_reply,
 )
-from app.settings.repo_config import ConfigError, Problem
+from app.settings.config_problems import Problem
+from app.settings.repo_config import ConfigError
 
 PROBLEMS = ConfigError(
     (Problem(2, "unknown key `trigers`: did you mean `triggers`?"), Problem(None, "x\n@mona"))
@@ -43,3 +48,26 @@ def test_many_problems_are_counted():
     assert (
         write_config_check(one, "r4p.yml", "a" * 40).title == "The bot can't use r4p.yml: 1 problem"
     )
+
+
+@pytest.mark.parametrize(
+    ("tests", "expected"),
+    [
+        (SuiteStatus(SuiteState.WAITING), "The repository's tests wait for a worker."),
+        (
+            SuiteStatus(SuiteState.RUNNING, "3 patches"),
+            "The repository's tests are running: 3 patches.",
+        ),
+        (
+            SuiteStatus(SuiteState.KNOWN, expected=812, flaky=2),
+            "The repository's tests ran: 812 pass on the base. 2 more are flaky there and do not count.",
+        ),
+        (
+            SuiteStatus(SuiteState.UNKNOWN, "@mona\nsays so"),
+            "There is no evidence from the repository's tests: @\u200bmona says so.",
+        ),
+    ],
+)
+def test_the_status_says_when_tests_run_or_why_not(tests, expected):
+    said = write_status_reply(5, 3, StatusView((), GroupProgress.JUDGED, tests=tests))
+    assert expected in said

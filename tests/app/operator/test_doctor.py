@@ -14,6 +14,7 @@ from model.prompts import prompt_template
 from model.sandbox.bubblewrap import find
 from tests.builders.local_github import KEY, LocalGitHub
 from tests.builders.local_github import Reply as GitHubReply
+from tests.builders.plain_environments import build_plain_environment
 from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
 
 ABLE = build_choices(
@@ -199,6 +200,18 @@ def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, w
 
 def test_without_a_model_there_is_no_agent(doctor):
     assert "agents" not in doctor(verifier="consensus")[1]
+
+
+def test_tests_of_repositories_are_off_without_an_environment_or_on(bubblewrap, doctor, tmp_path):
+    off = "ok: off: R4P_TESTS names no folder of test environments"
+    assert doctor(verifier="consensus")[1]["tests"] == off
+    code, found = doctor(tests=str(tmp_path))
+    assert (code, found["tests"]) == (
+        0,
+        f"less: R4P_TESTS {tmp_path} holds no test environment: build one by `r4p environments build`",
+    )
+    build_plain_environment(tmp_path)
+    assert doctor()[1]["tests"] == f"ok: environments in {tmp_path}: plain"
 
 
 def test_draft_pull_requests_are_off_broken_or_on(doctor):
