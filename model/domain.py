@@ -191,6 +191,45 @@ class GradedLine:
     """The grader's reason, or an empty text."""
 
 
+class DifferenceKind(StrEnum):
+    """What a fact about the rivals of one issue says of its patches."""
+
+    SAME_EDIT = "same_edit"
+    """The patches change the same code in the same way."""
+    SAME_BUT_NAMES = "same_but_names"
+    """Their code differs in names only."""
+    ALL = "all"
+    """All rivals change these places."""
+    ONLY = "only"
+    """These patches do it, and no other rival does."""
+    ALL_BUT = "all_but"
+    """Every other rival does it, and these patches do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPlace:
+    """A file or a function that a patch changes. Both names are untrusted."""
+
+    path: str
+    function: str | None = None
+    is_new: bool = False
+    """Whether the patch adds the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class RivalDifference:
+    """A fact that tells the rivals of one issue apart, read from their diffs alone."""
+
+    kind: DifferenceKind
+    patches: tuple[PatchId, ...]
+    places: tuple[ChangedPlace, ...] = ()
+    calls: tuple[str, ...] = ()
+    """Names that added lines call. Untrusted."""
+    touches_tests: bool = False
+    lines: int | None = None
+    """The number of edited lines of a patch that is much longer than its rivals; None for others."""
+
+
 @dataclass(frozen=True, slots=True)
 class PatchVerdict:
     """The verdict about one patch, with its score, votes and reason."""
@@ -242,6 +281,8 @@ class GroupVerdict:
     total_seconds: float
     spared: int = 0
     """The number of votes that were skipped, because they could not have changed a verdict."""
+    differences: tuple[RivalDifference, ...] = ()
+    """What tells the rivals apart, the most telling fact first; empty before anybody looked."""
 
     @property
     def valid(self) -> int:

@@ -74,6 +74,7 @@ class _WrongType(Exception):
 
 
 def _read_value(hint: Any, value: Any) -> Any:
+    hint = getattr(hint, "__supertype__", hint)  # of a NewType
     inner = get_args(hint)
     match get_origin(hint) or hint:
         case kind if kind is Any:

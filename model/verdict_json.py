@@ -15,6 +15,7 @@ from model.domain import (
     ObservedEvidence,
     PatchId,
     PatchVerdict,
+    RivalDifference,
     Verdict,
     VoteCount,
 )
@@ -117,6 +118,7 @@ def to_json(
         },
         **judge,
         **calibrator_part,
+        **_write_differences(verdict),
     }
 
 
@@ -162,6 +164,28 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
 def write_evidence(evidence: ObservedEvidence) -> dict[str, Json]:
     """Return the value of a patch's key `evidence`. Parts that nobody knows are left out."""
     return {name: part for name, part in typed_json.dump(evidence).items() if part is not None}
+
+
+def _write_differences(verdict: GroupVerdict) -> dict[str, Json]:
+    facts: list[Json] = [
+        _leave_out_empty(typed_json.dump(each))
+        | (
+            {"places": [_leave_out_empty(place) for place in typed_json.dump(each.places)]}
+            if each.places
+            else {}
+        )
+        for each in verdict.differences
+    ]
+    return {"differences": facts} if facts else {}
+
+
+def _leave_out_empty(values: dict[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in values.items() if value}
+
+
+def read_differences(document: Mapping[str, Any]) -> tuple[RivalDifference, ...]:
+    """Read what tells the rivals apart from an `r4p.verdict/1` document. Raises TypeError or ValueError."""
+    return tuple(typed_json.read(RivalDifference, each) for each in document.get("differences", ()))
 
 
 def _write_coverage(coverage: Coverage) -> dict[str, Json]:

@@ -148,6 +148,12 @@ def quote_line(text: str, limit: int) -> str:
     return quote_paragraph(" ".join(text.split()), limit)
 
 
+def quote_name(name: str) -> str:
+    """Return an untrusted name, such as a path or a function, as code in one line of Markdown."""
+    text = name.replace("`", "'")
+    return quote_line(f"`{text}`", 200)
+
+
 def join_names(names: Iterable[object], last: str = "and") -> str:
     """Join at least one name with commas and, before the last name, `last`: `a`, `a and b`, `a, b and c`."""
     *most, end = map(str, names)

@@ -5,34 +5,29 @@ from dataclasses import dataclass
 
 from app.comments import alternative_offer
 from app.comments.markers import format_group_marker, format_verdict_json
-from app.comments.notices import LINKS_NOTE, MOVED_NOTE, write_config_note
 from app.comments.phrases import (
-    FINDINGS,
     LINKS,
     VERDICTS,
     count_pulls,
     describe_coverage,
-    explain_not_judged,
     explain_unsure,
     format_agreement,
     format_percent,
-    join_names,
     quote_block,
-    quote_line,
+    quote_name,
 )
-from app.comments.views import Finding, VerdictRow, VerdictView
+from app.comments.verdict_notes import list_notes
+from app.comments.views import VerdictRow, VerdictView
 from app.policy.alternative_policy import format_alternative_id
 from app.settings.repo_config import Mode
 from app.values.quoting import quote_phrase
 from model.domain import PatchVerdict, Verdict
+from model.rivals.difference_text import write_sentences
 
 LONGEST_BODY = 60_000
 """Most characters of the comment. GitHub's limit is 65,536, and GitHub may count more than we do."""
 
-_NAMED_AT_MOST = 20
-_REASON_LIMIT = 300
 _DIFF_LIMIT = 20_000
-_NOBODY_READ = "no language model read it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +103,9 @@ def _write_body(view: VerdictView, level: _DetailLevel) -> str:
         f"{format_group_marker(view.group)}\n### R4P verdict{_describe_mode(view.mode)}: {write_headline(view)}",
         _write_demonstration_note() if view.is_demonstration else "",
         _write_table(shown, view),
+        _tell_apart(view),
         _describe_judging(view) if _is_judged(view) else "",
-        "\n".join(f"- {note}" for note in _list_notes(view, shown)),
+        "\n".join(f"- {note}" for note in list_notes(view, shown)),
         level.notice.format(shown=len(shown), all=len(view.rows)),
         alternative_offer.offer_best(view, level.diff),
         _write_reasons(view, shown, level.reason) if level.reason else "",
@@ -163,6 +159,12 @@ def _list_lines(
             base,
             alternative_offer.describe_author(alternative),
         )
+
+
+def _tell_apart(view: VerdictView) -> str:
+    """Write how the rivals differ, as far as their diffs prove it."""
+    sentences = write_sentences(view.differences, str, quote_name)
+    return f"How they differ: {' '.join(sentences)}" if sentences else ""
 
 
 def _format_verdict(verdict: PatchVerdict) -> str:
@@ -226,47 +228,6 @@ def _describe_history(view: VerdictView) -> str:
 
 def _format_code(text: str) -> str:
     return " ".join(text.replace("`", "'").split())[:100]
-
-
-def _list_notes(view: VerdictView, rows: Sequence[VerdictRow]) -> Iterator[str]:
-    """Yield what a reader should know before using the table."""
-    for row in rows:
-        yield from _list_row_notes(row, has_model=view.has_model)
-    yield from [MOVED_NOTE] * view.is_moved
-    yield from alternative_offer.list_notes(view)
-    if view.issue_findings:
-        how = "the model read the text without it" if view.has_model else _NOBODY_READ
-        yield f"The issue's text held {_name_findings(view.issue_findings)}; {how}."
-    for left in view.left_out[:_NAMED_AT_MOST]:
-        yield f"#{left.number} is left out: {quote_line(left.reason, _REASON_LIMIT)}."
-    if len(view.left_out) > _NAMED_AT_MOST:
-        yield f"{len(view.left_out) - _NAMED_AT_MOST} more are left out."
-    if not view.all_links_read:
-        yield LINKS_NOTE
-    if view.config_problem:
-        yield write_config_note(view.config_problem)
-
-
-def _list_row_notes(row: VerdictRow, *, has_model: bool) -> Iterator[str]:
-    verdict = row.verdict
-    if verdict.verdict is Verdict.NOT_JUDGED:
-        yield f"The bot did not judge #{row.pull}: {quote_phrase(explain_not_judged(verdict), _REASON_LIMIT)}."
-    elif not verdict.coverage.is_whole:
-        yield f"The bot judged only a part of #{row.pull}: {describe_coverage(verdict.coverage, has_model=has_model)}."
-    if row.version > 1:
-        yield f"This is version {row.version} of #{row.pull} that the bot judged."
-    if row.moved:
-        yield (
-            f"#{row.pull} has new commits. Its verdict is only about `{row.head[:7]}`; "
-            "the bot will judge the new commits."
-        )
-    if row.findings:
-        how = "the model saw them marked as such" if has_model else _NOBODY_READ
-        yield f"#{row.pull} holds {_name_findings(row.findings)}; {how}."
-
-
-def _name_findings(findings: Sequence[Finding]) -> str:
-    return join_names(FINDINGS[finding] for finding in dict.fromkeys(findings))
 
 
 def _write_reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) -> str:

@@ -11,7 +11,7 @@ from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength, Member
 from app.settings.repo_config import AlternativesBudget, Mode
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
-from model.domain import EngineInfo, PatchVerdict, Tokens, Verdict
+from model.domain import EngineInfo, PatchVerdict, RivalDifference, Tokens, Verdict
 
 
 class Finding(StrEnum):
@@ -85,6 +85,8 @@ class VerdictView:
     total_seconds: float
     document: Json
     """The `r4p.verdict/1` object."""
+    differences: tuple[RivalDifference, ...] = ()
+    """What tells the rivals apart, the most telling fact first."""
     history: int | None = None
     """Number of earlier issues behind the probabilities; None: too few."""
     is_packaged_prior: bool = False

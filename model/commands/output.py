@@ -24,6 +24,7 @@ from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR
 from model.domain import GradedLine, GroupVerdict, Verdict
 from model.prompts.untrusted import escape_invisible
+from model.rivals.difference_text import write_sentences
 from model.verdict_json import Calibration
 
 _COLOURS = {
@@ -85,6 +86,8 @@ def print_verdict(verdict: GroupVerdict, calibration: Calibration | None = None)
             *(_format(value, 2) for value in (patch.score, patch.probability)[: 1 + weighed]),
         )
     out.print(table)
+    for sentence in write_sentences(verdict.differences, str, "`{}`".format):
+        out.print(Text(escape_invisible(sentence)))
     for patch in verdict.patches:
         out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
         for graded in patch.rubric:

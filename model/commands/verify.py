@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +28,7 @@ from model.prompts.untrusted import escape_issue, escape_patch
 from model.protocols import Engine
 from model.reproduction.reproduction_source import LiveReproduction
 from model.reproduction.reproduction_test import KeptTests
+from model.rivals.differences import find_differences
 from model.sandbox.walls import NoSandbox
 from model.verdict_json import Subject, to_json
 from model.voting import leave_one_out_effect
@@ -144,7 +145,7 @@ def verify(options: VerifyOptions) -> None:
             stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
         if fitted:
             verdict = fitted.calibrate(verdict, compare)
-        verdict = withdraw_partial_claims(verdict)
+        verdict = withdraw_partial_claims(replace(verdict, differences=find_differences(patches)))
     if options.json_output:
         subject = _build_subject(issue, patches)
         calibration = fitted.calibration if fitted else None

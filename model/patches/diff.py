@@ -94,17 +94,11 @@ def count_edited_lines(text: str) -> int:
     return sum(file.added + file.removed for file in parse(text))
 
 
-def find_changed_files(text: str, pattern: re.Pattern[str]) -> frozenset[str]:
-    """Return the paths of the files of a diff with an added or removed line that matches. Raises BadDiff."""
-    if not pattern.search(text):
-        return frozenset()
-    return frozenset(
-        _convert_file(file).path
-        for file in _parse(text, contents=True)
-        for hunk in file
-        for line in hunk
-        if line.line_type in {"+", "-"} and pattern.search(line.value)
-    )
+def parse_hunks(text: str) -> Iterator[tuple[str, Hunk]]:
+    """Yield each hunk of a diff in order, with the path of its file. Raises BadDiff."""
+    for file in _parse(text, contents=True):
+        path = _convert_file(file).path
+        yield from ((path, hunk) for hunk in file)
 
 
 def normalise(text: str) -> str:

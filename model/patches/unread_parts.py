@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from model.coverage import Coverage, UnreadPart, UnreadReason
-from model.patches.diff import FilePatch, find_changed_files
+from model.patches.diff import FilePatch, parse_hunks
 
 LOCK_FILES = (
     "Cargo.lock",
@@ -58,7 +58,7 @@ def list_unread_lock_files(files: Sequence[FilePatch]) -> frozenset[str]:
 def measure_coverage(diff: str, files: Sequence[FilePatch]) -> Coverage:
     """Return what a language model reads of a diff with the parsed `files` when the prompt shows it."""
     outside = tuple(_find_outside(diff))
-    locks, undecoded = list_unread_lock_files(files), find_changed_files(diff, _UNDECODED)
+    locks, undecoded = list_unread_lock_files(files), _find_undecoded(diff)
     unread = [
         UnreadPart(file.path, reason)
         for file in files
@@ -133,3 +133,13 @@ def _find_outside(diff: str) -> Iterator[UnreadPart]:
     for match in _OUTSIDE.finditer(diff):
         path = match["submodule"] or f"{match['folder']}/{match['name']}"
         yield UnreadPart(path, UnreadReason.NOT_IN_DIFF)
+
+
+def _find_undecoded(diff: str) -> frozenset[str]:
+    if not _UNDECODED.search(diff):
+        return frozenset()
+    return frozenset(
+        path
+        for path, hunk in parse_hunks(diff)
+        if any(line.line_type in "+-" and _UNDECODED.search(line.value) for line in hunk)
+    )

@@ -7,10 +7,13 @@ from importlib.resources import files
 import jsonschema_rs
 import pytest
 
+from model.coverage import UnreadPart, UnreadReason
 from model.domain import (
+    ChangedPlace,
     CiResult,
     CiState,
     Coverage,
+    DifferenceKind,
     EngineInfo,
     GradedLine,
     GroupVerdict,
@@ -19,6 +22,7 @@ from model.domain import (
     PatchVerdict,
     RegressionResult,
     ReproductionResult,
+    RivalDifference,
     RubricKind,
     RubricLine,
     RubricMark,
@@ -26,7 +30,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from model.verdict_json import Proposer, Subject, read_patches, to_json
+from model.verdict_json import Proposer, Subject, read_differences, read_patches, to_json
 from tests.model.builders import build_vote
 
 VERDICT = GroupVerdict(
@@ -155,6 +159,32 @@ def schema():
 def test_document_is_valid_by_the_published_schema(schema):
     for subject in (SUBJECT, Subject("t", "g")):
         assert list(schema.iter_errors(to_json(VERDICT, subject))) == []
+
+
+def test_document_says_what_tells_the_rivals_apart_and_what_was_not_read(schema):
+    copies = RivalDifference(DifferenceKind.SAME_EDIT, (PatchId("#12"), PatchId("#13")))
+    places = (ChangedPlace("a.py", "run", is_new=True), ChangedPlace("b.py"))
+    only = RivalDifference(DifferenceKind.ONLY, (PatchId("#12"),), places, ("escape",), True, 90)
+    unread = tuple(UnreadPart(f"{n}\0.so", UnreadReason.BINARY) for n in range(60))
+    first = replace(VERDICT.patches[0], coverage=Coverage(61, 1, unread))
+    verdict = replace(VERDICT, patches=(first,), differences=(copies, only))
+    document = to_json(verdict, SUBJECT)
+    schema.validate(document)
+    assert document["differences"] == [
+        {"kind": "same_edit", "patches": ["#12", "#13"]},
+        {
+            "kind": "only",
+            "patches": ["#12"],
+            "places": [{"path": "a.py", "function": "run", "is_new": True}, {"path": "b.py"}],
+            "calls": ["escape"],
+            "touches_tests": True,
+            "lines": 90,
+        },
+    ]
+    assert read_differences(document) == (copies, only)
+    coverage = read_patches(document)[0].coverage
+    assert (coverage.files, len(coverage.unread)) == (61, 50)
+    assert coverage.unread[0] == UnreadPart("0\ufffd.so", UnreadReason.BINARY)
 
 
 @pytest.mark.parametrize("key", ["schema", "issue", "patches", "seconds"])

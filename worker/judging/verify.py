@@ -29,11 +29,13 @@ from model.domain import (
     Patch,
     PatchId,
     PatchVerdict,
+    RivalDifference,
     Verdict,
     VoteCount,
 )
 from model.errors import BadTrajectory, ModelError
 from model.protocols import Verifier
+from model.rivals.differences import find_differences
 from model.verdict_json import Calibration, Proposer, Subject, to_json
 from worker.judging.trained_models import JudgeSetup, TrainedModels
 from worker.queue.context import Context
@@ -120,7 +122,8 @@ class VerifyGroupHandler:
             verdict, known_evidence, used.calibrator if used else None
         )
         claims = evidence.withdraw_partial_claims(weighed)
-        whole = add_unreadable(claims, evaluation.candidates)
+        told_apart = replace(claims, differences=tell_apart(patches))
+        whole = add_unreadable(told_apart, evaluation.candidates)
         packaged = prior.calibration if prior else None
         verdict_document = build_document(
             evaluation, whole, setup.name, _describe_calibration(stored) if stored else packaged
@@ -167,6 +170,15 @@ def judge_by_prior(
         log.exception("%s failed; the verdict does without its score", prior.engine.name)
         return {}
     return {patch.id: patch.score for patch in verdict.patches}
+
+
+def tell_apart(patches: Sequence[Patch]) -> tuple[RivalDifference, ...]:
+    """Return what tells the rivals apart; nothing when that fails, because a verdict does not need it."""
+    try:
+        return find_differences(patches)
+    except PRIOR_ERRORS:
+        log.exception("the rivals could not be told apart; the verdict does without")
+        return ()
 
 
 def load_calibrator(

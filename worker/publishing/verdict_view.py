@@ -12,7 +12,7 @@ from app.values.identifiers import PullNumber
 from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import InjectionKind, escape_issue, escape_patch
-from model.verdict_json import PACKAGED, read_patches
+from model.verdict_json import PACKAGED, read_differences, read_patches
 
 DEMONSTRATION_ENGINE = "local_transformers"
 """The embedded models judge at chance; they only demonstrate the pipeline."""
@@ -52,6 +52,7 @@ def build_verdict_view(
         tokens=Tokens(**document["tokens"]),
         total_seconds=document["seconds"]["total"],
         document=evaluation.verdict,
+        differences=read_differences(document),
         left_out=evaluation.left_out,
         all_links_read=evaluation.all_links_read,
         issue_findings=_build_findings(
