@@ -65,12 +65,16 @@ def _describe_provenance(view: VerdictView) -> str:
     written = [patch for patch in view.alternatives if patch.model == view.engine.model]
     names = join_names(format_alternative_id(patch.number) for patch in view.alternatives)
     several = len(view.alternatives) > 1
-    origin = (
-        f"The bot's own agent wrote {names}. It read the code and ran nothing, so "
-        f"{'they are' if several else names + ' is'} untested"
-    )
+    origin = f"The bot's own agent wrote {names}. It read the code and ran nothing"
+    if not all(map(_is_tested, view.alternatives)):
+        origin += f", so {'they are' if several else names + ' is'} untested"
     judge = ". The same model wrote and judged" if written else ""
     return f"{origin}{judge}."
+
+
+def _is_tested(alternative: AlternativeView) -> bool:
+    evidence = alternative.verdict.evidence
+    return evidence is not None and evidence.regression is not None
 
 
 def offer_best(view: VerdictView, limit: int) -> str:
@@ -106,13 +110,14 @@ def _fold(alternative: AlternativeView) -> str:
     name = format_alternative_id(alternative.number)
     probability = alternative.verdict.probability
     chance = "" if probability is None else f", probability correct {format_percent(probability)}"
+    untested = "" if _is_tested(alternative) else "; untested"
     file = f"{name}.diff"
     how = (
         f"The diff is for commit `{alternative.base}`. Read it first. Then copy the second block into a file `{file}`, and "
         "run this in a checkout of that commit:"
     )
     blocks = [
-        f"<details>\n<summary>{name} as a diff (judged correct{chance}; untested)</summary>",
+        f"<details>\n<summary>{name} as a diff (judged correct{chance}{untested})</summary>",
         how,
         fence_code(f"git apply --check {file} && git apply {file}\n", "console"),
         fence_code(alternative.diff, "diff"),

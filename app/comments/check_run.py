@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass
 
+from app.comments.evidence_text import describe_ground, summarize_damage, write_grounds
 from app.comments.phrases import (
     CHECK_NAME,
     VERDICTS,
-    describe_coverage,
     explain_not_judged,
     explain_unsure,
-    format_agreement,
     format_percent,
-    format_probability,
     join_names,
     quote_block,
     quote_line,
@@ -20,9 +18,10 @@ from app.policy.commands import Button
 from app.settings.repo_config import Mode
 from app.values.identifiers import CommitSha
 from app.values.quoting import quote_phrase
-from model.domain import Verdict, VoteCount
+from model.domain import Verdict
 
 _REASON_LIMIT = 8_000
+_CHECKLIST_LIMIT = 4_000
 _TITLE_LIMIT = 200
 
 
@@ -96,21 +95,9 @@ def _write_title(view: VerdictView, row: VerdictRow) -> str:
     model = ", demonstration model" if view.is_demonstration else ""
     probability = row.verdict.probability
     chance = "" if probability is None else f", probability correct {format_percent(probability)}"
-    return f"{word}: {_describe_ground(row, view)}{chance}{model}{advisory}"
-
-
-def _describe_ground(row: VerdictRow, view: VerdictView) -> str:
-    """Describe the votes or features behind the verdict."""
-    verdict = row.verdict
-    if not view.has_model:
-        return "comparison of features, no language model"
-    if verdict.votes == VoteCount():
-        return f"by {view.verifier}, without votes"
-    if not verdict.votes.valid:
-        return "no readable vote"
-    if verdict.verdict is Verdict.UNSURE:
-        return f"votes {format_agreement(verdict)}"
-    return f"{format_agreement(verdict)} votes agree"
+    damage = "".join(f", {fact}" for fact in summarize_damage(row.verdict.evidence))
+    ground = describe_ground(row.verdict, view)
+    return f"{word}: {ground}{damage}{chance}{model}{advisory}"
 
 
 def _join_lines(text: str) -> str:
@@ -125,9 +112,8 @@ def _write_summary(view: VerdictView, row: VerdictRow, comment_url: str | None) 
         text = f"The bot did not judge commit {commit}: {quote_phrase(explain_not_judged(verdict), 1_000)}."
     else:
         text = (
-            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_describe_ground(row, view)}; "
-            f"{format_probability(verdict, view.history, is_prior=view.is_packaged_prior)}; "
-            f"{describe_coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
+            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**. What this rests on:\n\n"
+            f"{write_grounds(verdict, view, _CHECKLIST_LIMIT)}\n\n"
             f"{quote_block(verdict.reason, _REASON_LIMIT)}"
         )
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)

@@ -98,7 +98,8 @@ def format_probability(
     """
     if verdict.probability is None:
         return f"{'not enough history' if history is None else 'no opinion'} for a probability"
-    origin = " (packaged prior)" if is_prior else ""
+    source = "" if history is None else f", from the outcomes of {history:,} earlier issues"
+    origin = " (packaged prior)" if is_prior else source
     return f"probability correct: {format_percent(verdict.probability)}{origin}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC
 
 from app.comments.alternative_offer import describe_author, list_status
+from app.comments.evidence_text import write_grounds
 from app.comments.markers import format_refusal_marker, format_reply_marker
 from app.comments.notices import LINKS_NOTE, write_config_note, write_suite_note
 from app.comments.phrases import (
@@ -12,11 +13,8 @@ from app.comments.phrases import (
     REFUSALS,
     VERDICTS,
     WAITS,
-    describe_coverage,
     explain_not_judged,
     explain_unsure,
-    format_agreement,
-    format_probability,
     join_names,
     quote_block,
     quote_line,
@@ -35,6 +33,7 @@ from model.domain import PatchId, PatchVerdict, Verdict
 
 _LINE_LIMIT = 200
 _REASON_LIMIT = 4_000
+_CHECKLIST_LIMIT = 1_000
 _EXPLAINED_AT_MOST = 8
 _LISTED_AT_MOST = 50
 
@@ -283,13 +282,11 @@ def _list_patches(view: VerdictView) -> Iterator[_Patch]:
 
 def _explain(patch: _Patch, view: VerdictView) -> str:
     verdict = patch.verdict
-    parts = [f"**{patch.name}: {VERDICTS[verdict.verdict]}** {patch.origin}"]
-    if verdict.verdict is not Verdict.NOT_JUDGED:
-        parts += [f"agreement {format_agreement(verdict)}"] if view.asked else []
-        parts += [format_probability(verdict, view.history, is_prior=view.is_packaged_prior)]
-        parts += [describe_coverage(verdict.coverage, has_model=view.has_model)]
+    head = f"**{patch.name}: {VERDICTS[verdict.verdict]}** {patch.origin}"
+    is_judged = verdict.verdict is not Verdict.NOT_JUDGED
+    grounds = write_grounds(verdict, view, _CHECKLIST_LIMIT) if is_judged else ""
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)
-    blocks = [", ".join(parts), quote_block(explain_not_judged(verdict), _REASON_LIMIT), unsure]
+    blocks = [head, grounds, quote_block(explain_not_judged(verdict), _REASON_LIMIT), unsure]
     return "\n\n".join(block for block in blocks if block)
 
 

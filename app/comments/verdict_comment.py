@@ -4,6 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.comments import alternative_offer
+from app.comments.evidence_text import (
+    MERGEABLE_NOTE,
+    list_checklist,
+    list_columns,
+    list_group_notes,
+    summarize_damage,
+)
 from app.comments.markers import format_group_marker, format_verdict_json
 from app.comments.phrases import (
     LINKS,
@@ -105,7 +112,7 @@ def _write_body(view: VerdictView, level: _DetailLevel) -> str:
         _write_table(shown, view),
         _tell_apart(view),
         _describe_judging(view) if _is_judged(view) else "",
-        "\n".join(f"- {note}" for note in list_notes(view, shown)),
+        "\n".join(f"- {note}" for note in _list_remarks(view, shown)),
         level.notice.format(shown=len(shown), all=len(view.rows)),
         alternative_offer.offer_best(view, level.diff),
         _write_reasons(view, shown, level.reason) if level.reason else "",
@@ -135,12 +142,15 @@ def _write_demonstration_note() -> str:
 def _write_table(rows: Sequence[VerdictRow], view: VerdictView) -> str:
     shown = list(_list_lines(rows, view))
     with_probability = any(verdict.probability is not None for _, verdict, *_ in shown)
+    columns = list_columns([verdict for _, verdict, *_ in shown])
     head = ["Patch" if view.alternatives else "PR", "Verdict"] + ["Agreement"] * (view.asked > 0)
-    head += ["P(correct)"] * with_probability + ["Commit", "Link"]
+    head += ["P(correct)"] * with_probability + [column.title for column in columns]
+    head += ["Commit", "Link"]
     lines = [head, ["---"] * len(head)]
     for name, verdict, *origin in shown:
         cells = [name, _format_verdict(verdict)] + [format_agreement(verdict)] * (view.asked > 0)
         cells += [format_percent(verdict.probability)] * with_probability
+        cells += [column.write(verdict) for column in columns]
         lines.append([*cells, *origin])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -159,6 +169,13 @@ def _list_lines(
             base,
             alternative_offer.describe_author(alternative),
         )
+
+
+def _list_remarks(view: VerdictView, shown: Sequence[VerdictRow]) -> Iterator[str]:
+    """Yield the notes below the table, first those about what ran."""
+    alternatives = (patch.verdict for patch in view.alternatives)
+    yield from list_group_notes([*(row.verdict for row in shown), *alternatives])
+    yield from list_notes(view, shown)
 
 
 def _tell_apart(view: VerdictView) -> str:
@@ -220,6 +237,8 @@ def _describe_history(view: VerdictView) -> str:
     if view.history is None:
         return "No probabilities yet: not enough history."
     if all(patch.probability is None for patch in view.verdicts):
+        if any(any(summarize_damage(patch.evidence)) for patch in view.verdicts):
+            return "No probabilities: tests or CI speak against what the votes say, or no patch was judged in full."
         return "No probabilities: no patch was judged in full."
     if view.is_packaged_prior:
         return f"Probabilities are a packaged prior from {view.history} issues of benchmarks, not from outcomes here."
@@ -234,7 +253,7 @@ def _write_reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) ->
     parts = [
         f"**{name}: {VERDICTS[verdict.verdict]}** "
         f"({describe_coverage(verdict.coverage, has_model=view.has_model)})\n\n"
-        f"{quote_block(verdict.reason, limit)}"
+        f"{quote_block(verdict.reason, limit)}{_write_checklist(verdict, limit)}"
         for name, verdict, *_ in _list_lines(rows, view)
         if verdict.verdict is not Verdict.NOT_JUDGED
     ]
@@ -244,13 +263,23 @@ def _write_reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) ->
     return "\n\n".join([f"<details>\n<summary>Reasons{whose}</summary>", *parts, "</details>"])
 
 
+def _write_checklist(verdict: PatchVerdict, limit: int) -> str:
+    lines = [f"- {line}" for line in list_checklist(verdict, limit)]
+    return "\n".join(["\n\nChecklist for the issue:\n", *lines]) if lines else ""
+
+
 def _write_footer(view: VerdictView) -> str:
     return (
         "Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. "
         "`/r4p help` lists every command.\n\n"
         f"<sub>R4P bot judges patches, never people. It does not approve, merge or close. "
-        f"{_describe_cost(view)}.</sub>"
+        f"{_limit_claim(view)}{_describe_cost(view)}.</sub>"
     )
+
+
+def _limit_claim(view: VerdictView) -> str:
+    is_claimed = any(patch.verdict is Verdict.CORRECT for patch in view.verdicts)
+    return f"{MERGEABLE_NOTE} " if is_claimed else ""
 
 
 def _describe_cost(view: VerdictView) -> str:

@@ -48,10 +48,10 @@ def weigh_evidence(patch: PatchVerdict) -> PatchVerdict:
 def _explain(rule: EvidenceRule, evidence: ObservedEvidence | None) -> str:
     if rule is EvidenceRule.BREAKS_TESTS and evidence and (tests := evidence.regression):
         return (
-            f"Without its tests, this would be correct: it breaks {tests.broken:,} of {tests.expected:,} tests "
-            "that pass on the base."
+            f"It breaks {tests.broken:,} of {tests.expected:,} tests that pass on the base; so the verdict does not "
+            "claim it correct."
         )
-    return "Without its CI, this would be correct: a check fails on it."
+    return "A check of its CI fails; so the verdict does not claim it correct."
 
 
 def decide_ci(checks: Sequence[CommitCheck], base: Sequence[CommitCheck]) -> CiResult | None:

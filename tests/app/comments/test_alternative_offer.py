@@ -251,8 +251,11 @@ def test_an_alternative_is_explained_by_its_name():
 
 1 of 2 pull requests judged correct; 1 alternative by the bot: correct.
 
-**A1: Correct** on `bbbbbbb`, **the bot**: mini-se, Coder-7B, 12 steps, agreement 3 of 4, \
-not enough history for a probability, its one file was read
+**A1: Correct** on `bbbbbbb`, **the bot**: mini-se, Coder-7B, 12 steps
+
+- 3 of 4 votes agree
+- Not enough history for a probability
+- Its one file was read
 
 > It sums both.
 """

@@ -18,8 +18,10 @@ def test_a_check_run_reads_like_this():
         conclusion="success",
         title="Correct: 4 of 4 votes agree (advisory)",
         summary=(
-            "Commit `ccccccc`: **Correct**, 4 of 4 votes agree; "
-            "not enough history for a probability; 2 of 2 files were read.\n\n"
+            "Commit `ccccccc`: **Correct**. What this rests on:\n\n"
+            "- 4 of 4 votes agree\n"
+            "- Not enough history for a probability\n"
+            "- 2 of 2 files were read\n\n"
             "> It handles `[]` before the loop.\n\n"
             "Judged by `r4p` beside 1 other pull request.\n\n"
             f"[The whole verdict]({COMMENT})"
@@ -81,7 +83,7 @@ def test_a_probability_is_shown_where_there_is_history():
     check = write_check_run(view(row, INCORRECT, UNSURE, history=57), row)
     summary = check.summary
     assert check.title == "Correct: 4 of 4 votes agree, probability correct 90 % (advisory)"
-    assert "probability correct: 90 %" in summary
+    assert "- Probability correct: 90 %, from the outcomes of 57 earlier issues\n" in summary
     assert "Judged by `r4p` beside 2 other pull requests." in summary
 
 
@@ -89,7 +91,7 @@ def test_votes_that_nobody_could_read_are_no_opinion_to_weigh():
     row = replace(UNSURE, verdict=replace(UNSURE.verdict, votes=VoteCount(none=4)))
     check = write_check_run(view(row, history=57), row)
     assert check.title == "Unsure: no readable vote (advisory)"
-    assert "no opinion for a probability" in check.summary
+    assert "- No opinion for a probability\n" in check.summary
 
 
 def test_a_verifier_without_votes_is_named_in_their_place():
@@ -106,9 +108,10 @@ def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_n
     )
     ground = "comparison of features, no language model"
     assert check.title == f"Correct: {ground}, probability correct 90 % (advisory)"
-    assert f"**Correct**, {ground}; probability correct: 90 %; 2 of 2 files were compared." in (
-        check.summary
+    assert (
+        "- Comparison of features, no language model\n- Probability correct: 90 %" in check.summary
     )
+    assert "- 2 of 2 files were compared\n" in check.summary
     assert "vote" not in check.summary
 
 

@@ -191,7 +191,11 @@ def test_an_explanation_gives_the_reasons_of_one():
 
 1 of 2 pull requests judged correct.
 
-**#12: Correct** at `ccccccc`, agreement 4 of 4, not enough history for a probability, 2 of 2 files were read
+**#12: Correct** at `ccccccc`
+
+- 4 of 4 votes agree
+- Not enough history for a probability
+- 2 of 2 files were read
 
 > It handles `[]` before the loop.
 """

@@ -47,7 +47,8 @@ Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. 
 `/r4p help` lists every command.
 
 <sub>R4P bot judges patches, never people. It does not approve, merge or close. \
-42 s, 30,100 tokens.</sub>
+*Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about \
+20 % (SWE-ABS), and maintainers would merge about half (METR). 42 s, 30,100 tokens.</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
 """

@@ -40,7 +40,8 @@ Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. 
 `/r4p help` lists every command.
 
 <sub>R4P bot judges patches, never people. It does not approve, merge or close. \
-Less than a second.</sub>
+*Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about \
+20 % (SWE-ABS), and maintainers would merge about half (METR). Less than a second.</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
 """
@@ -92,7 +93,8 @@ def test_a_patch_that_was_not_judged_is_explained_by_why_alone():
 def test_an_explanation_without_votes_has_no_agreement():
     row = build_row(12, Verdict.CORRECT, VoteCount(), reason="No model read this patch.")
     assert (
-        "**#12: Correct** at `ccccccc`, not enough history for a probability, 2 of 2 files were compared\n\n"
+        "**#12: Correct** at `ccccccc`\n\n- Comparison of features, no language model\n"
+        "- Not enough history for a probability\n- 2 of 2 files were compared\n\n"
         "> No model read this patch."
     ) in write_explanation_reply(900, view(row, asked=0, has_model=False), "#12")
 

@@ -47,6 +47,11 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
         ("verify", {"VERIFIER": "oracle"}, "R4P_VERIFIER: unknown verifier 'oracle'"),
         (
             "verify",
+            {"VERIFIER": "hybrid:pointwise+regression"},
+            r"R4P_VERIFIER: verifier hybrid:pointwise\+regression judges by tests, .* by R4P_TESTS",
+        ),
+        (
+            "verify",
             {"VERIFIER": "r4p", "LEAVE_ONE_OUT": "true", "STOP_EARLY": "true"},
             "R4P_LEAVE_ONE_OUT: .* choose one of the two options",
         ),

@@ -30,7 +30,7 @@ def test_a_patch_that_breaks_tests_is_not_claimed_correct():
     weighed = weigh_evidence(replace(CLAIM, evidence=BROKEN))
     assert (weighed.verdict, weighed.probability) == (Verdict.UNSURE, None)
     assert weighed.reason == (
-        "Without its tests, this would be correct: it breaks 3 of 812 tests that pass on the base. It works."
+        "It breaks 3 of 812 tests that pass on the base; so the verdict does not claim it correct. It works."
     )
     assert find_rule(BROKEN) is EvidenceRule.BREAKS_TESTS
 

@@ -42,7 +42,7 @@ def test_outcomes_turn_votes_into_probabilities(learning):
     assert "Judged by `r4p` side by side" in before.body
     assert (before.document["verifier"], "calibrator" in before.document) == ("r4p", False)
     assert {patch["probability"] for patch in before.document["patches"]} == {None}
-    assert "not enough history for a probability" in story.check(pulls[0]).summary
+    assert "Not enough history for a probability" in story.check(pulls[0]).summary
 
     play_history(story, before)
     story.stage.tick("calibrators")
@@ -57,7 +57,7 @@ def test_outcomes_turn_votes_into_probabilities(learning):
     assert chances[0] > 0.8
     assert chances[1] < 0.2
     assert verdict.document["calibrator"]["issues"] == 80
-    assert f"probability correct: {chances[0]:.0%}".replace("%", " %") in story.check(right).summary
+    assert f"Probability correct: {chances[0]:.0%}".replace("%", " %") in story.check(right).summary
     assert ", probability correct " in story.check(right).title
     assert (story.check(right).conclusion, story.check(wrong).conclusion) == ("success", "neutral")
 

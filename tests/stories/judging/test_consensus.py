@@ -75,8 +75,10 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
             rf"{verdict.rows[pull]}: {COMPARED}, probability correct \d+.% \(advisory\)",
             check.title,
         )
-        assert f"{COMPARED}; probability correct: " in check.summary
-        assert " (packaged prior); " in check.summary
+        assert (
+            f"- Comparison of features, no language model\n- Probability correct: " in check.summary
+        )
+        assert " % (packaged prior)\n" in check.summary
         assert "Judged by `consensus` beside 3 other pull requests." in check.summary
         assert talk_of_votes(check.title + check.summary) == []
 
@@ -85,7 +87,7 @@ def test_commands_are_answered_and_asking_again_changes_nothing(story):
     issue, pulls = rivals(story)
     before = story.verdict(issue)
     explained = story.answer(issue, story.command(issue, f"/r4p explain #{pulls[1]}"))
-    assert " (packaged prior), 2 of 2 files were compared" in explained
+    assert " (packaged prior)\n- 2 of 2 files were compared" in explained
     assert "> No model read this patch. Of 2 rivals" in explained
     assert talk_of_votes(explained) == []
     story.command(issue, "/r4p verify")

@@ -1,0 +1,232 @@
+"""Texts about what a verdict rests on: tests that ran, CI, the checklist, the votes and the history (pure)."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.comments.phrases import (
+    describe_coverage,
+    format_agreement,
+    format_probability,
+    join_names,
+    quote_line,
+    quote_name,
+)
+from app.comments.views import VerdictView
+from model.domain import (
+    CiResult,
+    CiState,
+    ObservedEvidence,
+    PatchVerdict,
+    RegressionResult,
+    ReproductionResult,
+    RubricMark,
+    Verdict,
+    VoteCount,
+)
+
+MERGEABLE_NOTE: Final = (
+    "*Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about "
+    "20 % (SWE-ABS), and maintainers would merge about half (METR)."
+)
+"""What even a perfect judge leaves open. docs/evaluation.md names the sources."""
+_NAMES: Final = 3
+"""Broken tests and failed checks that are named; all are counted."""
+_REASON: Final = 300
+_LINE: Final = 200
+_NOTHING: Final = ObservedEvidence()
+_NO_VALUE: Final = "–"
+_CI: Final = {
+    CiState.PASSED: "passes",
+    CiState.FAILED: "**fails**",
+    CiState.RUNNING: "running",
+    CiState.NOT_RUN: _NO_VALUE,
+}
+_MARKS: Final = {
+    RubricMark.MET: "met",
+    RubricMark.NOT_MET: "**not met**",
+    RubricMark.CANNOT_TELL: "cannot tell",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the verdict's table."""
+
+    title: str
+    write: Callable[[PatchVerdict], str]
+    """Returns the cell of one patch; a dash where nobody knows."""
+
+
+def list_columns(verdicts: Sequence[PatchVerdict]) -> tuple[Column, ...]:
+    """Return the columns of evidence in which at least one patch has a value."""
+    all_columns = (
+        Column("Broken tests", _format_tests),
+        Column("New tests passed", _format_written),
+        Column("CI", _format_ci),
+        Column("Checklist met", _format_checklist),
+    )
+    return tuple(
+        column
+        for column in all_columns
+        if any(column.write(verdict) != _NO_VALUE for verdict in verdicts)
+    )
+
+
+def _format_tests(verdict: PatchVerdict) -> str:
+    evidence = verdict.evidence or _NOTHING
+    if evidence.regression is None:
+        return "unknown" if evidence.unknown is not None else _NO_VALUE
+    broken, expected = evidence.regression.broken, evidence.regression.expected
+    return f"**{broken:,} of {expected:,}**" if broken else f"0 of {expected:,}"
+
+
+def _format_written(verdict: PatchVerdict) -> str:
+    written = (verdict.evidence or _NOTHING).reproduction
+    return _NO_VALUE if written is None else f"{written.passed} of {written.tests}"
+
+
+def _format_ci(verdict: PatchVerdict) -> str:
+    ci = (verdict.evidence or _NOTHING).ci
+    return _NO_VALUE if ci is None else _CI[ci.state]
+
+
+def _format_checklist(verdict: PatchVerdict) -> str:
+    if not verdict.rubric:
+        return _NO_VALUE
+    met = sum(graded.mark is RubricMark.MET for graded in verdict.rubric)
+    return f"{met} of {len(verdict.rubric)}"
+
+
+def list_group_notes(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
+    """Yield what ran on the patches of a group, with the names that a table has no room for."""
+    for verdict in verdicts:
+        evidence = verdict.evidence or _NOTHING
+        if evidence.regression is not None and evidence.regression.broken:
+            yield f"{verdict.id} {_describe_tests(evidence.regression)}."
+        if evidence.ci is not None and evidence.ci.failed:
+            names = _join_some(evidence.ci.names, evidence.ci.failed)
+            yield f"CI fails on {verdict.id}, and not on the default branch: {names}."
+    yield from _list_unknown(verdicts)
+    yield from _list_written(verdicts)
+
+
+def _list_unknown(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
+    """Yield each reason why tests say nothing once, with the patches that it is about."""
+    patches: dict[str, list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.evidence is not None and verdict.evidence.unknown is not None:
+            patches[verdict.evidence.unknown].append(verdict.id)
+    for reason, ids in patches.items():
+        about = "" if len(ids) == len(verdicts) else f" about {join_names(ids)}"
+        yield f"There is no evidence from tests{about}: {quote_line(reason, _REASON)}."
+
+
+def _list_written(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
+    """Yield with which patches all tests pass that were written for the issue."""
+    written = [
+        (verdict.id, verdict.evidence.reproduction)
+        for verdict in verdicts
+        if verdict.evidence is not None and verdict.evidence.reproduction is not None
+    ]
+    if not written:
+        return
+    count = max(result.tests for _, result in written)
+    passing = [patch for patch, result in written if result.passed == count]
+    tests = "The test" if count == 1 else f"All {count} tests"
+    verb = "passes" if count == 1 else "pass"
+    whom = f"{verb} with {join_names(passing)}" if passing else f"{verb} with no patch"
+    yield f"{tests} written for the issue {whom}."
+
+
+def write_grounds(verdict: PatchVerdict, view: VerdictView, limit: int) -> str:
+    """Return what the verdict on one patch rests on, as a Markdown list with `limit` characters of the checklist."""
+    facts = [f"- {fact}" for fact in _list_facts(verdict, view)]
+    lines = [f"  - {line}" for line in list_checklist(verdict, limit)]
+    return "\n".join([*facts, *lines])
+
+
+def _list_facts(verdict: PatchVerdict, view: VerdictView) -> Iterator[str]:
+    """Yield what the verdict on one patch rests on, one phrase for each kind of ground; the checklist comes last."""
+    yield _capitalize(describe_ground(verdict, view))
+    yield from _list_observations(verdict.evidence or _NOTHING)
+    probability = format_probability(verdict, view.history, is_prior=view.is_packaged_prior)
+    yield _capitalize(probability)
+    yield _capitalize(describe_coverage(verdict.coverage, has_model=view.has_model))
+    if verdict.rubric:
+        yield f"Checklist for the issue: {_format_checklist(verdict)} lines met"
+
+
+def describe_ground(verdict: PatchVerdict, view: VerdictView) -> str:
+    """Describe the votes or features behind the verdict."""
+    if not view.has_model:
+        return "comparison of features, no language model"
+    if verdict.votes == VoteCount():
+        return f"by {view.verifier}, without votes"
+    if not verdict.votes.valid:
+        return "no readable vote"
+    if verdict.verdict is Verdict.UNSURE:
+        return f"votes {format_agreement(verdict)}"
+    return f"{format_agreement(verdict)} votes agree"
+
+
+def summarize_damage(evidence: ObservedEvidence | None) -> Iterator[str]:
+    """Yield what speaks against a patch, in a few words without Markdown."""
+    if evidence is None:
+        return
+    if evidence.regression is not None and evidence.regression.broken:
+        yield f"breaks {evidence.regression.broken:,} of {evidence.regression.expected:,} tests"
+    if evidence.ci is not None and evidence.ci.state is CiState.FAILED:
+        yield "CI fails"
+
+
+def _list_observations(evidence: ObservedEvidence) -> Iterator[str]:
+    if evidence.regression is not None:
+        yield f"Tests: {_describe_tests(evidence.regression)}"
+    elif evidence.unknown is not None:
+        yield f"Tests: unknown, {quote_line(evidence.unknown, _REASON)}"
+    if evidence.reproduction is not None:
+        yield f"Tests written for the issue: {_describe_written(evidence.reproduction)}"
+    if evidence.ci is not None and evidence.ci.state is not CiState.NOT_RUN:
+        yield _describe_ci(evidence.ci)
+
+
+def _describe_tests(result: RegressionResult) -> str:
+    count = f"{result.broken:,}" if result.broken else "none"
+    text = f"breaks {count} of {result.expected:,} tests that pass on the base"
+    return f"{text}: {_join_some(result.names, result.broken)}" if result.names else text
+
+
+def _describe_written(result: ReproductionResult) -> str:
+    return f"passes {result.passed} of {result.tests}"
+
+
+def _describe_ci(result: CiResult) -> str:
+    if result.state is not CiState.FAILED:
+        checks = f", {result.checks:,} checks" if result.checks > 1 else ""
+        return f"CI: {_CI[result.state]}{checks}"
+    return f"CI: fails, and not on the default branch: {_join_some(result.names, result.failed)}"
+
+
+def _join_some(names: Sequence[str], count: int) -> str:
+    """Join the first of `count` untrusted names, and count the rest."""
+    shown = [quote_name(name) for name in names[:_NAMES]]
+    more = count - len(shown)
+    return join_names([*shown, f"{more:,} more"] if more > 0 else shown)
+
+
+def list_checklist(verdict: PatchVerdict, limit: int) -> Iterator[str]:
+    """Yield the graded lines of a patch's checklist in Markdown, the unmet ones first, of `limit` characters in all."""
+    order = [RubricMark.NOT_MET, RubricMark.CANNOT_TELL, RubricMark.MET]
+    for graded in sorted(verdict.rubric, key=lambda graded: order.index(graded.mark)):
+        note = f" ({quote_line(graded.note, _LINE)})" if graded.note else ""
+        line = f"{_MARKS[graded.mark]}: {quote_line(graded.line.text, _LINE)}{note}"
+        limit -= len(line)
+        if limit < 0:
+            return
+        yield line
+
+
+def _capitalize(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
