@@ -145,13 +145,15 @@ def _write_table(rows: Sequence[VerdictRow], view: VerdictView) -> str:
     columns = list_columns([verdict for _, verdict, *_ in shown])
     head = ["Patch" if view.alternatives else "PR", "Verdict"] + ["Agreement"] * (view.asked > 0)
     head += ["P(correct)"] * with_probability + [column.title for column in columns]
-    head += ["Commit", "Link"]
+    # With evidence, the table is wide enough; `/r4p status` tells how a pull request is linked.
+    with_link = bool(view.alternatives) or not columns
+    head += ["Commit", "Link"][: 1 + with_link]
     lines = [head, ["---"] * len(head)]
     for name, verdict, *origin in shown:
         cells = [name, _format_verdict(verdict)] + [format_agreement(verdict)] * (view.asked > 0)
         cells += [format_percent(verdict.probability)] * with_probability
         cells += [column.write(verdict) for column in columns]
-        lines.append([*cells, *origin])
+        lines.append([*cells, *origin[: 1 + with_link]])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

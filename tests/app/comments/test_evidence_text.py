@@ -49,12 +49,12 @@ def test_table_and_notes_say_what_ran():
     table = shown[shown.index("| PR") : shown.index("\n\nJudged by")]
     assert table == (
         """\
-| PR | Verdict | Agreement | Broken tests | New tests passed | CI | Checklist met | Commit | Link |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| #12 | **Correct** | 4 of 4 | 0 of 1,812 | 1 of 1 | passes | – | `ccccccc` | closes it |
-| #15 | **Incorrect** | 3 of 4 | unknown | – | running | – | `fffffff` | closes it |
-| #16 | **Unsure** | 2 : 2 | **5 of 1,812** | 0 of 1 | **fails** | 1 of 3 | `1010101` | closes it |
-| #18 | **Not judged** | – | – | – | – | – | `1212121` | closes it |"""
+| PR | Verdict | Agreement | Broken tests | New tests passed | CI | Checklist met | Commit |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| #12 | **Correct** | 4 of 4 | 0 of 1,812 | 1 of 1 | passes | – | `ccccccc` |
+| #15 | **Incorrect** | 3 of 4 | unknown | – | running | – | `fffffff` |
+| #16 | **Unsure** | 2 : 2 | **5 of 1,812** | 0 of 1 | **fails** | 1 of 3 | `1010101` |
+| #18 | **Not judged** | – | – | – | – | – | `1212121` |"""
     )
     notes = shown[shown.index("\n- ") + 1 : shown.index("- The bot did not judge #18")]
     assert notes == (
