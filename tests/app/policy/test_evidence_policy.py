@@ -38,7 +38,7 @@ def test_a_patch_that_breaks_tests_is_not_claimed_correct():
 def test_a_patch_whose_ci_fails_is_not_claimed_correct():
     weighed = weigh_evidence(replace(CLAIM, evidence=RED))
     assert (weighed.verdict, find_rule(RED)) == (Verdict.UNSURE, EvidenceRule.CI_FAILED)
-    assert "a check fails on it" in weighed.reason
+    assert "A check of its CI fails" in weighed.reason
 
 
 @pytest.mark.parametrize(

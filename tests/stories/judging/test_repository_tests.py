@@ -67,7 +67,10 @@ def test_the_comment_names_the_broken_test_and_a_hostile_patch_scores_nothing(te
     shown = patches[f"#{hostile}"]["evidence"]
     assert "regression" not in shown
     assert "reaches for what runs the tests" in shown["unknown"]
-    assert "breaks 1 of 2 tests" in verdict.body
+    names = "`test_area.AreaTest.test_nothing`"
+    assert f"- #{broken} breaks 1 of 2 tests that pass on the base: {names}." in verdict.body
+    assert "| PR | Verdict | Agreement | Broken tests | Commit |" in verdict.body
+    assert ", breaks 1 of 2 tests (advisory)" in testing_story.check(broken).title
     status = testing_story.answer(issue, testing_story.command(issue, "/r4p status"))
     assert "The repository's tests ran: 2 pass on the base." in status
     assert testing_story.is_silent(right, broken, hostile)
