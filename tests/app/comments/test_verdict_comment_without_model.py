@@ -137,7 +137,7 @@ def test_packaged_prior_is_named_wherever_a_probability_is():
         write_check_run(prior, unsure, None).summary,
         write_explanation_reply(900, prior, "#15"),
     ):
-        assert "probability correct: 31 % (packaged prior)" in text.replace(
+        assert "Probability correct: 31 % (packaged prior)" in text.replace(
             "\N{NO-BREAK SPACE}", " "
         )
     assert "packaged prior" not in write_check_run(shown, unsure, None).summary

@@ -76,7 +76,7 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
             check.title,
         )
         assert (
-            f"- Comparison of features, no language model\n- Probability correct: " in check.summary
+            "- Comparison of features, no language model\n- Probability correct: " in check.summary
         )
         assert " % (packaged prior)\n" in check.summary
         assert "Judged by `consensus` beside 3 other pull requests." in check.summary
