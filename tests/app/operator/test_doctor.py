@@ -14,7 +14,6 @@ from model.prompts import prompt_template
 from model.sandbox.bubblewrap import find
 from tests.builders.local_github import KEY, LocalGitHub
 from tests.builders.local_github import Reply as GitHubReply
-from tests.builders.plain_environments import build_plain_environment
 from tests.model.chat_server import MODELS, Reply, build_choices, build_completion, serve_chat
 
 ABLE = build_choices(
@@ -74,7 +73,7 @@ def test_a_missing_ability_fails_only_a_verifier_that_needs_it(doctor, verifier,
 def test_a_server_that_can_not_be_reached_is_a_failure_with_the_settings_to_look_at(doctor):
     code, found = doctor(engine_url="http://127.0.0.1:9/v1")
     assert code == UNFIT
-    assert found.keys() == {"R4P_VERIFIER", "model server"}
+    assert found.keys() == {"R4P_VERIFIER", "model server", "tests"}
     assert found["model server"].startswith("FAIL: no engine answers at http://127.0.0.1:9/v1 (")
     assert "check R4P_ENGINE_URL, R4P_MODEL and R4P_ENGINE_API_KEY" in found["model server"]
 
@@ -200,18 +199,6 @@ def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, w
 
 def test_without_a_model_there_is_no_agent(doctor):
     assert "agents" not in doctor(verifier="consensus")[1]
-
-
-def test_tests_of_repositories_are_off_without_an_environment_or_on(bubblewrap, doctor, tmp_path):
-    off = "ok: off: R4P_TESTS names no folder of test environments"
-    assert doctor(verifier="consensus")[1]["tests"] == off
-    code, found = doctor(tests=str(tmp_path))
-    assert (code, found["tests"]) == (
-        0,
-        f"less: R4P_TESTS {tmp_path} holds no test environment: build one by `r4p environments build`",
-    )
-    build_plain_environment(tmp_path)
-    assert doctor()[1]["tests"] == f"ok: environments in {tmp_path}: plain"
 
 
 def test_draft_pull_requests_are_off_broken_or_on(doctor):
