@@ -254,7 +254,7 @@ class Story(BotRecords):
         """Check that nothing is left over, remove the App and check that its data is gone."""
         self.settle()
         standin = self.stage.standin
-        assert self.due_within(OPEN_SECONDS) == [], "jobs are open"
+        assert self.due_within(OPEN_SECONDS) == [], f"jobs are open:\n{self.describe_open_jobs()}"
         assert self._list_unread() == [], "the bot said something nobody read"
         assert self._list_duplicates() == [], "something stands twice"
         dead = [job for job in self.jobs(jobs.c.state == "dead") if job[0] not in self.may_die]

@@ -30,6 +30,7 @@ from app.jobs.outcome_jobs import (
     PollReactions,
     ResolvePermission,
 )
+from app.jobs.suite_jobs import PrepareTests, RunTests
 
 EXAMPLES = [
     (RecordEvent(7, "guid"), "record_event:guid"),
@@ -39,6 +40,8 @@ EXAMPLES = [
     (EvaluateIssue(7, 70, 3, "command", 900, propose=True), "evaluate_issue:70:3"),
     (ProposePatches(7, 70, 3, 5), "propose_patches:5"),
     (VerifyGroup(7, 70, 3, 5), "verify_group:5"),
+    (PrepareTests(7, 70, 3, 5), "prepare_tests:5"),
+    (RunTests(7, 70, 3, 5), "run_tests:5"),
     (PublishVerdict(7, 70, 3, 5), "publish_verdict:70:3"),
     (RunCommand(7, 70, 3, "900", "guid"), "run_command:900"),
     (RefreshConfig(7, 70), "refresh_config:70"),

@@ -29,7 +29,7 @@ from training.objective.rewards import MALFORMED_REWARD, reward_imitation, rewar
 PROMPTS = sorted(path.stem for path in Path(prompt_template.__file__).parent.glob("*.j2"))
 VALUES = {
     "issue": "", "hint": "", "trajectory": "", "tree": "", "most": "4", "left_out": "",
-    "patches": (), "paths": (), "files": (), "test_path": "", "test_file": "", "rubric": "",
+    "code": "", "patches": (), "paths": (), "files": (), "test_path": "", "test_file": "", "rubric": "",
 }  # fmt: skip
 FILE = "folder/of/the/file.py"
 SEARCH, REPLACE = "lines as they stand in the file now", "lines that shall stand there instead"
@@ -120,6 +120,13 @@ FORMS = {
         partial(read_seats, seats=4),
         reward_group,
     ),
+    "r4p_group_v2": ReplyForm(
+        r"\\boxed\{[\d, ]+\}|\\boxed\{\}(?= for none)",
+        {r"\boxed{1, 4}": {1, 4}, r"\boxed{}": set()},
+        ("3", r"\boxed{3", r"\boxed{5}", "Patch 1: 0.35"),
+        partial(read_seats, seats=4),
+        reward_group,
+    ),
     "r4p_appendix_b": ReplyForm(
         BOX,
         {r"\boxed{1}": {1}, r"\boxed{2, 4}": {2, 4}, r"\boxed{1, 2, 3, 4}": {1, 2, 3, 4}, r"\boxed{}": set()},
@@ -199,6 +206,8 @@ FORMS = {
     "review_tools": CALLING,
 }  # fmt: skip
 """How each prompt's replies look. A reply to Mini-SE is scored by its episode and has no reward of its own."""
+ASKED_AT_THE_END = {"r4p_group_v2"}
+"""Prompts that show their form in the user's message, after the patches, and nowhere else."""
 TOOLS_OF = {
     "mini_se": TOOLS,
     "rubric_agent": tree_reader.TOOLS,
@@ -213,8 +222,9 @@ def form(request):
 
 
 def render(prompt):
-    system, _ = prompt_template.load(prompt).render(**VALUES)
-    return system.content + (
+    system, user = prompt_template.load(prompt).render(**VALUES)
+    shown = user if prompt in ASKED_AT_THE_END else system
+    return shown.content + (
         tool_text.describe_tools(TOOLS_OF[prompt]) if prompt in TOOLS_OF else ""
     )
 
