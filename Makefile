@@ -58,7 +58,7 @@ check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 fix: $(DEV_INSTALLED) ## apply lint fixes and formatting
 	@cd $(HERE) && $(BIN)/ruff check --fix . ; $(BIN)/ruff format $(HERE)
 
-docs: $(DEV_INSTALLED) ## docs/reference.md, written from the code
+docs: $(DEV_INSTALLED) ## docs/reference*.md, written from the code
 	@cd $(HERE) && $(BIN)/python -m deploy.write_reference
 
 bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md

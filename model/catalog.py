@@ -217,12 +217,12 @@ def load_verifier(  # noqa: PLR0913 - the choices of an operator, and where a ve
     evidence: "EvidenceSource | None" = None,
     readers: "TreeReaders | None" = None,
 ) -> Verifier:
-    """Build the verifier `name`, a name in VERIFIERS or a hybrid, which sends its prompts to `engine`.
+    """Build the verifier `name`, a name in VERIFIERS or a hybrid. `engine` may be None where `needs_engine` is false.
 
-    `engine` may be None for a verifier that `needs_engine` calls free of one. `evidence` is where `regression` and
-    `execution` get the results of tests. `prompt` is the name or file of another prompt template, for the last part of a hybrid, or `VERIFIER=FILE` for any
-    part, separated by commas or as a mapping. `reply_tokens` limits the reply of one vote; None takes the default. `voting` holds the
-    options for votes. `readers` read the code for `rubric`, `review` and templates that show code; else the issue and the diff are all.
+    - `prompt` is the name or file of another prompt template. For parts of a hybrid it is `VERIFIER=FILE,…` or a mapping.
+    - `reply_tokens` limits the reply of one vote; `voting` holds the options for votes.
+    - `evidence` is where `regression` and `execution` get the results of tests.
+    - `readers` read the code for `rubric`, `review` and templates that show code. Without them, the verifier reads issue and diffs alone.
 
     Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
