@@ -57,6 +57,8 @@ class SuiteCommand:
     seconds: float = SECONDS
     scratch_bytes: int = 512 * 1024**2
     """Size of the folder in memory that holds the tree and everything that the tests write."""
+    memory_bytes: int = 4 * 1024**3
+    """Most memory of all processes of a run together, without that folder."""
     output_bytes: int = 16 * 1024**2
     """Most bytes of the signed report."""
     limits: ResourceLimits = _LIMITS

@@ -21,6 +21,7 @@ from model.execution.tree_changes import TreeChanges
 from model.execution.tree_copy import Mount, SharedTree, mount_tree
 from model.prompts.untrusted import escape_invisible
 from model.sandbox import limits, walls
+from model.sandbox.memory_limit import MemoryLimit
 from model.sandbox.walls import SCRATCH, Walls
 
 _TREE, _REPORTERS = Path("/tree"), Path("/reporters")
@@ -37,7 +38,7 @@ NO_TIME: Final = "the time for the tests of all patches was used up"
 """Reason of a run that its caller ended."""
 _CHUNK: Final = 65_536
 _LAST_WORDS: Final = 4_096
-_LOOK_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.2
 """How often a run looks whether it may go on."""
 
 
@@ -161,6 +162,7 @@ def _read_all(
 ) -> bytes:
     """Return the whole report; keep the end of the output in `output`. Raises _RunEnded at a limit."""
     lines = bytearray()
+    memory = MemoryLimit(process.pid, command.memory_bytes)
     with selectors.DefaultSelector() as selector:
         selector.register(report, selectors.EVENT_READ, lines)
         selector.register(process.stdout or report, selectors.EVENT_READ, output)
@@ -170,6 +172,8 @@ def _read_all(
                 raise _RunEnded(f"the tests were ended after {command.seconds:g} s")
             if not keep_going():
                 raise _RunEnded(NO_TIME)
+            if memory.is_exceeded():
+                raise _RunEnded(f"the tests used over {command.memory_bytes:,} bytes of memory")
             for key, _ in selector.select(min(left, _LOOK_SECONDS)):
                 if chunk := os.read(key.fd, _CHUNK):
                     key.data.extend(chunk)

@@ -43,9 +43,9 @@ class _Machine:
     forbidden: tuple[int, ...]
 
 
-_NEWER: Final = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442)
+_NEWER: Final = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442, 447)
 """Same number on every architecture: pidfd_send_signal, io_uring_*, open_tree, move_mount, fsopen, fsconfig, fsmount,
-fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr.
+fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr, memfd_secret.
 """
 _MACHINES: Final = {
     "x86_64": _Machine(
@@ -69,6 +69,7 @@ _MACHINES: Final = {
             ),  # init_module, delete_module, kexec_load, finit_module, kexec_file_load
             *(200, 234, 129, 297),  # tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo
             *(303, 304),  # name_to_handle_at, open_by_handle_at
+            *(319, 29),  # memfd_create, shmget: memory that no process maps, which no limit counts
             *(103, 135, 163, 167, 168, 169, 172, 173, 179),  # syslog … quotactl: a system's own
         ),
     ),
@@ -87,6 +88,7 @@ _MACHINES: Final = {
             *(105, 106, 104, 273, 294),
             *(130, 131, 138, 240),
             *(264, 265),
+            *(279, 194),
             *(116, 92, 89, 224, 225, 142, 60),
         ),
     ),

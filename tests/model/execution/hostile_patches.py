@@ -51,6 +51,13 @@ OPEN = {
 }
 _FIND = "import sys as s\nm = getattr(s, 'mod' + 'ules')\n"
 _OS = "import os as o\n"
+_GREEDY = (
+    _OS
+    + "import time as t\n"
+    + "def take(megabytes, further=lambda: None):\n"
+    + "    if not o.fork():\n        x = bytearray(b'x') * (megabytes << 20)\n        further()\n        t.sleep(60)\n"
+)
+"""Starts a process that keeps some memory, less than one process may have."""
 HIDDEN = {
     "exit at import": _OS + "getattr(o, '_ex' + 'it')(0)\n" + WRONG,
     "exit in the function": _OS + _late("getattr(o, '_ex' + 'it')(0)"),
@@ -121,6 +128,11 @@ HIDDEN = {
     "for _ in range(5000):\n    try:\n        t.Thread(target=time.sleep, args=[600], daemon=True).start()\n    except RuntimeError:\n        break\n"
     + WRONG,
     "memory": _late("x = [bytearray(10**9) for _ in range(20)]"),
+    "memory of many processes": _GREEDY + _late("[take(100) for _ in range(20)]; t.sleep(60)"),
+    "memory of orphans": _GREEDY
+    + _late("[take(0, lambda: take(100)) for _ in range(20)]; t.sleep(60)"),
+    "memory without a process": _OS
+    + _late("x = [o.write(o.memfd_create('x'), bytes(10**8)) for _ in range(20)]"),
     "disk": _late("[open(f'/tmp/{n}', 'wb').write(bytes(10**8)) for n in range(50)]"),
     "large file": _late("open('/tmp/x', 'wb').truncate(10**12)"),
     "output": _late("[print('x' * 10**6) for _ in range(1000)]"),

@@ -27,13 +27,16 @@ class Doubling(unittest.TestCase):
     def test_zero(self):
         self.assertEqual(double(0), 0)
 """
-LIMITED = replace(COMMAND, seconds=12.0)
+LIMITED = replace(COMMAND, seconds=12.0, memory_bytes=512 * 1024**2)
 QUICK = (
     "exit in the function",
     "runner's report",
     "forged lines",
     "daemon",
     "fork bomb",
+    "memory of many processes",
+    "memory of orphans",
+    "memory without a process",
     "loopback",
 )
 
@@ -101,6 +104,13 @@ def test_a_hidden_attack_neither_passes_nor_survives(run_hostile, tree, name):
             server.accept()
     assert evidence.passes is not True
     check_tree(tree)
+
+
+@pytest.mark.parametrize("name", ["memory of many processes", "memory of orphans"])
+def test_processes_that_hold_too_much_together_end_the_run(bubblewrap, tree, name):
+    changes = TreeChanges({"doubling.py": HIDDEN[name].encode()})
+    run = suite_process.run_tests(tree, changes, replace(LIMITED, seconds=60.0))
+    assert run.failure == "the tests used over 536,870,912 bytes of memory"
 
 
 @pytest.mark.proof
