@@ -231,7 +231,7 @@ def _weigh(
 
 
 def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
-    """Read the verdict on each patch from an `r4p.verdict/1` document. Scores and ranks are not read.
+    """Read the verdict on each patch from an `r4p.verdict/1` document.
 
     Raises KeyError, TypeError or ValueError for another document.
     """
@@ -249,6 +249,8 @@ def _read_patch(patch: Mapping[str, Any]) -> PatchVerdict:
         reason=patch["reason"],
         coverage=typed_json.read(Coverage, patch["coverage"]),
         probability=patch["probability"],
+        score=patch.get("score"),
+        rank=patch.get("rank"),
         evidence=None if observed is None else typed_json.read(ObservedEvidence, observed),
         rubric=tuple(typed_json.read(GradedLine, line) for line in patch.get("rubric", ())),
     )

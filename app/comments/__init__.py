@@ -13,6 +13,7 @@ from app.comments.draft_text import (
     write_draft_title,
     write_own_draft_reply,
 )
+from app.comments.headline import write_headline
 from app.comments.markers import (
     format_draft_marker,
     format_group_marker,
@@ -41,7 +42,7 @@ from app.comments.replies import (
     write_unknown_reply,
     write_waiting_reply,
 )
-from app.comments.verdict_comment import LONGEST_BODY, write_headline, write_verdict_comment
+from app.comments.verdict_comment import LONGEST_BODY, write_verdict_comment
 from app.comments.views import (
     AlternativesStatus,
     AlternativeView,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from app.comments.phrases import (
     REFUSALS,
-    VERDICTS,
     describe_coverage,
     explain_not_judged,
     format_percent,
@@ -16,18 +15,6 @@ from app.values.quoting import fence_code, is_copyable, quote_phrase
 from model.domain import Verdict
 
 _REASON_LIMIT = 300
-
-
-def summarize_alternatives(view: VerdictView) -> str:
-    """Return how many of the bot's alternatives are correct, as a phrase for the headline of a verdict comment.
-
-    For a single alternative, the phrase holds its verdict.
-    """
-    verdicts = [alternative.verdict.verdict for alternative in view.alternatives]
-    if len(verdicts) == 1:
-        return f"1 alternative by the bot: {VERDICTS[verdicts[0]].lower()}"
-    correct = verdicts.count(Verdict.CORRECT)
-    return f"{correct or 'none'} of {len(verdicts)} alternatives by the bot judged correct"
 
 
 def describe_author(alternative: AlternativeView) -> str:

@@ -36,8 +36,8 @@ class ButtonText:
 
 BUTTONS = (
     ButtonText(Button.VERIFY, "Re-verify", "Judge this issue's patches again"),
-    ButtonText(Button.AGREE, "Verdict right", "Teach the bot that it was right"),
-    ButtonText(Button.DISAGREE, "Verdict wrong", "Teach the bot that it was wrong"),
+    ButtonText(Button.AGREE, "Verdict right", "Record that the verdict is right"),
+    ButtonText(Button.DISAGREE, "Verdict wrong", "Record that the verdict is wrong"),
 )
 """GitHub shows at most three."""
 

@@ -6,6 +6,7 @@ from datetime import UTC
 
 from app.comments.alternative_offer import describe_author, list_status
 from app.comments.evidence_text import write_grounds
+from app.comments.headline import write_headline
 from app.comments.markers import format_refusal_marker, format_reply_marker
 from app.comments.notices import LINKS_NOTE, write_config_note, write_suite_note
 from app.comments.phrases import (
@@ -19,7 +20,6 @@ from app.comments.phrases import (
     quote_block,
     quote_line,
 )
-from app.comments.verdict_comment import write_headline
 from app.comments.views import GroupProgress, GroupView, StatusView, VerdictView
 from app.jobs.waits import Waits
 from app.policy.alternative_policy import RefusalReason, format_alternative_id
@@ -110,10 +110,10 @@ def write_explanation_reply(source: CommandSource, view: VerdictView, about: Pat
     rest = (
         f"{more} more: `{PREFIX} explain #N` gives the reasons for one patch." if more > 0 else ""
     )
-    shown = selected[:_EXPLAINED_AT_MOST]
+    shown, headline = selected[:_EXPLAINED_AT_MOST], write_headline(view)
     return _reply(
         source,
-        f"{write_headline(view).capitalize()}.",
+        f"{headline[:1].upper()}{headline[1:]}.",
         *(_explain(patch, view) for patch in shown),
         rest,
     )

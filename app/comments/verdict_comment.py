@@ -9,15 +9,14 @@ from app.comments.evidence_text import (
     list_checklist,
     list_columns,
     list_group_notes,
-    summarize_damage,
 )
+from app.comments.headline import get_place, write_headline, write_reading_order
+from app.comments.judging_method import write_method, write_sources
 from app.comments.markers import format_group_marker, format_verdict_json
 from app.comments.phrases import (
     LINKS,
     VERDICTS,
-    count_pulls,
     describe_coverage,
-    explain_unsure,
     format_agreement,
     format_percent,
     quote_block,
@@ -26,6 +25,7 @@ from app.comments.phrases import (
 from app.comments.verdict_notes import list_notes
 from app.comments.views import VerdictRow, VerdictView
 from app.policy.alternative_policy import format_alternative_id
+from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
 from app.values.quoting import quote_phrase
 from model.domain import PatchVerdict, Verdict
@@ -35,6 +35,7 @@ LONGEST_BODY = 60_000
 """Most characters of the comment. GitHub's limit is 65,536, and GitHub may count more than we do."""
 
 _DIFF_LIMIT = 20_000
+_LOGIN_LIMIT = 45
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class _DetailLevel:
     """How much of a verdict the comment shows."""
 
     rows: int
+    title: int
+    """Most characters of each pull request's title; 0: no titles and no authors."""
     reason: int
     """Most characters of each reason; 0: no reasons."""
     document: bool
@@ -60,10 +63,10 @@ _ROWS_LEFT_OUT = (
     "because GitHub limits the length of a comment."
 )
 _DETAIL_LEVELS = (
-    _DetailLevel(1_000, 2_000, document=True, diff=_DIFF_LIMIT),
-    _DetailLevel(1_000, 600, document=True, diff=_DIFF_LIMIT, notice=_REASONS_CUT),
-    _DetailLevel(1_000, 200, document=False, notice=_DOCUMENT_LEFT_OUT),
-    _DetailLevel(30, 0, document=False, notice=_ROWS_LEFT_OUT),
+    _DetailLevel(1_000, 60, 2_000, document=True, diff=_DIFF_LIMIT),
+    _DetailLevel(1_000, 60, 600, document=True, diff=_DIFF_LIMIT, notice=_REASONS_CUT),
+    _DetailLevel(1_000, 0, 200, document=False, notice=_DOCUMENT_LEFT_OUT),
+    _DetailLevel(30, 0, 0, document=False, notice=_ROWS_LEFT_OUT),
 )
 
 
@@ -77,45 +80,20 @@ def write_verdict_comment(view: VerdictView) -> str:
     return _write_body(view, shortest)
 
 
-def write_headline(view: VerdictView) -> str:
-    """Return the verdicts in one line, such as `2 of 3 pull requests judged correct`. None may be correct."""
-    parts = [_summarize_pulls(view)] if view.rows else []
-    return "; ".join(
-        [*parts, *([alternative_offer.summarize_alternatives(view)] if view.alternatives else [])]
-    )
-
-
-def _summarize_pulls(view: VerdictView) -> str:
-    verdicts = [row.verdict.verdict for row in view.rows]
-    correct, judged = verdicts.count(Verdict.CORRECT), len(verdicts)
-    if judged == 1:
-        return f"{count_pulls(1)}: {VERDICTS[verdicts[0]].lower()}"
-    if correct:
-        return f"{correct} of {count_pulls(judged)} judged correct"
-    if all(verdict is Verdict.INCORRECT for verdict in verdicts):
-        return f"none of {count_pulls(judged)} judged correct"
-    if set(verdicts) == {Verdict.NOT_JUDGED}:
-        return f"none of {count_pulls(judged)} could be judged"
-    return f"no clear answer for {count_pulls(judged)}"
-
-
-def _is_judged(view: VerdictView) -> bool:
-    """Report whether any patch was judged."""
-    return any(patch.verdict is not Verdict.NOT_JUDGED for patch in view.verdicts)
-
-
 def _write_body(view: VerdictView, level: _DetailLevel) -> str:
-    shown = view.rows[: level.rows]
+    shown = sorted(view.rows, key=lambda row: get_place(row.verdict.verdict))[: level.rows]
     blocks = [
         f"{format_group_marker(view.group)}\n### R4P verdict{_describe_mode(view.mode)}: {write_headline(view)}",
         _write_demonstration_note() if view.is_demonstration else "",
-        _write_table(shown, view),
+        _write_table(shown, view, level.title),
+        write_sources(view),
+        write_reading_order(view),
         _tell_apart(view),
-        _describe_judging(view) if _is_judged(view) else "",
         "\n".join(f"- {note}" for note in _list_remarks(view, shown)),
         level.notice.format(shown=len(shown), all=len(view.rows)),
         alternative_offer.offer_best(view, level.diff),
         _write_reasons(view, shown, level.reason) if level.reason else "",
+        write_method(view),
         _write_footer(view),
         format_verdict_json(view.document) if level.document else "",
     ]
@@ -139,14 +117,14 @@ def _write_demonstration_note() -> str:
     )
 
 
-def _write_table(rows: Sequence[VerdictRow], view: VerdictView) -> str:
-    shown = list(_list_lines(rows, view))
+def _write_table(rows: Sequence[VerdictRow], view: VerdictView, title: int) -> str:
+    shown = list(_list_lines(rows, view, title))
     with_probability = any(verdict.probability is not None for _, verdict, *_ in shown)
     columns = list_columns([verdict for _, verdict, *_ in shown])
     head = ["Patch" if view.alternatives else "PR", "Verdict"] + ["Agreement"] * (view.asked > 0)
     head += ["P(correct)"] * with_probability + [column.title for column in columns]
-    # With evidence, the table is wide enough; `/r4p status` tells how a pull request is linked.
-    with_link = bool(view.alternatives) or not columns
+    is_linked_oddly = any(row.strength is not LinkStrength.CLOSING for row in rows)
+    with_link = bool(view.alternatives) or is_linked_oddly
     head += ["Commit", "Link"][: 1 + with_link]
     lines = [head, ["---"] * len(head)]
     for name, verdict, *origin in shown:
@@ -158,11 +136,12 @@ def _write_table(rows: Sequence[VerdictRow], view: VerdictView) -> str:
 
 
 def _list_lines(
-    rows: Sequence[VerdictRow], view: VerdictView
+    rows: Sequence[VerdictRow], view: VerdictView, title: int = 0
 ) -> Iterator[tuple[str, PatchVerdict, str, str]]:
-    """Yield name, verdict, commit and origin of each patch, alternatives last."""
+    """Yield name, verdict, commit and origin of each patch, alternatives last. `title` is the most characters of titles."""
     for row in rows:
-        yield f"#{row.pull}", row.verdict, _format_commit(row), LINKS[row.strength]
+        name = f"#{row.pull}{_format_title(row, title) if title else ''}"
+        yield name, row.verdict, _format_commit(row), LINKS[row.strength]
     for alternative in view.alternatives:
         base = f"on `{alternative.base[:7]}`"
         yield (
@@ -171,6 +150,12 @@ def _list_lines(
             base,
             alternative_offer.describe_author(alternative),
         )
+
+
+def _format_title(row: VerdictRow, limit: int) -> str:
+    """Return the title and the author's login as plain text, which mentions and notifies nobody."""
+    parts = (quote_phrase(row.title, limit), quote_phrase(row.author, _LOGIN_LIMIT))
+    return "".join(f"{mark}{part}" for mark, part in zip((" ", " · "), parts, strict=True) if part)
 
 
 def _list_remarks(view: VerdictView, shown: Sequence[VerdictRow]) -> Iterator[str]:
@@ -194,63 +179,6 @@ def _format_commit(row: VerdictRow) -> str:
     return f"`{row.head[:7]}`{', changed since' if row.moved else ''}"
 
 
-def _describe_judging(view: VerdictView) -> str:
-    """Describe in one line how the bot judged."""
-    if not view.has_model:
-        unsure = explain_unsure(view.verdicts, has_model=False, history=view.history)
-        parts = [f"{_describe_comparison(view)}.", _describe_history(view), unsure]
-        return " ".join(filter(None, parts))
-    together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
-    if len(view.verdicts) == 1:
-        together = "alone, because there is no rival"
-    judged = f"Judged by `{_format_code(view.verifier)}` {together}{_describe_votes(view)}"
-    return f"{judged}. {_describe_judge(view)}. {_describe_history(view)}"
-
-
-def _describe_votes(view: VerdictView) -> str:
-    if not view.asked:
-        return ""
-    votes = "1 vote" if view.asked == 1 else f"{view.asked} votes, each in another order"
-    remarks = [f"{unread} unreadable"] if (unread := view.asked - view.valid) else []
-    remarks += [f"{view.forced} answered only after a second request"] if view.forced else []
-    return f": {votes} ({', '.join(remarks)})" if remarks else f": {votes}"
-
-
-def _describe_comparison(view: VerdictView) -> str:
-    return (
-        f"No language model read the patches: `{_format_code(view.verifier)}` compared features of the group "
-        "(how alike its patches are, their size, what of the issue they touch) "
-        f"by fitted rules `{_format_fingerprint(view)}`"
-    )
-
-
-def _describe_judge(view: VerdictView) -> str:
-    return (
-        f"Model `{_format_code(view.engine.model)}` on {quote_phrase(view.engine.name, 60)}, "
-        f"prompt `{_format_fingerprint(view)}`"
-    )
-
-
-def _format_fingerprint(view: VerdictView) -> str:
-    return _format_code(view.engine.prompt_fingerprint)[:12]
-
-
-def _describe_history(view: VerdictView) -> str:
-    if view.history is None:
-        return "No probabilities yet: not enough history."
-    if all(patch.probability is None for patch in view.verdicts):
-        if any(any(summarize_damage(patch.evidence)) for patch in view.verdicts):
-            return "No probabilities: tests or CI speak against what the votes say, or no patch was judged in full."
-        return "No probabilities: no patch was judged in full."
-    if view.is_packaged_prior:
-        return f"Probabilities are a packaged prior from {view.history} issues of benchmarks, not from outcomes here."
-    return f"Probabilities come from the outcomes of {view.history} earlier issues."
-
-
-def _format_code(text: str) -> str:
-    return " ".join(text.replace("`", "'").split())[:100]
-
-
 def _write_reasons(view: VerdictView, rows: Sequence[VerdictRow], limit: int) -> str:
     parts = [
         f"**{name}: {VERDICTS[verdict.verdict]}** "
@@ -271,20 +199,16 @@ def _write_checklist(verdict: PatchVerdict, limit: int) -> str:
 
 
 def _write_footer(view: VerdictView) -> str:
+    if view.is_learning_allowed:
+        wish = "Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`."
+    else:
+        wish = "Right or wrong? Record it with `/r4p agree #N` or `/r4p disagree #N <why>`."
     return (
-        "Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. "
-        "`/r4p help` lists every command.\n\n"
-        f"<sub>R4P bot judges patches, never people. It does not approve, merge or close. "
-        f"{_limit_claim(view)}{_describe_cost(view)}.</sub>"
+        f"{wish} `/r4p help` lists every command.\n\n"
+        f"<sub>R4P bot judges patches, never people. It does not approve, merge or close.{_limit_claim(view)}</sub>"
     )
 
 
 def _limit_claim(view: VerdictView) -> str:
     is_claimed = any(patch.verdict is Verdict.CORRECT for patch in view.verdicts)
-    return f"{MERGEABLE_NOTE} " if is_claimed else ""
-
-
-def _describe_cost(view: VerdictView) -> str:
-    seconds = f"{view.total_seconds:.0f} s" if view.total_seconds >= 1 else "Less than a second"
-    tokens = view.tokens.prompt + view.tokens.completion
-    return f"{seconds}, {tokens:,} tokens" if tokens else seconds
+    return f" {MERGEABLE_NOTE}" if is_claimed else ""

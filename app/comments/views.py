@@ -40,6 +40,10 @@ class VerdictRow:
     findings: tuple[Finding, ...] = ()
     version: int = 1
     """How many versions of this patch the bot has judged. Blank lines and comments make no version."""
+    title: str = ""
+    """Title of the pull request; empty: not read. Untrusted text."""
+    author: str = ""
+    """Login of the author; empty: the account is gone, or not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,10 @@ class VerdictView:
     """True if people can open an alternative as a draft pull request by command."""
     is_moved: bool = False
     """True if the votes are about equal patches at earlier heads."""
+    has_reading_order: bool = True
+    """True if the repository wants an order to read patches in when all of them are unsure."""
+    is_learning_allowed: bool = False
+    """True if the repository's settings let calibrators use what people say about the verdict."""
 
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:

@@ -113,6 +113,10 @@ class HeadFacts:
     head_sha: CommitSha
     checks: tuple[CommitCheck, ...] = ()
     """The checks of the head that the App may see."""
+    title: str = ""
+    """Untrusted text."""
+    author: str = ""
+    """Login of the author; empty: the account is gone."""
 
 
 @dataclass(frozen=True, slots=True)

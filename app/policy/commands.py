@@ -255,7 +255,7 @@ def _parse_about(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
     )
     reason = " ".join(words[1:] if pull or alternative else words)
     if verb is Verb.DISAGREE and not reason:
-        return Unknown(line, "`disagree` needs a reason, because the bot learns from it", None)
+        return Unknown(line, "`disagree` needs a reason: say what is wrong", None)
     pulls = () if pull is None else (pull,)
     kept_reason = "" if verb is Verb.EXPLAIN else reason
     return Command(verb, line, pulls, alternative=alternative, reason=kept_reason)

@@ -101,6 +101,9 @@ def _parse_bool(value: object) -> object:
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
+YesNo = Annotated[bool, BeforeValidator(_parse_bool), Field(strict=True)]
+
+
 class AlternativesBudget(BaseModel):
     """Daily budget (UTC) of a repository for alternatives."""
 
@@ -169,7 +172,9 @@ class RepoConfig(BaseModel):
     """Number of votes on each group, each with another seating."""
     comments: Comments = Comments.OUTCOMES
     """When the bot writes the verdict comment. `all`: after every evaluation. `outcomes`: when a patch is correct or
-    incorrect. `none`: only after a command."""
+    incorrect, so the bot is silent when it is unsure about all. `none`: only after a command."""
+    reading_order: YesNo = True
+    """In a comment without any claim, list the patches in the order of their scores, as an order to read them in."""
     paths: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
     """Judge only pull requests that change one of these paths; `**` crosses folders. Empty: all."""
     ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()
@@ -184,7 +189,7 @@ class RepoConfig(BaseModel):
     enough to start."""
     alternatives_budget: AlternativesBudget = AlternativesBudget()
     """Daily budget (UTC) for alternatives in the whole repository, also for `/r4p propose`."""
-    draft_pull_requests: Annotated[bool, BeforeValidator(_parse_bool), Field(strict=True)] = False
+    draft_pull_requests: YesNo = False
     """Let `/r4p open A1` open an alternative as a draft pull request, if the operator has configured a second App
     that may write code."""
     tests: RepositoryTests | None = None

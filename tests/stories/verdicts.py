@@ -13,7 +13,7 @@ BASE = {"area.py": "def area(w, h):\n    return w + h\n", "README.md": "# Areas\
 
 _SCHEMA = json.loads(files("model").joinpath("verdict.schema.json").read_text())
 _VALIDATOR = jsonschema_rs.validator_for(_SCHEMA)
-_ROW = re.compile(r"^\| #(\d+) \| \*\*([^*]+)\*\* \| ([^|]*) \|", re.MULTILINE)
+_ROW = re.compile(r"^\| #(\d+)(?: [^\n]*?)? \| \*\*([^*]+)\*\* \| ([^|]*) \|", re.MULTILINE)
 _OURS = re.compile(r"^\| (A\d+) \| \*\*([^*]+)\*\* \|", re.MULTILINE)
 _HIDDEN = re.compile(r"<!-- r4p\.verdict/1 (.*?) -->", re.DOTALL)
 

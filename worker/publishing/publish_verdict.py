@@ -22,7 +22,7 @@ from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRe
 from worker.outcomes import second_attempts
 from worker.publishing.observed_evidence import add_observations, count_wait
 from worker.publishing.replies import Replies
-from worker.publishing.verdict_view import build_verdict_view
+from worker.publishing.verdict_view import add_settings, add_titles, build_verdict_view
 from worker.queue.context import Context
 from worker.repositories.repository_config import parse_last_good
 
@@ -99,6 +99,7 @@ class PublishVerdictHandler:
         config = parse_last_good(stored.config_text)
         may_open = find_refusal(config, has_writer=self.has_writer) is None
         view = build_verdict_view(evaluation, moved, stored.config_error, may_open=may_open)
+        view = add_settings(add_titles(view, heads), stored)
         wanted = plan_publication(config, evaluation.trigger, view.publishable_verdicts)
         says = wanted.comment and not heads.is_locked
         url = self._write_comment(publisher, stored.ref, evaluation, view) if says else None

@@ -1,18 +1,21 @@
 """Convert a stored evaluation to the view that comments show."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from app.comments import AlternativeView, Finding, VerdictRow, VerdictView
 from app.db.store.issues.evaluations import Evaluation, patch_id
-from app.db.store.issues.groups import MemberRow
+from app.db.store.issues.groups import MemberRow, StoredRepository
+from app.github.facts import Heads
 from app.policy.rival_links import LinkStrength, Member
-from app.settings.repo_config import Mode
+from app.settings.repo_config import FOR_CALIBRATORS, Mode, read_training_consent
 from app.values.identifiers import PullNumber
 from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import InjectionKind, escape_issue, escape_patch
 from model.verdict_json import PACKAGED, read_differences, read_patches
+from worker.repositories.repository_config import parse_last_good
 
 DEMONSTRATION_ENGINE = "local_transformers"
 """The embedded models judge at chance; they only demonstrate the pipeline."""
@@ -64,6 +67,28 @@ def build_verdict_view(
         may_open=may_open,
         is_moved=evaluation.moved_from is not None,
         is_demonstration=DEMONSTRATION_ENGINE in engine.name.split(" + "),
+    )
+
+
+def add_titles(view: VerdictView, heads: Heads) -> VerdictView:
+    """Return the view with the present titles and authors of its pull requests (pure)."""
+    by_pull = {pull.number: pull for pull in heads.pulls}
+    rows = (
+        replace(row, title=by_pull[row.pull].title, author=by_pull[row.pull].author)
+        if row.pull in by_pull
+        else row
+        for row in view.rows
+    )
+    return replace(view, rows=tuple(rows))
+
+
+def add_settings(view: VerdictView, stored: StoredRepository) -> VerdictView:
+    """Return the view with what the repository's settings say about the comment (pure)."""
+    consent = read_training_consent(stored.config_text, stored.config_error)
+    return replace(
+        view,
+        has_reading_order=parse_last_good(stored.config_text).reading_order,
+        is_learning_allowed=consent in FOR_CALIBRATORS,
     )
 
 

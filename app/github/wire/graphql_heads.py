@@ -10,7 +10,13 @@ from typing import Final
 from pydantic import ConfigDict, Field
 
 from app.github.facts import CommitCheck, HeadFacts, Heads
-from app.github.wire.graphql_pulls import AnyState, GraphQLSlice, IdentifiedSlice, Page
+from app.github.wire.graphql_pulls import (
+    ActorSlice,
+    AnyState,
+    GraphQLSlice,
+    IdentifiedSlice,
+    Page,
+)
 from app.github.wire.rest import Text
 from app.values.identifiers import CommitSha, PullNumber
 from model.domain import CiState
@@ -79,12 +85,16 @@ class Head(GraphQLSlice):
     number: int
     state: AnyState
     head_ref_oid: str
+    title: Text = ""
+    author: ActorSlice | None = None
     commits: Page[HeadCommit] | None = None
 
     def facts(self, own_app: int) -> HeadFacts:
         last = self.commits.nodes[-1:] if self.commits else ()
         checks = tuple(check for node in last for check in node.commit.list_checks(own_app))
-        return HeadFacts(PullNumber(self.number), self.state, CommitSha(self.head_ref_oid), checks)
+        author = self.author.full_login if self.author else ""
+        place = (PullNumber(self.number), self.state, CommitSha(self.head_ref_oid))
+        return HeadFacts(*place, checks, title=self.title, author=author)
 
 
 class IssueStateSlice(GraphQLSlice):

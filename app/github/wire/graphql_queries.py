@@ -40,7 +40,8 @@ fragment CHECKS on Commit {
 
 _HEAD: Final = """
 fragment HEAD on PullRequest {
-  number state headRefOid
+  number state headRefOid title
+  author { __typename login }
   commits(last: 1) { nodes { commit { ...CHECKS } } }
 }
 """

@@ -52,12 +52,12 @@ def write_comment(*alternatives, **changes):
 
 
 def test_alternatives_stand_in_the_table_and_are_marked_as_ours():
-    table = write_comment(build_alternative(1), WRONG).partition("\n\nJudged")[0]
+    table = write_comment(build_alternative(1), WRONG).partition("\n\n- The bot")[0]
     assert (
         table
         == """\
 <!-- r4p:group=17 -->
-### R4P verdict (advisory): 1 of 2 pull requests judged correct; 1 of 2 alternatives by the bot judged correct
+### R4P verdict (advisory): #12 judged correct; #15 not; by the bot: A1 judged correct; A2 not
 
 | Patch | Verdict | Agreement | Commit | Link |
 | --- | --- | --- | --- | --- |
@@ -99,12 +99,16 @@ def test_an_alternative_that_was_not_judged_whole_says_so():
 @pytest.mark.parametrize(
     ("rows", "alternatives", "line"),
     [
-        ((), (build_alternative(1),), "1 alternative by the bot: correct"),
-        ((), (WRONG, WRONG), "none of 2 alternatives by the bot judged correct"),
+        ((), (build_alternative(1),), "by the bot: A1 judged correct"),
+        (
+            (),
+            (WRONG, replace(WRONG, number=3)),
+            "by the bot: none of 2 alternatives judged correct",
+        ),
         (
             (INCORRECT,),
             (build_alternative(1),),
-            "1 pull request: incorrect; 1 alternative by the bot: correct",
+            "#15 judged incorrect; by the bot: A1 judged correct",
         ),
     ],
 )
@@ -216,7 +220,7 @@ def test_a_hostile_diff_stays_a_text_in_its_block():
     hostile = "+```\n ````\n+</details>\n @mona fixes #3\n+~~~\n `````diff\n"
     comment = write_comment(build_alternative(1, diff=DIFF + hostile))
     rendered = render(comment)
-    assert rendered.count("</details>") == 2
+    assert rendered.count("</details>") == 3
     outside = re.sub(r"<code[^>]*>.*?</code>|<!--.*?-->", "", rendered, flags=re.DOTALL)
     assert "@mona fixes" not in outside
     assert "fixes #3" not in outside
@@ -249,7 +253,7 @@ def test_an_alternative_is_explained_by_its_name():
         == """\
 <!-- r4p:reply=900 -->
 
-1 of 2 pull requests judged correct; 1 alternative by the bot: correct.
+#12 judged correct; #15 not; by the bot: A1 judged correct.
 
 **A1: Correct** on `bbbbbbb`, **the bot**: mini-se, Coder-7B, 12 steps
 

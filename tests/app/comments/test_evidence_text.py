@@ -46,7 +46,7 @@ def read_comment(*rows, **changes):
 
 def test_table_and_notes_say_what_ran():
     shown = read_comment(GOOD, UNTOLD, BAD, NOT_JUDGED).replace("\N{NO-BREAK SPACE}", " ")
-    table = shown[shown.index("| PR") : shown.index("\n\nJudged by")]
+    table = shown[shown.index("| PR") : shown.index("\n\n- ")]
     assert table == (
         """\
 | PR | Verdict | Agreement | Broken tests | New tests passed | CI | Checklist met | Commit |
@@ -69,7 +69,7 @@ def test_table_and_notes_say_what_ran():
 
 def test_without_evidence_there_is_no_column_and_no_note():
     shown = read_comment()
-    assert "| PR | Verdict | Agreement | Commit | Link |" in shown
+    assert "| PR | Verdict | Agreement | Commit |" in shown
     assert "\n- " not in shown
 
 

@@ -189,7 +189,7 @@ def test_an_explanation_gives_the_reasons_of_one():
         == """\
 <!-- r4p:reply=900 -->
 
-1 of 2 pull requests judged correct.
+#12 judged correct; #15 not.
 
 **#12: Correct** at `ccccccc`
 

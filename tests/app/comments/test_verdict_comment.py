@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.comments import LONGEST_BODY, Finding, write_headline, write_verdict_comment
+from app.comments import LONGEST_BODY, Finding, write_verdict_comment
 from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
@@ -17,18 +17,17 @@ def with_probability(row, value):
 
 def test_a_plain_verdict_reads_like_this():
     assert (
-        write_verdict_comment(view()).replace("\u200b", "|")
+        write_verdict_comment(
+            view(replace(CORRECT, title="Read empty lists", author="mona"), INCORRECT)
+        ).replace("\u200b", "|")
         == """\
 <!-- r4p:group=17 -->
-### R4P verdict (advisory): 1 of 2 pull requests judged correct
+### R4P verdict (advisory): #12 judged correct; #15 not
 
-| PR | Verdict | Agreement | Commit | Link |
-| --- | --- | --- | --- | --- |
-| #12 | **Correct** | 4 of 4 | `ccccccc` | closes it |
-| #15 | **Incorrect** | 3 of 4 | `fffffff` | closes it |
-
-Judged by `r4p` side by side: 4 votes, each in another order. \
-Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough history.
+| PR | Verdict | Agreement | Commit |
+| --- | --- | --- | --- |
+| #12 Read empty lists · mona | **Correct** | 4 of 4 | `ccccccc` |
+| #15 | **Incorrect** | 3 of 4 | `fffffff` |
 
 <details>
 <summary>Reasons in the model's own words</summary>
@@ -43,12 +42,20 @@ Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough
 
 </details>
 
-Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. \
+<details>
+<summary>How the bot judged: by a language model</summary>
+
+Judged by `r4p` side by side: 4 votes, each in another order. \
+Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough history. 42 s, 30,100 tokens.
+
+</details>
+
+Right or wrong? Record it with `/r4p agree #N` or `/r4p disagree #N <why>`. \
 `/r4p help` lists every command.
 
 <sub>R4P bot judges patches, never people. It does not approve, merge or close. \
 *Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about \
-20 % (SWE-ABS), and maintainers would merge about half (METR). 42 s, 30,100 tokens.</sub>
+20 % (SWE-ABS), and maintainers would merge about half (METR).</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
 """
@@ -88,7 +95,7 @@ def test_a_verdict_that_is_hard_to_rely_on_says_so_before_its_table(eventful):
         eventful.partition("- #15")[0].replace("\N{NO-BREAK SPACE}", "~")
         == """\
 <!-- r4p:group=17 -->
-### R4P verdict: 1 of 4 pull requests judged correct
+### R4P verdict: #12 judged correct; #15 judged incorrect; #16 unsure; #18 not judged
 
 > [!WARNING]
 > Judged by the small demonstration model, which shows how the bot works. \
@@ -101,8 +108,6 @@ Its verdicts are no better than guesses. Don't act on them.
 | #16 | **Unsure** | 2 : 2 | – | `1010101` | keyword, other base |
 | #18 | **Not~judged** | – | – | `1212121` | closes it |
 
-Judged by `r4p` in 2 overlapping groups: 5 votes, each in another order (1 unreadable). \
-Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. \
 Probabilities come from the outcomes of 57 earlier issues.
 
 """
@@ -127,20 +132,13 @@ If a pull request is missing here, add it with `/r4p group add #N`.
     )
 
 
-@pytest.mark.parametrize(
-    ("rows", "line"),
-    [
-        ((CORRECT,), "1 pull request: correct"),
-        ((NOT_JUDGED,), "1 pull request: not judged"),
-        ((CORRECT, CORRECT), "2 of 2 pull requests judged correct"),
-        ((CORRECT, NOT_JUDGED, UNSURE), "1 of 3 pull requests judged correct"),
-        ((INCORRECT, INCORRECT), "none of 2 pull requests judged correct"),
-        ((INCORRECT, UNSURE), "no clear answer for 2 pull requests"),
-        ((NOT_JUDGED, NOT_JUDGED), "none of 2 pull requests could be judged"),
-    ],
-)
-def test_the_headline_is_the_answer(rows, line):
-    assert write_headline(view(*rows)) == line
+def test_method_is_folded():
+    comment = write_verdict_comment(view(CORRECT, INCORRECT, asked=5, parts=2))
+    _, _, folded = comment.partition("<summary>How the bot judged: by a language model</summary>")
+    assert (
+        "Judged by `r4p` in 2 overlapping groups: 5 votes, each in another order (1 unreadable). "
+        "Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`."
+    ) in folded
 
 
 def test_a_lone_patch_is_said_to_have_had_no_rival():
@@ -252,7 +250,7 @@ def test_hostile_reasons_and_names_stay_words():
     )
     engine = replace(view().engine, name="<b>@mona</b>", model="`x` @mona", prompt_fingerprint="`")
     rendered = render(write_verdict_comment(view(row, engine=engine)))
-    assert rendered.count("</details>") == 1
+    assert rendered.count("</details>") == 2
     assert "<img" not in rendered
     assert "<b>" not in rendered
     assert "<a " not in rendered

@@ -8,15 +8,13 @@ from tests.app.comments.views import NOT_JUDGED, build_row, view
 
 WITHOUT_A_MODEL = """\
 <!-- r4p:group=17 -->
-### R4P verdict (advisory): 1 of 2 pull requests judged correct
+### R4P verdict (advisory): #12 judged correct; #15 unsure
 
-| PR | Verdict | P(correct) | Commit | Link |
-| --- | --- | --- | --- | --- |
-| #12 | **Correct** | 81 % | `ccccccc` | closes it |
-| #15 | **Unsure** | – | `fffffff` | closes it |
+| PR | Verdict | P(correct) | Commit |
+| --- | --- | --- | --- |
+| #12 | **Correct** | 81 % | `ccccccc` |
+| #15 | **Unsure** | – | `fffffff` |
 
-No language model read the patches: `consensus` compared features of the group \
-(how alike its patches are, their size, what of the issue they touch) by fitted rules `9f3c1a77aa52`. \
 Probabilities come from the outcomes of 57 earlier issues.
 
 - #12 holds an answer written for a model; no language model read it.
@@ -36,12 +34,21 @@ Probabilities come from the outcomes of 57 earlier issues.
 
 </details>
 
-Right or wrong? Teach the bot with `/r4p agree #N` or `/r4p disagree #N <why>`. \
+<details>
+<summary>How the bot judged: without a language model</summary>
+
+No language model read the patches: `consensus` compared features of the group \
+(how alike its patches are, their size, what of the issue they touch) by fitted rules `9f3c1a77aa52`. \
+Less than a second.
+
+</details>
+
+Right or wrong? Record it with `/r4p agree #N` or `/r4p disagree #N <why>`. \
 `/r4p help` lists every command.
 
 <sub>R4P bot judges patches, never people. It does not approve, merge or close. \
 *Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about \
-20 % (SWE-ABS), and maintainers would merge about half (METR). Less than a second.</sub>
+20 % (SWE-ABS), and maintainers would merge about half (METR).</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
 """
@@ -81,7 +88,7 @@ def test_a_patch_that_was_not_judged_is_explained_by_why_alone():
         == """\
 <!-- r4p:reply=900 -->
 
-1 pull request: not judged.
+#18 could not be judged.
 
 **#18: Not judged** at `1212121`
 
@@ -102,7 +109,7 @@ def test_an_explanation_without_votes_has_no_agreement():
 def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
     row = build_row(12, Verdict.CORRECT, VoteCount())
     comment = write_verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
-    assert "\n| PR | Verdict | Commit | Link |\n" in comment
+    assert "\n| PR | Verdict | Commit |\n" in comment
     assert "because there is no rival. Model `R4P-32B` on vLLM, prompt " in comment
 
 
@@ -111,7 +118,8 @@ def test_consensus_without_history_says_why_it_claims_nothing():
     unsure = build_row(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
     wrong = build_row(12, Verdict.INCORRECT, VoteCount(), reason="No model read this patch.")
     told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)
-    assert f"No probabilities yet: not enough history. {why}\n" in write_verdict_comment(told)
+    assert f"\n\n{why}\n" in write_verdict_comment(told).partition("<details>")[0]
+    assert "No probabilities yet: not enough history." in write_verdict_comment(told)
     assert write_check_run(told, unsure, None).summary.splitlines()[-3] == why
     assert write_explanation_reply(900, told, "#15").endswith(
         f"> No model read this patch.\n\n{why}\n"

@@ -151,8 +151,8 @@ def test_the_words_after_a_verb_are_parsed(body, command):
             "`group add` takes 20 pull requests at most",
             None,
         ),
-        ("/r4p disagree", "`disagree` needs a reason, because the bot learns from it", None),
-        ("/r4p disagree #12", "`disagree` needs a reason, because the bot learns from it", None),
+        ("/r4p disagree", "`disagree` needs a reason: say what is wrong", None),
+        ("/r4p disagree #12", "`disagree` needs a reason: say what is wrong", None),
     ],
 )
 def test_a_mistake_is_answered_with_the_line_as_it_should_read(line, problem, suggestion):

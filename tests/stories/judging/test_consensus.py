@@ -18,7 +18,7 @@ pytestmark = pytest.mark.services
 WITHOUT_ENGINE = {"R4P_VERIFIER": "consensus", "R4P_ENGINE": "openai_compatible"}
 """An engine without an address: whoever asked for it would fail."""
 COMPARED = "comparison of features, no language model"
-WORDS_OF_VOTES = ("vote", "Agreement", "the model", "prompt", "token", "order")
+WORDS_OF_VOTES = ("vote", "Agreement", "the model", "prompt", "token", "another order")
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +50,20 @@ def talk_of_votes(text):
 def test_rivals_are_compared_and_the_comment_says_by_what(story):
     issue, pulls = rivals(story)
     verdict = story.verdict(issue)
-    assert list(verdict.rows) == pulls
+    assert set(verdict.rows) == set(pulls)
     assert set(verdict.rows.values()) <= {"Incorrect", "Unsure"}
     assert verdict.rows[pulls[0]] == verdict.rows[pulls[3]]
-    assert "\n| PR | Verdict | P(correct) | Commit | Link |\n" in verdict.body
+    assert "\n| PR | Verdict | P(correct) | Commit |\n" in verdict.body
     assert (
         "No language model read the patches: `consensus` compared features of the group"
         in verdict.body
     )
+    assert "This order follows the scores and claims nothing." in verdict.body
+    assert f"| #{pulls[3]} Multiply · " in verdict.body
     assert "Probabilities are a packaged prior from " in verdict.body
     assert "(its one file was compared)" in verdict.body
     assert "Of 2 rivals (copies count once), " in verdict.body
-    assert "Less than a second.</sub>" in verdict.body
+    assert "Less than a second.\n\n</details>" in verdict.body
     assert talk_of_votes(verdict.body) == []
     document = verdict.document
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
@@ -134,7 +136,7 @@ def test_outcomes_turn_its_belief_into_probabilities(tell):
     verdict = story.verdict(second)
     with transaction(database) as connection:
         connection.execute(delete(calibrators))
-    assert "\n| PR | Verdict | P(correct) | Commit | Link |\n" in verdict.body
+    assert "\n| PR | Verdict | P(correct) | Commit |\n" in verdict.body
     assert "Probabilities come from the outcomes of 80 earlier issues." in verdict.body
     assert talk_of_votes(verdict.body) == []
     chances = [patch["probability"] for patch in verdict.document["patches"]]

@@ -157,9 +157,9 @@ def test_heads_are_read_again_in_one_call_without_those_that_are_gone(scene):
     heads = read_heads(scene.github, scene.issue(issue), asked)
     assert scene.standin.calls(mark).total == 1
     assert heads.issue is IssueState.OPEN
-    assert heads.pulls == (
-        HeadFacts(second.number, IssueState.OPEN, second.head_sha),
-        HeadFacts(first.number, IssueState.OPEN, moved),
+    assert heads.pulls == tuple(
+        HeadFacts(number, IssueState.OPEN, head, title="Fix", author="contributor")
+        for number, head in ((second.number, second.head_sha), (first.number, moved))
     )
 
 
