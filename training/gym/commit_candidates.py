@@ -1,13 +1,15 @@
 """Find the wrong candidates and the minimal patch of a task, by running its fail-to-pass tests on parts of the true patch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from model.errors import BadDiff, GitFailed, PatchDoesNotApply
+from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_tests
 from model.execution.tree_changes import TreeChanges, apply_diff, join_changes
+from model.execution.tree_copy import SharedTree, share_tree
 from model.gyms.gym_task import GymCandidate
 from training.gym.candidates import patch_blocks, wrong_candidates
 from training.gym.commit_change import BuildSettings, CommitChange
@@ -39,20 +41,43 @@ def find_candidates(
     selected = test_commands.select_tests(command, paths, environment.python, settings.seconds)
     selected = replace(selected, seconds=max(_LEAST_SECONDS, _PATIENCE * verdicts.seconds))
 
-    def resolves(changes: TreeChanges) -> bool | None:
-        try:
-            run = run_tests(change.tree, join_changes(change.test_changes, changes), selected)
-        except PatchDoesNotApply:
-            return None
-        return run.list_passed() >= set(verdicts.fail_to_pass) if run.failure is None else None
-
     edits = list(_find_edits(settings, change))
     seed = settings.name_task(change.commit)
-    candidates = wrong_candidates.build_candidates(change.patch_changes, edits, resolves, seed)
-    smallest = patch_blocks.minimise(
-        change.patch_changes, lambda part: resolves(part) is True, _MOST_RUNS
-    )
+    with share_tree(change.tree) as tree:
+        resolves = _remember(
+            lambda changes: _resolves(
+                tree, join_changes(change.test_changes, changes), selected, verdicts.fail_to_pass
+            )
+        )
+        candidates = wrong_candidates.build_candidates(change.patch_changes, edits, resolves, seed)
+        smallest = patch_blocks.minimise(
+            change.patch_changes, lambda part: resolves(part) is True, _MOST_RUNS
+        )
     return candidates, wrong_candidates.write_diff(smallest)
+
+
+def _resolves(
+    tree: SharedTree, changes: TreeChanges, command: SuiteCommand, fail_to_pass: Sequence[str]
+) -> bool | None:
+    """Return whether the fail-to-pass tests pass with the changes; None where that cannot be told."""
+    try:
+        run = run_tests(tree, changes, command)
+    except PatchDoesNotApply:
+        return None
+    return run.list_passed() >= set(fail_to_pass) if run.failure is None else None
+
+
+def _remember(resolves: wrong_candidates.Resolves) -> wrong_candidates.Resolves:
+    """Return a function that runs the tests once for equal changes: candidates and minimal patches share parts."""
+    results: dict[object, bool | None] = {}
+
+    def look_up(changes: TreeChanges) -> bool | None:
+        key = tuple(sorted(changes.written.items())), changes.deleted
+        if key not in results:
+            results[key] = resolves(changes)
+        return results[key]
+
+    return look_up
 
 
 def _find_edits(settings: BuildSettings, change: CommitChange) -> Iterator[TreeChanges]:

@@ -18,6 +18,7 @@ from training.gym.commits.commit_limits import CommitLimits, SourceEdit, SourceV
 from training.gym.commits.history import ContentReader, HistoryCommit, read_diff
 from training.gym.environment_search import EnvironmentShelf
 
+HAS_TESTS: Final = "has tests of its own"
 _READ_SECONDS: Final = 60.0
 
 
@@ -83,11 +84,15 @@ def is_test_module(name: str) -> bool:
 
 
 def check_limits(settings: BuildSettings, commit: HistoryCommit) -> str:
-    """Return the true patch of a commit. Raises Refused when it is too large for a task."""
+    """Return the true patch of a commit. Raises Refused when the commit is not of the wanted kind, or too large."""
     if reason := commit_limits.explain_refusal(commit, settings.limits):
         raise Refused(reason)
+    is_generated = settings.tests_from is TestsFrom.GENERATED
+    if is_generated == bool(commit.tests):
+        raise Refused(HAS_TESTS if is_generated else commit_limits.NO_TESTS)
     patch = read_diff(settings.repository, commit, commit.sources)
-    edits = list(_read_edits(settings.repository, commit))
+    reads_content = settings.limits != CommitLimits(settings.limits.files, settings.limits.lines)
+    edits = list(_read_edits(settings.repository, commit)) if reads_content else []
     if reason := commit_limits.explain_content_refusal(patch, edits, settings.limits):
         raise Refused(reason)
     return patch

@@ -33,7 +33,6 @@ from training.gym.leak_check import find_leaks
 from training.gym.statement import write_statement
 from training.gym.validation import TestVerdicts
 
-HAS_TESTS: Final = "has tests of its own"
 NOT_GENERATED: Final = "no generated test fails before and passes after"
 _MOST_MODULES: Final = 1
 """Test modules by which the environment of a commit without tests is found."""
@@ -59,8 +58,11 @@ def find_environment(
     copy: Path,
     command: str,
     paths: Sequence[str],
-) -> BuiltEnvironment:
-    """Return the first environment in which a test of `paths` passes on the copy after the commit. Raises Refused."""
+) -> tuple[BuiltEnvironment, SuiteRun]:
+    """Return the first environment in which a test of `paths` passes on the copy after the commit, and this run.
+
+    Raises Refused.
+    """
     tried: dict[str, str] = {}
     for recipe in list_recipes(files, date, settings.pythons):
         environment = settings.shelf.build(recipe)
@@ -71,7 +73,7 @@ def find_environment(
         selected = test_commands.select_tests(command, paths, environment.python, settings.seconds)
         run = run_in_copy(copy, selected)
         if run.failure is None and run.list_passed():
-            return environment
+            return environment, run
         tried[environment.name] = validation.shorten_failure(run.failure or "no test passes")
     raise Refused(next(iter(tried.values()), "no environment for it can be built"))
 
@@ -91,14 +93,14 @@ def validate(
             copy_tree(change.tree, change.test_changes) as before,
             copy_tree(change.tree, both) as after,
         ):
-            environment = find_environment(
+            environment, first = find_environment(
                 settings, change.commit.date, files, after, command, modules
             )
             touched, everything = (
                 test_commands.select_tests(command, paths, environment.python, settings.seconds)
                 for paths in (modules, ())
             )
-            verdicts = others = _compare_modules(before, after, touched, settings.runs)
+            verdicts = others = _compare_modules((before, after), touched, settings.runs, first)
             narrow = f"{command} {shlex.join(modules)}"
             try:
                 others = _compare(before, after, everything, 1) if settings.has_suite else verdicts
@@ -110,17 +112,21 @@ def validate(
     return command, environment, validation.merge_verdicts(verdicts, others)
 
 
-def _compare_modules(before: Path, after: Path, command: SuiteCommand, runs: int) -> TestVerdicts:
-    """Return what all runs of the changed modules say. A commit that fixes no test is refused after the first."""
-    first = validation.run_versions(before, after, command, 1)
-    for finished in (1, runs):
-        results = first
-        if finished > 1:
-            more = validation.run_versions(before, after, command, runs - 1)
-            results = (first[0] + more[0], first[1] + more[1])
-        verdicts = _judge(results)
-        if not verdicts.fail_to_pass:
-            raise Refused(validation.NOTHING_FIXED if finished == 1 else validation.FLAKY)
+def _compare_modules(
+    copies: tuple[Path, Path], command: SuiteCommand, runs: int, first: SuiteRun
+) -> TestVerdicts:
+    """Return what all runs of the changed modules say. A commit that fixes no test is refused after the first.
+
+    `copies` are the trees before and after the commit, and `first` is a run of the same command after it.
+    """
+    before, after = [run_in_copy(copies[0], command)], [first]
+    verdicts = _judge((before, after))
+    if not verdicts.fail_to_pass:
+        raise Refused(validation.NOTHING_FIXED)
+    more = validation.run_versions(*copies, command, runs - 1)
+    verdicts = _judge((before + more[0], after + more[1]))
+    if not verdicts.fail_to_pass:
+        raise Refused(validation.FLAKY)
     return verdicts
 
 
@@ -147,7 +153,7 @@ def _add_tests(settings: BuildSettings, change: CommitChange) -> CommitChange:
     near = [path for path in modules if any(stem in path for stem in stems)] or modules
     try:
         with copy_tree(change.tree, change.patch_changes) as after:
-            environment = find_environment(
+            environment, _ = find_environment(
                 settings, change.commit.date, files, after, command, near[:_MOST_MODULES]
             )
         changed = ChangedTree(
@@ -164,12 +170,9 @@ def _add_tests(settings: BuildSettings, change: CommitChange) -> CommitChange:
 def build_task(settings: BuildSettings, commit: HistoryCommit) -> tuple[GymTask, BuiltEnvironment]:
     """Return the task of a commit and its environment. Raises Refused and NoSandbox."""
     patch = check_limits(settings, commit)
-    is_generated = settings.tests_from is TestsFrom.GENERATED
-    if is_generated == bool(commit.tests):
-        raise Refused(HAS_TESTS if is_generated else commit_limits.NO_TESTS)
     with check_out(settings, commit, patch) as change:
         try:
-            if is_generated:
+            if settings.tests_from is TestsFrom.GENERATED:
                 change = _add_tests(settings, change)  # noqa: PLW2901 - the same commit, now with tests
             command, environment, verdicts = validate(settings, change)
         except BadSuiteCommand as error:

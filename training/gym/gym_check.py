@@ -13,12 +13,11 @@ from training.gym.leak_check import find_leaks
 
 def find_problems(gym: Gym, on_task: Callable[[int], None] = lambda _done: None) -> Iterator[str]:
     """Yield a sentence for each thing that is wrong with a task. `on_task` gets the number of finished tasks."""
-    with open_trees(gym) as trees, TemporaryDirectory(prefix="r4p-gym-check-") as home:
+    with open_trees(gym) as trees:
         for number, task in enumerate(gym.tasks, 1):
-            yield from (
-                f"task {task.id}: {problem}"
-                for problem in _check(task, trees, Path(home) / task.id)
-            )
+            with TemporaryDirectory(prefix="r4p-gym-check-") as home:
+                problems = list(_check(task, trees, Path(home) / "tree"))
+            yield from (f"task {task.id}: {problem}" for problem in problems)
             on_task(number)
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 import pytest
@@ -65,6 +66,17 @@ def test_a_task_of_another_runner_is_not_exported(tmp_path, tree):
 def test_a_sound_gym_has_no_problem(gym):
     assert list(find_problems(read_gym(gym))) == []
     assert CliRunner().invoke(app, ["check", str(gym)]).exit_code == 0
+
+
+def test_each_checked_tree_is_removed_before_the_next(tmp_path, tree, monkeypatch):
+    tasks = [build_task(name) for name in ("a-1", "a-2", "a-3")]
+    folder = write(tmp_path, tasks, dict.fromkeys(("a-1", "a-2", "a-3"), tree))
+    (scratch := tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    left = []
+    gym = read_gym(folder)
+    list(find_problems(gym, lambda _done: left.append(len(list(scratch.glob("*check*"))))))
+    assert left == [0, 0, 0]
 
 
 def test_problems_are_named(tmp_path, tree):
