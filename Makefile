@@ -58,8 +58,8 @@ check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 fix: $(DEV_INSTALLED) ## apply lint fixes and formatting
 	@cd $(HERE) && $(BIN)/ruff check --fix . ; $(BIN)/ruff format $(HERE)
 
-docs: $(DEV_INSTALLED) ## docs/reference*.md, written from the code
-	@cd $(HERE) && $(BIN)/python -m deploy.write_reference
+docs: $(DEV_INSTALLED) ## docs/reference*.md, written from the code, and the site in build/site/html
+	@cd $(HERE) && $(BIN)/python -m deploy.write_reference && $(BIN)/python -m deploy.build_site
 
 bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
 	@cd $(HERE) && $(BIN)/python -m tests.bench

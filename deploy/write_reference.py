@@ -62,7 +62,7 @@ def build_database() -> str:
     return _join(
         f"# Database\n\n{NOTE}\n",
         "The bot keeps its state in PostgreSQL. Read the tables as you like, and let only the bot write them: their columns may "
-        "change with each version. [Stored data](operations.md#stored-data) says how long the rows stay.\n",
+        "change with each version. [Privacy](privacy.md) says how long the rows stay.\n",
         *describe_tables(),
     )
 

@@ -30,7 +30,7 @@ MERGEABLE_NOTE: Final = (
     "*Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about "
     "20 % (SWE-ABS), and maintainers would merge about half (METR)."
 )
-"""What even a perfect judge leaves open. docs/evaluation.md names the sources."""
+"""What even a perfect judge leaves open. docs/limits.md names the sources."""
 _NAMES: Final = 3
 """Broken tests and failed checks that are named; all are counted."""
 _REASON: Final = 300
