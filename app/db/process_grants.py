@@ -51,22 +51,23 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: _WORKS_AND_PLANS,
     },
     "deliveries": {
-        WEB: "select(id, guid, received_at), insert(guid, event, installation_id, repository_id)",
+        WEB: "select(id, guid, event, received_at), insert(guid, event, installation_id, repository_id)",
         GITHUB: _ALL,
     },
     "delivery_bodies": {WEB: "insert", GITHUB: _ALL},
     "job_causes": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: "insert",
         AGENTS: "insert",
         WRITER: "insert",
         TESTS: "insert",
     },
-    "confirmed_writes": {GITHUB: _ALL, WRITER: "select, insert"},
+    "confirmed_writes": {WEB: _READ, GITHUB: _ALL, WRITER: "select, insert"},
     "ignored_deliveries": {WEB: "select, insert, update", GITHUB: "select, insert, update"},
     "command_answers": {GITHUB: _ALL},
     "installation_controls": {
-        WEB: "select(installation_id, paused_at)",
+        WEB: "select(installation_id, paused_at, limits)",
         GITHUB: "select, insert, update(account_id)",
         VERIFY: _READ,
         AGENTS: _READ,
@@ -86,6 +87,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: "select(id, suspended_at)",
     },
     "repositories": {
+        WEB: "select(id, installation_id, full_name, config_text, config_error)",
         GITHUB: _ALL,
         VERIFY: "select(id, full_name)",
         AGENTS: _READ,
@@ -94,6 +96,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     },
     "forgotten": {GITHUB: _ALL},
     "groups": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: "select(id, repository_id, issue_number)",
         AGENTS: "select(id, repository_id, issue_number)",
@@ -101,14 +104,16 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: _READ,
     },
     "pull_requests": {
+        WEB: _READ,
         GITHUB: _ALL,
         WRITER: "select(repository_id, number, base_ref)",
         TRAIN: _READ,
     },
     "approvals": {GITHUB: _ALL},
-    "group_members": {GITHUB: _ALL, WRITER: "select(group_id, pull_number)"},
+    "group_members": {WEB: _READ, GITHUB: _ALL, WRITER: "select(group_id, pull_number)"},
     # Evaluations and verdicts.
     "patches": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: _READ,
         AGENTS: "select, insert",
@@ -117,6 +122,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: _READ,
     },
     "candidates": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: _READ,
         AGENTS: _READ,
@@ -125,6 +131,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: "select(id, pull_number, patch_sha256)",
     },
     "evaluations": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: "select, update(state, verifier, verdict, failure, verified_at, moved_from)",
         AGENTS: "select, update(alternatives_wanted, alternatives_lack, fingerprint)",
@@ -132,6 +139,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: "select(id, group_id, state, alternatives_wanted)",
     },
     "evaluation_candidates": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: f"select, update({_OPINION})",
         AGENTS: _READ,
@@ -139,6 +147,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: "select(evaluation_id, candidate_id, position)",
     },
     "votes": {
+        WEB: "select(evaluation_id, number, seats, correct, forced, failure)",
         GITHUB: _ALL,
         VERIFY: "select, insert",
         AGENTS: "select(evaluation_id, forced)",
@@ -146,6 +155,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     },
     # Agents.
     "attempts": {
+        WEB: "select(id, group_id, number, agent, model, steps, base_sha, patch_sha256, guided_by)",
         GITHUB: _ALL,
         VERIFY: _READ,
         AGENTS: "select, insert",
@@ -153,8 +163,13 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: _READ,
         TESTS: "select(id, group_id, number, patch_sha256)",
     },
-    "agent_runs": {GITHUB: _ALL, AGENTS: "select, insert, update(tokens, seconds, ended_at)"},
+    "agent_runs": {
+        WEB: "select(repository_id, tokens, created_at)",
+        GITHUB: _ALL,
+        AGENTS: "select, insert, update(tokens, seconds, ended_at)",
+    },
     "evaluation_alternatives": {
+        WEB: _READ,
         GITHUB: _ALL,
         VERIFY: f"select, update({_OPINION})",
         AGENTS: "select, insert, delete",
@@ -172,16 +187,21 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
     "drafts": {GITHUB: _ALL, WRITER: "select, update(pull_number, not_opened)"},
     "hints": {GITHUB: _ALL, AGENTS: _READ},
     # Outcomes and learning.
-    "outcome_events": {GITHUB: _ALL, TRAIN: _READ},
-    "outcomes": {GITHUB: _ALL, TRAIN: _READ},
+    "outcome_events": {
+        WEB: "select(id, repository_id, issue_number, pull_number, kind, actor, permission, occurred_at)",
+        GITHUB: _ALL,
+        TRAIN: _READ,
+    },
+    "outcomes": {WEB: _READ, GITHUB: _ALL, TRAIN: _READ},
     "label_checks": {GITHUB: _READ, TRAIN: _READ},
     "calibrators": {GITHUB: "select, insert, update", VERIFY: _READ, TRAIN: _READ},
     "models": {
+        WEB: _READ,
         GITHUB: _READ,
         VERIFY: "select, update(state, why, share, changed_at)",
         TRAIN: "select, insert, update",
     },
-    "model_aliases": {GITHUB: _READ, VERIFY: "select, insert", TRAIN: "select, insert"},
+    "model_aliases": {WEB: _READ, GITHUB: _READ, VERIFY: "select, insert", TRAIN: "select, insert"},
     "shadow_verdicts": {GITHUB: _ALL, VERIFY: "select, insert, update(verdict)", TRAIN: _READ},
     "trainings": {WEB: _READ, GITHUB: _READ, TRAIN: _ALL},
 }

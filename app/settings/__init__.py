@@ -28,6 +28,7 @@ from app.settings.loader import (
     load,
     refuse,
 )
+from app.settings.pages_settings import PagesSettings
 from app.settings.runtime_settings import (
     BrokerSettings,
     CeilingSettings,
@@ -55,6 +56,7 @@ __all__ = [
     "IdentitySettings",
     "LogSettings",
     "OperationsSettings",
+    "PagesSettings",
     "QueueSettings",
     "RetentionSettings",
     "RunSettings",

@@ -45,7 +45,8 @@ class IdentitySettings(Settings):
         return urlsplit(self.github_url).netloc
 
 
-def _split_list(value: object) -> object:
+def split_list(value: object) -> object:
+    """Split a text at its commas into a tuple; return any other value unchanged."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
@@ -54,7 +55,7 @@ def _split_list(value: object) -> object:
 class AccountSettings(Settings):
     """Whom the bot works for. The web process and the workers of the queue `github` read it."""
 
-    allowed_accounts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_list)] = ()
+    allowed_accounts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_list)] = ()
     """Logins of owners, or ids of installations, separated by commas. The bot ignores and counts the deliveries of all
     other accounts, and does not look for their missed changes. Empty: it works for every installation."""
 
@@ -62,7 +63,7 @@ class AccountSettings(Settings):
 class WebhookSettings(AccountSettings):
     """Settings with which the web process accepts deliveries."""
 
-    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split_list)]
+    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(split_list)]
     """The secret, or two separated by a comma while you replace one by another."""
     max_body_bytes: int = 25 * 1024 * 1024
     """Most bytes of a webhook's body. The default is GitHub's own limit."""

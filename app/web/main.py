@@ -23,6 +23,7 @@ from app.settings import (
     IdentitySettings,
     LogSettings,
     OperationsSettings,
+    PagesSettings,
     WebhookSettings,
     check,
     load,
@@ -31,6 +32,7 @@ from app.values.identifiers import DeliveryGuid
 from app.web.health import answer_alive
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.operations import create_operations_app, serve_operations
+from app.web.pages.routes import create_pages
 from app.web.signature import VerifiedBody
 from app.web.webhook import PATH, Decide, Decision, RequestLimits, WebhookReceiver
 
@@ -46,11 +48,12 @@ class WebSettings:
     broker: BrokerSettings
     webhook: WebhookSettings
     identity: IdentitySettings = field(default_factory=lambda: load(IdentitySettings))
+    pages: PagesSettings = field(default_factory=lambda: load(PagesSettings))
 
 
 def load_web_settings() -> WebSettings:
     """Load the settings of the web process. Raises a SettingsError that lists every mistake."""
-    kinds = (DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings)
+    kinds = (DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings, PagesSettings)
     check(LogSettings, *kinds, OperationsSettings)
     return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
 
@@ -78,6 +81,7 @@ def create_app(
     limits = limits or RequestLimits(secrets, settings.webhook.max_body_bytes)
     decide = decide or build_decide(settings.identity, frozenset(settings.webhook.allowed_accounts))
     door = WebhookReceiver(limits, decide, pool, background, ignored, metrics)
+    pages = create_pages(settings.pages, settings.identity, settings.database, background.ring_soon)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -91,6 +95,7 @@ def create_app(
         await ignored.flush()
         background.stop()
         doorbell.close()
+        pages.close()
         await pool.close()
 
     app = FastAPI(
@@ -99,6 +104,7 @@ def create_app(
     # Plain routes, because FastAPI's argument handling costs a tenth of the webhook's time.
     app.add_route(PATH, door.receive, methods=["POST"], include_in_schema=False)
     app.add_route("/healthz", answer_alive)
+    app.router.routes.extend(pages.routes)
     return app
 
 

@@ -7,6 +7,7 @@ from tests.github.clock import timestamp
 from tests.github.objects import checks
 from tests.github.world.deliveries import Delivery
 from tests.github.world.http_values import ApiError
+from tests.github.world.sign_ins import get_client_secret
 from tests.github.world.state import AppRecord, CheckRun, Comment, Issue, Repository
 from tests.github.world.world import World
 
@@ -21,6 +22,7 @@ class App:
     bot_login: str
     bot_id: int
     client_id: str
+    client_secret: str
     hook_id: int
 
     @classmethod
@@ -33,6 +35,7 @@ class App:
             bot_login=app.bot.login,
             bot_id=app.bot.id,
             client_id=app.client_id,
+            client_secret=get_client_secret(app),
             hook_id=app.hook_id,
         )
 

@@ -6,10 +6,11 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tests.github.graphql import api
@@ -19,6 +20,7 @@ from tests.github.rest.exchange import Exchange, Reply
 from tests.github.world.auth import identify
 from tests.github.world.faults import Fault, Kind
 from tests.github.world.http_values import REST_PREFIX, ApiError, Caller
+from tests.github.world.state import AppRecord
 from tests.github.world.world import World
 
 _PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
@@ -33,6 +35,12 @@ def create_app(world: World) -> Starlette:
     async def git(request: Request) -> Response:
         return await _git(world, request)
 
+    async def authorize(request: Request) -> Response:
+        return _authorize(world, dict(request.query_params))
+
+    async def exchange(request: Request) -> Response:
+        return _exchange(world, dict(parse_qsl((await request.body()).decode())))
+
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
@@ -41,6 +49,8 @@ def create_app(world: World) -> Starlette:
     methods = ["GET", "POST", "PATCH", "PUT", "DELETE"]
     routes = [
         Route("/api/{path:path}", api, methods=methods),
+        Route("/login/oauth/authorize", authorize),
+        Route("/login/oauth/access_token", exchange, methods=["POST"]),
         Route("/{owner}/{name}.git/{tail:path}", git, methods=["GET", "POST"]),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
@@ -64,6 +74,31 @@ async def _api(world: World, request: Request) -> Response:
     if fault is not None:
         return await _break_answer(world, request, exchange, fault, reply)
     return Response(reply.body, reply.status, reply.headers)
+
+
+def _authorize(world: World, asked: dict[str, str]) -> Response:
+    """Sign the browser's person in, who allows every App: send the browser back with a code."""
+    app = _find_app(world, asked)
+    if app is None or asked.get("code_challenge_method") != "S256":
+        return Response("unknown client or no PKCE", 404)
+    try:
+        code = world.sign_ins.issue_code(world.ids, app, asked, world.clock.now())
+    except ApiError as error:
+        return Response(error.body["message"], error.status)
+    query = urlencode({"code": code, "state": asked.get("state", "")})
+    return RedirectResponse(f"{asked['redirect_uri']}?{query}", 302)
+
+
+def _exchange(world: World, form: dict[str, str]) -> Response:
+    app = _find_app(world, form)
+    if app is None:
+        return Response(status_code=404)
+    return JSONResponse(world.sign_ins.exchange(world.ids, app, form, world.clock.now()))
+
+
+def _find_app(world: World, asked: dict[str, str]) -> AppRecord | None:
+    client_id = asked.get("client_id")
+    return next((app for app in world.apps.values() if app.client_id == client_id), None)
 
 
 async def _git(world: World, request: Request) -> Response:

@@ -79,6 +79,11 @@ class StandIn:
         return self._world.account(login, type).id
 
     @run_on_server
+    def sign_in_as(self, login: str | None) -> None:
+        """Let this person be signed in at GitHub in every browser, and allow every App; None: nobody."""
+        self._world.sign_ins.person = None if login is None else self._world.account(login)
+
+    @run_on_server
     def delete_user(self, login: str) -> None:
         """Delete an account: its author fields become null."""
         installs.delete_user(self._world.user(login))

@@ -110,7 +110,12 @@ REFUSED = {
         "insert into effects (key, repository_id, state, content, job_id, token) values ('comment:group:1', 70, 'planned', '', 1, 1)",
     ),
     "writer reads an issue's text": ("writer", "select issue_body from evaluations"),
-    "web reads patches": ("web", "select diff from patches"),
+    "web reads the replies of the model": ("web", "select reply from votes"),
+    "web writes a patch": (
+        "web",
+        "insert into patches (sha256, diff, edit) values (repeat('a', 64), 'evil', 'e')",
+    ),
+    "web changes a verdict": ("web", "update evaluations set state = 'published'"),
     "web reads stored bodies": ("web", "select body from delivery_bodies"),
     "web adds a verdict": ("web", f"{INSERT_JOB} ('publish_verdict', 'github', 'k', '{{}}', 7)"),
     "github makes a champion": (

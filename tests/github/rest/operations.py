@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.github.rest import apps, git_objects, issues, pulls, repositories
+from tests.github.rest import apps, git_objects, issues, people, pulls, repositories
 from tests.github.world.auth import Need, needs
 from tests.github.world.http_values import Answer, Call
 from tests.github.world.world import World
@@ -41,6 +41,10 @@ ENDPOINTS: dict[str, Endpoint] = {
     "apps/create-installation-access-token": _app(apps.create_token),
     "apps/list-webhook-deliveries": _app(apps.list_deliveries),
     "apps/redeliver-webhook-delivery": _app(apps.redeliver),
+    "users/get-authenticated": _app(people.get_user),
+    "apps/list-installations-for-authenticated-user": _app(people.list_installations),
+    "apps/list-installation-repos-for-authenticated-user": _app(people.list_repositories),
+    "apps/delete-token": _app(people.delete_token),
     "issues/list-for-repo": _endpoint(issues.list_issues, "issues=read"),
     "issues/list-comments": _endpoint(issues.list_comments, _READ_THREAD),
     "issues/list-comments-for-repo": _endpoint(issues.list_repository_comments, _READ_THREAD),

@@ -1,5 +1,6 @@
 """Authentication and permissions: App JWTs and installation tokens."""
 
+import base64
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.github.world.http_values import ApiError, Caller, invalid, not_found
+from tests.github.world.sign_ins import get_client_secret
 from tests.github.world.state import AppRecord, Installation, Repository, Token
 from tests.github.world.world import World
 
@@ -42,10 +44,15 @@ def identify(world: World, header: str | None) -> Caller:
     if not header:
         return Caller()
     scheme, _, value = header.partition(" ")
+    if scheme.lower() == "basic":
+        return Caller(app=_find_client(world, value))
     if scheme.lower() not in {"bearer", "token"}:
         raise ApiError(401, "Bad credentials")
     if value.startswith("ghs_"):
         return Caller(token=live_token(world, value))
+    if value.startswith("ghu_"):
+        app, person = world.sign_ins.find_person(value, world.clock.now())
+        return Caller(app=app, person=person)
     return Caller(app=_app_of_jwt(world, value))
 
 
@@ -181,6 +188,15 @@ def repository_ids(
 def includes_repository(wanted: object, number: int, name: str) -> bool:
     """Return whether a list of ids or of names holds this repository."""
     return isinstance(wanted, list) and (number in wanted or name in wanted)
+
+
+def _find_client(world: World, value: str) -> AppRecord:
+    """The App whose client id and client secret a Basic header holds."""
+    client_id, _, secret = base64.b64decode(value).decode().partition(":")
+    for app in world.apps.values():
+        if app.client_id == client_id and get_client_secret(app) == secret:
+            return app
+    raise ApiError(401, "Bad credentials")
 
 
 def _app_of_jwt(world: World, value: str) -> AppRecord:

@@ -54,16 +54,20 @@ def invalid(resource: str, name: str, code: str = "invalid", message: str = "") 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller: an App (by JWT), an installation (by token), or nobody."""
+    """The caller: an App (by JWT), an installation or a person (by token), or nobody."""
 
     app: AppRecord | None = None
     token: Token | None = None
+    person: User | None = None
+    """A person by a user access token; `app` is then the App of the token."""
 
     @property
     def key(self) -> str:
         """The name of the caller's rate-limit meter."""
         if self.token is not None:
             return f"installation:{self.token.installation.id}"
+        if self.person is not None:
+            return f"person:{self.person.id}"
         return f"app:{self.app.id}" if self.app else "anonymous"
 
     @property

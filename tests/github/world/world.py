@@ -12,6 +12,7 @@ from tests.github.world.faults import Faults
 from tests.github.world.http_values import ApiError, not_found
 from tests.github.world.journal import Journal
 from tests.github.world.limits import Limits
+from tests.github.world.sign_ins import SignIns
 from tests.github.world.state import (
     AppRecord,
     Comment,
@@ -45,6 +46,7 @@ class World:
     apps: dict[int, AppRecord] = field(default_factory=dict)
     installations: dict[int, Installation] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
+    sign_ins: SignIns = field(default_factory=SignIns)
     listing_lag: float = 0.0
     """How long, in simulated seconds, a new comment is missing from lists."""
     checked_queries: set[bytes] = field(default_factory=set)

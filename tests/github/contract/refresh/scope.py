@@ -54,6 +54,10 @@ OPERATIONS: Operations = {
     f"{_PULL}/files": ("get",),
     f"{_PULL}/reviews": ("get",),
     f"{_PULL}/reviews/{{review_id}}/comments": ("get",),
+    "/applications/{client_id}/token": ("delete",),
+    "/user": ("get",),
+    "/user/installations": ("get",),
+    "/user/installations/{installation_id}/repositories": ("get",),
     "/users/{username}": ("get",),
 }
 EVENTS = (

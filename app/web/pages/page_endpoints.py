@@ -1,0 +1,167 @@
+"""What every page needs, and the checks before a page: the session, the rights, and the form's token."""
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qsl, quote
+
+import anyio
+from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+
+from app.db.store.queue.job_rows import StoredJob
+from app.github.api.person import PersonApi, PersonUnknown, PersonUnreadable
+from app.web.pages.access import RightsCache, Viewer
+from app.web.pages.rendering import render_problem
+from app.web.pages.session import Cookies, Session
+
+MAX_THREADS: Final = 8
+"""Pages that are made at the same time. More wait, so that webhooks keep the processor and the database."""
+_MAX_FORM: Final = 8_192
+_MAX_FIELDS: Final = 20
+
+Form = Mapping[str, str]
+"""Fields of a form, already checked for the session's token."""
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class PageMissing(Exception):
+    """The page does not exist, or the person may not know that it exists. Both look the same."""
+
+
+class PageRefused(Exception):
+    """The person may see the page and not act on it. The message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The parts that pages share."""
+
+    public_url: str
+    """Base URL of the pages, without a trailing slash."""
+    github_url: str
+    """Base URL of GitHub's pages, without a trailing slash."""
+    database: Engine
+    github: PersonApi
+    cookies: Cookies
+    rights: RightsCache
+    is_operator: Callable[[str], bool]
+    ring: Callable[[tuple[StoredJob, ...]], None]
+    """Tells the workers of new jobs."""
+    public_track_records: frozenset[str]
+    """Repositories, in lower case, whose track record everybody sees."""
+    threads: anyio.CapacityLimiter = field(
+        default_factory=lambda: anyio.CapacityLimiter(MAX_THREADS)
+    )
+
+
+OpenPage = Callable[[Site, Request], Response]
+ViewerPage = Callable[[Site, Viewer, Request], Response]
+Action = Callable[[Site, Viewer, Request, Form], Response]
+
+
+def build_open_endpoint(site: Site, page: OpenPage) -> Endpoint:
+    """Build the endpoint of a page that needs no session."""
+
+    async def answer(request: Request) -> Response:
+        return await anyio.to_thread.run_sync(
+            _guard, lambda: page(site, request), None, limiter=site.threads
+        )
+
+    return answer
+
+
+def build_page_endpoint(site: Site, page: ViewerPage) -> Endpoint:
+    """Build the endpoint of a page for signed-in people. Others are asked to sign in first."""
+
+    async def answer(request: Request) -> Response:
+        session = site.cookies.read_session(request)
+        if session is None:
+            return _ask_for_sign_in(request)
+        return await anyio.to_thread.run_sync(
+            _show, site, session, page, request, limiter=site.threads
+        )
+
+    return answer
+
+
+def build_action_endpoint(site: Site, action: Action) -> Endpoint:
+    """Build the endpoint of a form. It refuses a form without the session's token, or from another site."""
+
+    async def answer(request: Request) -> Response:
+        session = site.cookies.read_session(request)
+        form = await _read_form(request)
+        if session is None:
+            return render_problem(HTTPStatus.FORBIDDEN, "Your session has ended. Sign in again.")
+        if form is None or not _is_own_form(site, session, request, form):
+            return render_problem(
+                HTTPStatus.FORBIDDEN, "This form does not belong to your session. Reload its page."
+            )
+
+        def act(site: Site, viewer: Viewer, request: Request) -> Response:
+            return action(site, viewer, request, form)
+
+        return await anyio.to_thread.run_sync(
+            _show, site, session, act, request, limiter=site.threads
+        )
+
+    return answer
+
+
+def _show(site: Site, session: Session, page: ViewerPage, request: Request) -> Response:
+    try:
+        rights = site.rights.read(session)
+    except PersonUnknown:
+        response = _ask_for_sign_in(request)
+        site.cookies.clear(response)
+        return response
+    except PersonUnreadable as error:
+        why = f"Your permissions are not known: {error}. Try again in a minute."
+        return render_problem(HTTPStatus.BAD_GATEWAY, why)
+    is_operator = site.is_operator(session.login)
+    viewer = Viewer(session.login, session.person, session.csrf, is_operator, rights)
+    return _guard(lambda: page(site, viewer, request), viewer)
+
+
+def _guard(make: Callable[[], Response], viewer: Viewer | None) -> Response:
+    """Turn what a page raises into a page that says what went wrong."""
+    try:
+        return make()
+    except PageMissing:
+        why = "There is no such page, or you may not see it."
+        return render_problem(HTTPStatus.NOT_FOUND, why, viewer=viewer)
+    except PageRefused as error:
+        return render_problem(HTTPStatus.FORBIDDEN, str(error), viewer=viewer)
+    except OperationalError:
+        why = "The database does not answer. Try again in a minute."
+        return render_problem(HTTPStatus.SERVICE_UNAVAILABLE, why, viewer=viewer)
+
+
+def _ask_for_sign_in(request: Request) -> Response:
+    path = request.url.path if request.method == "GET" else "/"
+    return RedirectResponse(f"/welcome?next={quote(path)}", HTTPStatus.SEE_OTHER)
+
+
+async def _read_form(request: Request) -> Form | None:
+    """Read a small form; None for one that is too large, or no form."""
+    body = b""
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MAX_FORM:
+                return None
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
+    except (ClientDisconnect, ValueError):
+        return None
+
+
+def _is_own_form(site: Site, session: Session, request: Request, form: Form) -> bool:
+    origin = request.headers.get("origin", site.public_url)
+    repeated = form.get("csrf", "")
+    return origin == site.public_url and hmac.compare_digest(
+        session.csrf.encode(), repeated.encode()
+    )

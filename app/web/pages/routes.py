@@ -1,0 +1,100 @@
+"""Build the pages from their settings, and list their routes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.routing import Route
+
+from app.db.session import WEB_LIMITS, create_database_engine
+from app.db.store.queue.job_rows import StoredJob
+from app.github.api.person import PersonApi, create_http_client
+from app.github.endpoints import build_endpoints
+from app.settings import DatabaseSettings, IdentitySettings, PagesSettings
+from app.web.pages import sign_in, worksheet
+from app.web.pages.access import RightsCache
+from app.web.pages.page_endpoints import (
+    MAX_THREADS,
+    Action,
+    OpenPage,
+    Site,
+    ViewerPage,
+    build_action_endpoint,
+    build_open_endpoint,
+    build_page_endpoint,
+)
+from app.web.pages.rendering import list_static_routes
+from app.web.pages.session import Cookies
+
+OPEN: dict[str, OpenPage] = {
+    "/welcome": sign_in.show_welcome,
+    "/sign-in": sign_in.begin_sign_in,
+    sign_in.CALLBACK: sign_in.finish_sign_in,
+}
+"""Pages that need no session, by path."""
+PAGES: dict[str, ViewerPage] = {
+    "/": worksheet.show_worksheet,
+}
+"""Pages for signed-in people, by path."""
+ACTIONS: dict[str, Action] = {
+    "/sign-out": sign_in.sign_out,
+}
+"""Forms, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages' routes, and how to close what they opened."""
+
+    routes: list[Route]
+    close: Callable[[], None]
+
+
+def create_pages(
+    settings: PagesSettings,
+    identity: IdentitySettings,
+    database: DatabaseSettings,
+    ring: Callable[[tuple[StoredJob, ...]], None],
+) -> Pages:
+    """Build the pages; without OAuth settings only the stylesheet, which the set-up needs too.
+
+    `ring` tells the workers of new jobs. No connection opens before the first page.
+    """
+    routes = list_static_routes()
+    secret, public_url = settings.oauth_client_secret, settings.public_url
+    if secret is None or public_url is None:
+        return Pages(routes, lambda: None)
+    endpoints = build_endpoints(identity.github_url)
+    http = create_http_client()
+    engine = create_database_engine(
+        database.database_url, pool_size=MAX_THREADS // 2, limits=WEB_LIMITS
+    )
+    api = PersonApi(endpoints, settings.oauth_client_id or "", secret, http)
+    site = Site(
+        public_url=public_url,
+        github_url=endpoints.web,
+        database=engine,
+        github=api,
+        cookies=Cookies(secret),
+        rights=RightsCache(api),
+        is_operator=settings.is_operator,
+        ring=ring,
+        public_track_records=frozenset(name.lower() for name in settings.public_track_records),
+    )
+
+    def close() -> None:
+        http.close()
+        engine.dispose()
+
+    return Pages([*routes, *list_routes(site)], close)
+
+
+def list_routes(site: Site) -> list[Route]:
+    """List the routes of all pages and forms."""
+    return [
+        *(Route(path, build_open_endpoint(site, page)) for path, page in OPEN.items()),
+        *(Route(path, build_page_endpoint(site, page)) for path, page in PAGES.items()),
+        *(
+            Route(path, build_action_endpoint(site, action), methods=["POST"])
+            for path, action in ACTIONS.items()
+        ),
+    ]

@@ -1,0 +1,49 @@
+"""People at a stand-in for GitHub, and two installations with a judged issue each."""
+
+import pytest
+
+from tests.app.web.pages.browsing import PageScene, serve_pages
+from tests.builders import judged_group
+from tests.github.stand_in import StandIn
+
+
+@pytest.fixture(scope="session")
+def standin(tmp_path_factory):
+    with StandIn.start(tmp_path_factory.mktemp("standin")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def places(standin):
+    """An App on two private repositories of two owners."""
+    app = standin.register_app()
+    cat = standin.create_repository("octo/cat", {"README.md": ""}, private=True)
+    dog = standin.create_repository("rival/dog", {"README.md": ""}, private=True)
+    installations = [standin.install(app, [repo]) for repo in (cat, dog)]
+    standin.grant(cat, "mona", "write")
+    standin.grant(cat, "reader", "read")
+    standin.grant(dog, "stranger", "write")
+    standin.add_user("ops")
+    return app, cat, dog, installations
+
+
+@pytest.fixture(scope="session")
+def web_url(places, standin, services):
+    """The URL of a web process with its pages, on the database that tests share one after the other."""
+    with serve_pages(standin, places[0], services.clean_database(), services.redis_url) as url:
+        yield url
+
+
+@pytest.fixture
+def pages(places, standin, database, web_url):
+    app, cat, dog, installations = places
+    with database.begin() as connection:
+        for repo, installation in zip((cat, dog), installations, strict=True):
+            judged_group.save_repository(connection, installation, repo.id, repo.full_name)
+            judged_group.save_group(connection, repo.id)
+    before = len(standin.violations())
+    scene = PageScene(standin, app, cat, dog, web_url)
+    yield scene
+    for browser in scene.browsers:
+        browser.close()
+    assert standin.violations()[before:] == []
