@@ -111,5 +111,5 @@ def parse_command(text: str) -> SuiteCommand:
             return SuiteCommand(tuple(words), Runner.UNITTEST)
     raise BadSuiteCommand(
         f"test command {text!r} starts no test runner that is known here; write `pytest …`, `python -m unittest …`, "
-        "or `python SCRIPT.py …` for a script that uses unittest; any other needs `r4p test --junit FILE`, the report that it writes"
+        "or `python SCRIPT.py …` for a script that uses unittest; only `r4p test --junit FILE` runs other programs"
     )

@@ -121,7 +121,7 @@ NAME = "give a name of letters, digits, `.`, `_` and `-`, of up to 64 characters
             "{command: make test, environment: py}",
             (
                 "`tests.command`: test command 'make test' starts no test runner that is known here; write `pytest …`, "
-                "`python -m unittest …`, or `python SCRIPT.py …` for a script that uses unittest"
+                "`python -m unittest …`, or `python SCRIPT.py …` for a script that uses unittest; only `r4p test --junit FILE` runs other programs"
             ),
         ),
         (
