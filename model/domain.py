@@ -129,6 +129,8 @@ class RegressionResult:
     broken: int
     names: tuple[str, ...] = ()
     """Ids of the first broken tests. Untrusted text of limited length."""
+    rewritten: int = 0
+    """The number of broken tests that the patch itself rewrites or removes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,12 @@ def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
 
 
 def write_evidence(evidence: ObservedEvidence) -> dict[str, Json]:
-    """Return the value of a patch's key `evidence`. Parts that nobody knows are left out."""
-    return {name: part for name, part in typed_json.dump(evidence).items() if part is not None}
+    """Return the value of a patch's key `evidence`. Parts that nobody knows are left out, and a 0 of `rewritten`."""
+    parts = {name: part for name, part in typed_json.dump(evidence).items() if part is not None}
+    if evidence.regression is not None and not evidence.regression.rewritten:
+        regression = typed_json.dump(evidence.regression)
+        parts["regression"] = {name: regression[name] for name in regression if name != "rewritten"}
+    return parts
 
 
 def _write_differences(verdict: GroupVerdict) -> dict[str, Json]:

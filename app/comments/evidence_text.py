@@ -25,6 +25,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
+from model.execution.regression import describe_rewritten
 
 MERGEABLE_NOTE: Final = (
     "*Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about "
@@ -175,8 +176,9 @@ def summarize_damage(evidence: ObservedEvidence | None) -> Iterator[str]:
     """Yield what speaks against a patch, in a few words without Markdown."""
     if evidence is None:
         return
-    if evidence.regression is not None and evidence.regression.broken:
-        yield f"breaks {evidence.regression.broken:,} of {evidence.regression.expected:,} tests"
+    if (tests := evidence.regression) is not None and tests.broken:
+        own = describe_rewritten(tests.broken, tests.rewritten)
+        yield f"breaks {tests.broken:,} of {tests.expected:,} tests{own}"
     if evidence.ci is not None and evidence.ci.state is CiState.FAILED:
         yield "CI fails"
 
@@ -194,7 +196,8 @@ def _list_observations(evidence: ObservedEvidence) -> Iterator[str]:
 
 def _describe_tests(result: RegressionResult) -> str:
     count = f"{result.broken:,}" if result.broken else "none"
-    text = f"breaks {count} of {result.expected:,} tests that pass on the base"
+    own = describe_rewritten(result.broken, result.rewritten)
+    text = f"breaks {count} of {result.expected:,} tests that pass on the base{own}"
     return f"{text}: {_join_some(result.names, result.broken)}" if result.names else text
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from app.github.facts import CommitCheck
 from model.domain import CiResult, CiState, ObservedEvidence, PatchVerdict, Verdict
+from model.execution.regression import describe_rewritten
 
 _MOST_NAMES: Final = 10
 _NAME_CHARACTERS: Final = 100
@@ -20,14 +21,17 @@ class EvidenceRule(StrEnum):
 
     BREAKS_TESTS = "breaks_tests"
     """It breaks tests that pass on the base."""
+    REWRITES_TESTS = "rewrites_tests"
+    """It breaks only tests that it rewrites or removes itself."""
     CI_FAILED = "ci_failed"
     """A check of the repository's CI fails on its head, and not on the default branch."""
 
 
 def find_rule(evidence: ObservedEvidence) -> EvidenceRule | None:
     """Return the first rule that forbids to claim the patch correct; None when there is none."""
-    if evidence.regression is not None and evidence.regression.broken:
-        return EvidenceRule.BREAKS_TESTS
+    if (tests := evidence.regression) is not None and tests.broken:
+        is_disputed = tests.rewritten == tests.broken
+        return EvidenceRule.REWRITES_TESTS if is_disputed else EvidenceRule.BREAKS_TESTS
     if evidence.ci is not None and evidence.ci.state is CiState.FAILED:
         return EvidenceRule.CI_FAILED
     return None
@@ -46,11 +50,14 @@ def weigh_evidence(patch: PatchVerdict) -> PatchVerdict:
 
 
 def _explain(rule: EvidenceRule, evidence: ObservedEvidence | None) -> str:
-    if rule is EvidenceRule.BREAKS_TESTS and evidence and (tests := evidence.regression):
-        return (
-            f"It breaks {tests.broken:,} of {tests.expected:,} tests that pass on the base; so the verdict does not "
-            "claim it correct."
+    if rule is not EvidenceRule.CI_FAILED and evidence and (tests := evidence.regression):
+        own = describe_rewritten(tests.broken, tests.rewritten)
+        broken = (
+            f"It breaks {tests.broken:,} of {tests.expected:,} tests that pass on the base{own}"
         )
+        if rule is EvidenceRule.REWRITES_TESTS:
+            return f"{broken}. A maintainer has to say whether it may; so the verdict does not claim it correct."
+        return f"{broken}; so the verdict does not claim it correct."
     return "A check of its CI fails; so the verdict does not claim it correct."
 
 

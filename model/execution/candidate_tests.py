@@ -22,6 +22,7 @@ from model.execution.regression import (
     build_baseline,
     compare,
 )
+from model.execution.rewritten_tests import mark_rewritten
 from model.execution.run_slots import count_slots
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_tests
@@ -144,6 +145,9 @@ def _test_patch(
         reason = f"the patch reaches for the report of the tests: {doubt}"
         return RegressionEvidence(expected=expected, unknown=reason)
     try:
-        return compare(baseline, run_tests(tree, changes, command, keep_going))
+        evidence = compare(baseline, run_tests(tree, changes, command, keep_going))
+        if not evidence.broken:
+            return evidence
+        return mark_rewritten(evidence, apply_diff(tree.folder, patch.diff))
     except PatchDoesNotApply as error:
         return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")

@@ -71,11 +71,26 @@ class RegressionEvidence:
     """Why nothing can be told about the patch, for a person; None when `broken` may be believed."""
     is_self_reported: bool = False
     """Whether the outcomes come from a file that the patch can write. This is weaker evidence."""
+    rewritten: tuple[str, ...] = ()
+    """Those of `broken` that the patch itself rewrites or removes, in order."""
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether the patch breaks only tests that it rewrites or removes itself."""
+        return bool(self.broken) and len(self.rewritten) == len(self.broken)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the tests decide about the patch: they ran, and the patch does not dispute all that it breaks."""
+        return self.unknown is None and not self.is_disputed
 
     @property
     def passes(self) -> bool | None:
-        """Whether the patch breaks no test; None when that cannot be told, or only a file says so that it can write."""
-        if self.unknown is not None or (self.is_self_reported and not self.broken):
+        """Whether the patch breaks no test. None when that cannot be told, or only a file says so that the patch can write.
+
+        It is also None for a patch that breaks only tests that it rewrites or removes itself.
+        """
+        if not self.is_known or (self.is_self_reported and not self.broken):
             return None
         return not self.broken
 
@@ -102,7 +117,18 @@ def describe_regression(evidence: RegressionEvidence) -> str:
     shown = ", ".join(evidence.broken[:_SHOWN])
     more = len(evidence.broken) - _SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    return f"breaks {len(evidence.broken)} of {passing}: {shown}{rest}"
+    own = describe_rewritten(len(evidence.broken), len(evidence.rewritten))
+    return f"breaks {len(evidence.broken)} of {passing}{own}: {shown}{rest}"
+
+
+def describe_rewritten(broken: int, rewritten: int) -> str:
+    """Return how many of its broken tests a patch rewrites or removes itself, as the end of a clause; empty for none."""
+    if not rewritten:
+        return ""
+    which = (
+        f"{rewritten:,} of them" if rewritten < broken else "all of them" if broken > 1 else "it"
+    )
+    return f", and rewrites or removes {which} itself"
 
 
 def compare(baseline: Baseline, run: SuiteRun) -> RegressionEvidence:

@@ -135,13 +135,14 @@ def decide(patch: PatchId, evidence: Evidence, scores: Mapping[PatchId, float | 
 
     A patch that breaks a test is incorrect, but unsure if no rival breaks fewer: the issue may ask for a change that
     an old test forbids. A patch that breaks none is correct if it passes every reproduction test, and incorrect if it
-    passes none and a rival passes one. Everything else is unsure.
+    passes none and a rival passes one. Everything else is unsure, also a patch that breaks only tests that it rewrites
+    or removes itself.
     """
     shown, score = evidence[patch], scores[patch]
     if score is None:
         return Verdict.UNSURE
     if shown.regression.broken:
-        rivals = sum(rival.regression.unknown is None for rival in evidence.values()) - 1
+        rivals = sum(rival.regression.is_known for rival in evidence.values()) - 1
         is_level = patch in select_best_regression(evidence) and rivals > 0
         return Verdict.UNSURE if is_level else Verdict.INCORRECT
     if shown.reproduction and score == 1:
@@ -156,7 +157,10 @@ def observe(evidence: PatchEvidence) -> ObservedEvidence:
     results = [passes for _, passes in evidence.reproduction if passes is not None]
     return ObservedEvidence(
         regression=RegressionResult(
-            regression.expected, len(regression.broken), regression.broken[:_SHOWN]
+            regression.expected,
+            len(regression.broken),
+            regression.broken[:_SHOWN],
+            len(regression.rewritten),
         )
         if unknown is None
         else None,

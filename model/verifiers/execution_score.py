@@ -13,11 +13,16 @@ Evidence = Mapping[PatchId, PatchEvidence]
 
 
 def select_best_regression(evidence: Evidence) -> frozenset[PatchId]:
-    """Return the ids of the patches with the most passing regression tests, among those whose tests could be told."""
+    """Return the ids of the patches with the most passing regression tests, among those whose tests decide.
+
+    A broken test that the patch itself rewrites or removes does not count against it.
+    """
     passing = {
-        patch: shown.regression.expected - len(shown.regression.broken)
+        patch: shown.regression.expected
+        - len(shown.regression.broken)
+        + len(shown.regression.rewritten)
         for patch, shown in evidence.items()
-        if shown.regression.unknown is None
+        if shown.regression.is_known
     }
     most = max(passing.values(), default=0)
     return frozenset(patch for patch, count in passing.items() if count == most)
@@ -29,14 +34,15 @@ def score_by_tests(evidence: Evidence) -> dict[PatchId, float | None]:
     The score is the number of reproduction tests that the patch passes, or 0 unless its number of passing regression
     tests is the highest of the group. Here the number is divided by all reproduction tests, which changes no order.
     Without a reproduction test the equation gives 0 to every patch; here the regression tests as a whole then count as
-    one test. None means that the tests which decide could not be told.
+    one test. None means that the tests which decide could not be told, or
+    that the patch breaks only tests that it rewrites or removes itself.
     """
     best = select_best_regression(evidence)
     return {patch: _score(shown, is_best=patch in best) for patch, shown in evidence.items()}
 
 
 def _score(evidence: PatchEvidence, *, is_best: bool) -> float | None:
-    if evidence.regression.unknown is not None:
+    if not evidence.regression.is_known:
         return None
     if not is_best:
         return 0.0

@@ -110,7 +110,7 @@ def test_document_names_the_proposer_of_our_patches(schema):
     "evidence",
     [
         ObservedEvidence(
-            RegressionResult(812, 3, ("tests/test_area.py::test_area",)),
+            RegressionResult(812, 3, ("tests/test_area.py::test_area",), 2),
             reproduction=ReproductionResult(2, 1),
             ci=CiResult(CiState.FAILED, 12, 3, ("lint",)),
         ),

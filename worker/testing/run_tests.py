@@ -154,4 +154,5 @@ def _build_evidence(evidence: RegressionEvidence) -> ObservedEvidence:
     if evidence.unknown is not None:
         return ObservedEvidence(unknown=clean_reason(evidence.unknown))
     names = (escape_invisible(name)[:NAME_CHARACTERS] for name in evidence.broken[:MOST_NAMES])
-    return ObservedEvidence(RegressionResult(evidence.expected, len(evidence.broken), tuple(names)))
+    counts = evidence.expected, len(evidence.broken)
+    return ObservedEvidence(RegressionResult(*counts, tuple(names), len(evidence.rewritten)))

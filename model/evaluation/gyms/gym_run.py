@@ -21,6 +21,7 @@ from model.execution import candidate_tests
 from model.execution.candidate_tests import prepare_changes, run_candidate_tests
 from model.execution.evidence_record import EvidenceRecord, RecordFile, hash_patch
 from model.execution.regression import Baseline, PatchEvidence, RegressionEvidence
+from model.execution.rewritten_tests import mark_rewritten
 from model.execution.suite_command import SECONDS, Runner, SuiteCommand, parse_command
 from model.execution.suite_process import run_tests
 from model.execution.suite_run import Outcome
@@ -157,9 +158,23 @@ def _test_candidate(
     started = time.monotonic()
     result = run_candidate_tests(tree, [patch], command, baseline=baseline, parallel=1)
     outcomes, reason = _run_fail_to_pass(task, patch, tree, command)
-    record = _build_record(task, patch, text, result.evidence[patch.id])
+    evidence = _mark_rewritten(task, tree, result.evidence[patch.id])
+    record = _build_record(task, patch, text, evidence)
     seconds = round(time.monotonic() - started, 2)
     return replace(record, fail_to_pass=outcomes, fail_to_pass_unknown=reason, seconds=seconds)
+
+
+def _mark_rewritten(task: GymTask, tree: Path, evidence: RegressionEvidence) -> RegressionEvidence:
+    """Return the evidence with the broken tests that the task's test patch rewrites or removes.
+
+    Candidates bring no tests. Each is taken to bring those of the true patch, so that the rule favours none of them.
+    """
+    if not evidence.broken:
+        return evidence
+    try:
+        return mark_rewritten(evidence, apply_diff(tree, task.test_patch))
+    except (BadDiff, PatchDoesNotApply):
+        return evidence
 
 
 def _build_record(

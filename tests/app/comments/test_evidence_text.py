@@ -44,6 +44,14 @@ def read_comment(*rows, **changes):
     return write_verdict_comment(view(*rows, **changes)).replace("\u200b", "|")
 
 
+def test_the_notes_count_the_tests_that_a_patch_rewrites_itself():
+    both = replace(BROKEN, rewritten=5)
+    assert "that pass on the base, and rewrites or removes all of them itself: " in read_comment(
+        GOOD, observe(UNSURE, regression=both)
+    )
+    assert "rewrites" not in read_comment(GOOD, BAD)
+
+
 def test_table_and_notes_say_what_ran():
     shown = read_comment(GOOD, UNTOLD, BAD, NOT_JUDGED).replace("\N{NO-BREAK SPACE}", " ")
     table = shown[shown.index("| PR") : shown.index("\n\n- ")]

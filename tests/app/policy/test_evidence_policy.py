@@ -35,6 +35,34 @@ def test_a_patch_that_breaks_tests_is_not_claimed_correct():
     assert find_rule(BROKEN) is EvidenceRule.BREAKS_TESTS
 
 
+@pytest.mark.parametrize(
+    ("rewritten", "rule", "reason"),
+    [
+        (
+            3,
+            EvidenceRule.REWRITES_TESTS,
+            (
+                "It breaks 3 of 812 tests that pass on the base, and rewrites or removes all of them itself. A maintainer "
+                "has to say whether it may; so the verdict does not claim it correct. It works."
+            ),
+        ),
+        (
+            1,
+            EvidenceRule.BREAKS_TESTS,
+            (
+                "It breaks 3 of 812 tests that pass on the base, and rewrites or removes 1 of them itself; so the verdict "
+                "does not claim it correct. It works."
+            ),
+        ),
+    ],
+)
+def test_a_patch_that_rewrites_what_it_breaks_is_left_to_a_maintainer(rewritten, rule, reason):
+    evidence = ObservedEvidence(RegressionResult(812, 3, ("t::a",), rewritten))
+    weighed = weigh_evidence(replace(CLAIM, evidence=evidence))
+    assert (find_rule(evidence), weighed.verdict) == (rule, Verdict.UNSURE)
+    assert weighed.reason == reason
+
+
 def test_a_patch_whose_ci_fails_is_not_claimed_correct():
     weighed = weigh_evidence(replace(CLAIM, evidence=RED))
     assert (weighed.verdict, find_rule(RED)) == (Verdict.UNSURE, EvidenceRule.CI_FAILED)

@@ -46,7 +46,9 @@ def test_the_tree_on_the_disk_stays_as_it_is(try_patch, tree):
 
 def test_a_patched_test_is_not_run(try_patch):
     hidden = WRONG + write_diff("tests/test_double.py", TESTS, TESTS.replace("== 6", "== 9"))
-    assert try_patch(hidden).broken == ("tests/test_double.py::test_double",)
+    evidence = try_patch(hidden)
+    assert evidence.broken == evidence.rewritten == ("tests/test_double.py::test_double",)
+    assert evidence.passes is None
 
 
 def test_a_deleted_module_breaks_what_needs_it(try_patch):

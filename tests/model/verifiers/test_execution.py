@@ -47,10 +47,14 @@ def judge(name="execution", **evidence):
         ({"a": build_evidence(3)}, [INCORRECT]),
         ({"a": build_evidence(0)}, [UNSURE]),
         ({"a": build_evidence(0, "?"), "b": build_evidence(unknown="late")}, [UNSURE, UNSURE]),
+        ({"a": build_evidence(2, "+", rewritten=2), "b": build_evidence(0)}, [UNSURE, UNSURE]),
+        ({"a": build_evidence(2, rewritten=1), "b": build_evidence(0)}, [INCORRECT, UNSURE]),
+        ({"a": build_evidence(1), "b": build_evidence(1, rewritten=1)}, [INCORRECT, UNSURE]),
     ],
     ids=[
         *("breaks tests", "the only one that fails", "passes some", "no patch passes"),
         *("all break as many", "a rival breaks none", "alone and breaks", "alone", "unknown"),
+        *("rewrites what it breaks", "rewrites a part", "a rival rewrites"),
     ],
 )
 def test_verdicts_follow_from_the_tests(group, verdicts):
@@ -76,6 +80,12 @@ def test_reason_and_evidence_state_the_facts():
     assert (patches["b"].score, patches["b"].verdict) == (None, UNSURE)
     assert patches["a"].evidence.regression == RegressionResult(10, 0)
     assert (patches["a"].evidence.reproduction.tests, patches["a"].score) == (2, None)
+
+
+def test_evidence_counts_the_tests_that_a_patch_rewrites():
+    patches = judge(a=build_evidence(2, rewritten=1), b=build_evidence(0))
+    assert patches["a"].evidence.regression == RegressionResult(10, 2, ("old0", "old1"), 1)
+    assert "rewrites or removes 1 of them itself" in patches["a"].reason
 
 
 def test_a_patch_without_a_record_is_unknown_and_an_unreadable_one_is_not_judged():

@@ -14,11 +14,15 @@ from model.verifiers.execution_score import (
 )
 
 
-def build_evidence(broken=0, reproduction="", *, unknown=None):
-    """Evidence of a patch that breaks `broken` of 10 tests; `reproduction` has `+`, `-` or `?` for each test."""
+def build_evidence(broken=0, reproduction="", *, unknown=None, rewritten=0):
+    """Evidence of a patch that breaks `broken` of 10 tests and rewrites `rewritten` of them.
+
+    `reproduction` has `+`, `-` or `?` for each test.
+    """
     outcomes = ({"+": True, "-": False, "?": None}[mark] for mark in reproduction)
+    names = tuple(f"old{n}" for n in range(broken))
     return PatchEvidence(
-        RegressionEvidence(tuple(f"old{n}" for n in range(broken)), 10, unknown),
+        RegressionEvidence(names, 10, unknown, rewritten=names[:rewritten]),
         tuple((f"new{n}", outcome) for n, outcome in enumerate(outcomes)),
     )
 
@@ -44,6 +48,16 @@ def test_the_best_regression_of_a_group_may_break_tests():
 
 def test_without_reproduction_tests_the_regression_tests_are_one():
     assert score(a=build_evidence(0), b=build_evidence(1)) == {"a": 1.0, "b": 0.0}
+
+
+def test_a_broken_test_that_the_patch_rewrites_does_not_count():
+    group = {
+        "keeps": build_evidence(1, "+"),
+        "part": build_evidence(3, "+", rewritten=2),
+        "more": build_evidence(2, "+"),
+        "all": build_evidence(5, "+", rewritten=5),
+    }
+    assert score(**group) == {"keeps": 1.0, "part": 1.0, "more": 0.0, "all": None}
 
 
 def test_what_cannot_be_told_is_no_score():

@@ -68,6 +68,7 @@ def test_the_json_document_holds_the_same(run):
             {
                 "id": "wrong.diff",
                 "broken": ["test_doubling.Doubling.test_double"],
+                "rewritten": [],
                 "unknown": None,
             }
         ],

@@ -20,9 +20,12 @@ from model.gyms.gym_task import GymCandidate
 from tests.model.evaluation.gyms.gym_builders import (
     BREAKS,
     FAIL_TO_PASS,
+    FIXED_TEST,
     LATE,
     NO_CHANGE,
+    TEST,
     build_task,
+    write_patch,
     write_tasks,
 )
 
@@ -62,6 +65,18 @@ def test_each_candidate_is_recorded_with_its_tests(record):
         "wrong-2": {FAIL_TO_PASS: False},
     }
     assert [records[name].is_resolved for name in ("true", "wrong-1")] == [True, False]
+
+
+def test_tests_that_the_true_patch_rewrites_are_marked_for_every_candidate(bubblewrap, tmp_path):
+    tests = FIXED_TEST.replace('"a-b-c"', 'str("a-b-c")')
+    task = build_task(
+        candidates=(BREAKS,), test_patch=write_patch("tests/test_slugs.py", TEST, tests)
+    )
+    run(write_tasks(tmp_path, task), path := tmp_path / "runs.jsonl")
+    shown = {item.candidate: item.evidence.regression for item in read_records(path)}
+    assert shown["wrong-1"].rewritten == ("test_slugs.Slugs.test_dash",)
+    assert len(shown["wrong-1"].broken) == 2
+    assert shown["true"].rewritten == ()
 
 
 def test_a_second_run_continues_the_record(gym, record):

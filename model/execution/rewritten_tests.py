@@ -1,0 +1,76 @@
+"""Find the broken tests that a patch itself rewrites or removes, by the definitions of the code graph.
+
+A patch that changes behaviour on purpose brings new versions of the tests that hold the old behaviour. So such a test does
+not show a mistake. It does not speak for the patch either: a wrong patch can bring tests that suit it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from model.codegraph.reader_pool import ReadRequest, read_all
+from model.execution.regression import RegressionEvidence
+from model.execution.tree_changes import TreeChanges
+
+_MOST_FILES: Final = 50
+"""Changed Python files that are read, the first by path."""
+_SECONDS: Final = 20.0
+
+
+def mark_rewritten(evidence: RegressionEvidence, changes: TreeChanges) -> RegressionEvidence:
+    """Return the evidence with its broken tests that `changes` rewrite or remove, beside those already marked.
+
+    `changes` are all changes of the patch, those of tests included.
+    """
+    if not evidence.broken:
+        return evidence
+    marked = {*evidence.rewritten, *list_rewritten(evidence.broken, changes)}
+    return replace(evidence, rewritten=tuple(sorted(marked)))
+
+
+def list_rewritten(tests: Sequence[str], changes: TreeChanges) -> Iterator[str]:
+    """Yield the tests whose own function `changes` rewrite or remove. White space does not count.
+
+    A test is known by its id of pytest or unittest. A file that cannot be read, or has broken syntax, rewrites nothing.
+    """
+    names = {end for name in _list_names(changes) for end in _list_ends(name)}
+    return (test for test in tests if _name_test(test) in names)
+
+
+def _name_test(test: str) -> str:
+    """Return the dotted name of a test, without its parameters: `tests.test_x.TestX.test_y`."""
+    path, separator, name = test.partition("[")[0].partition("::")
+    dotted = path.removesuffix(".py").replace("/", ".")
+    return f"{dotted}.{name.replace('::', '.')}" if separator else path
+
+
+def _list_ends(name: str) -> Iterator[str]:
+    """Yield a dotted name and its ends: a test runner may start in a folder of the tree."""
+    parts = name.split(".")
+    return (".".join(parts[start:]) for start in range(len(parts) - 1))
+
+
+def _list_names(changes: TreeChanges) -> Iterator[str]:
+    """Yield the dotted name of each definition that the changes rewrite or remove."""
+    paths = sorted(path for path in changes.before if path.endswith(".py"))[:_MOST_FILES]
+    before = _read_definitions({path: changes.before[path] for path in paths})
+    after = _read_definitions({path: changes.written.get(path, b"") for path in paths})
+    for path in before.keys() & after.keys():
+        module = path.removesuffix(".py").replace("/", ".")
+        for name, texts in before[path].items():
+            if after[path].get(name) != texts:
+                yield f"{module}.{name}"
+
+
+def _read_definitions(texts: dict[str, bytes]) -> dict[str, dict[str, list[bytes]]]:
+    """Return the words of each definition, by path and dotted name. A file that cannot be read is left out."""
+    wanted = [ReadRequest("python", path) for path in texts]
+    definitions: dict[str, dict[str, list[bytes]]] = {}
+    for request, reading in read_all(wanted, texts.__getitem__, _SECONDS):
+        if reading.reason is None and not reading.broken:
+            by_name = definitions.setdefault(request.path, {})
+            for row in reading.rows:
+                text = texts[request.path][row.start_byte : row.end_byte]
+                name = f"{row.scope}.{row.name}" if row.scope else row.name
+                by_name.setdefault(name, []).append(b" ".join(text.split()))
+    return definitions

@@ -1,0 +1,87 @@
+"""Which broken tests does a patch rewrite itself?"""
+
+import pytest
+
+from model.execution.regression import RegressionEvidence, describe_regression
+from model.execution.rewritten_tests import list_rewritten, mark_rewritten
+from model.execution.tree_changes import TreeChanges
+
+OLD = b"""
+import pytest
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_double(number):
+    assert double(number) == 2 * number
+
+
+class TestMore:
+    def test_zero(self):
+        assert double(0) == 0
+
+    def test_one(self):
+        assert double(1) == 2
+
+
+def test_last():
+    pass
+"""
+PATH = "tests/test_double.py"
+TESTS = (
+    f"{PATH}::test_double[1]",
+    f"{PATH}::test_double[2]",
+    f"{PATH}::TestMore::test_zero",
+    f"{PATH}::TestMore::test_one",
+    f"{PATH}::test_last",
+)
+DOUBLE, ZERO = set(TESTS[:2]), {TESTS[2]}
+
+
+def change(old, new):
+    assert old in OLD
+    return TreeChanges({PATH: OLD.replace(old, new)}, before={PATH: OLD})
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (change(b"== 2 * number", b"== 3 * number"), DOUBLE),
+        (change(b"[1, 2]", b"[1, 3]"), DOUBLE),
+        (change(b"assert double(0) == 0", b"assert double(0) is None"), ZERO),
+        (change(b"def test_zero", b"def test_nothing"), ZERO),
+        (change(b"    pass\n", b"    pass\n\n\ndef test_new():\n    assert 0\n"), set()),
+        (change(b"    pass", b"        pass"), set()),
+        (change(b"import pytest\n", b"import pytest\nimport re\n"), set()),
+        (change(b"    pass", b"    pass ("), set()),
+        (TreeChanges({}, (PATH,), {PATH: OLD}), set(TESTS)),
+        (TreeChanges({"tests/test_new.py": OLD}), set()),
+        (TreeChanges({"other.py": b""}, before={"other.py": OLD}), set()),
+        (TreeChanges({PATH: b"x" * 600_000}, before={PATH: OLD}), set()),
+    ],
+    ids=[
+        *("assertion", "parameters", "method", "renamed", "added", "white space", "import"),
+        *("broken syntax", "deleted file", "new file", "other file", "too large"),
+    ],
+)
+def test_a_test_counts_as_rewritten_when_its_own_function_differs(changes, expected):
+    assert set(list_rewritten(TESTS, changes)) == expected
+
+
+def test_ids_of_unittest_may_begin_in_a_folder_of_the_tree():
+    tests = ("test_double.TestMore.test_zero", "tests.test_double.TestMore.test_one", "test_zero")
+    changes = change(b"assert double(0) == 0", b"assert double(0) is None")
+    assert list(list_rewritten(tests, changes)) == [tests[0]]
+
+
+def test_a_patch_that_breaks_only_what_it_rewrites_is_neither_right_nor_wrong():
+    evidence = RegressionEvidence(TESTS[1:3], 9)
+    assert evidence.passes is False
+    part = mark_rewritten(evidence, change(b"assert double(0) == 0", b"assert double(0) is None"))
+    assert (part.rewritten, part.is_disputed, part.passes) == ((TESTS[2],), False, False)
+    assert describe_regression(part) == (
+        "breaks 2 of 9 tests that pass on the base, and rewrites or removes 1 of them itself: "
+        f"{TESTS[1]}, {TESTS[2]}"
+    )
+    whole = mark_rewritten(part, change(b"== 2 * number", b"== 3 * number"))
+    assert (set(whole.rewritten), whole.is_disputed, whole.passes) == (set(TESTS[1:3]), True, None)
+    assert whole.broken == evidence.broken
