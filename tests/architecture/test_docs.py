@@ -137,8 +137,10 @@ def test_a_configuration_shown_is_valid(page):
         assert isinstance(repo_config.parse(textwrap.dedent(block)), RepoConfig)
 
 
-def test_the_tutorial_shows_every_key_of_the_configuration():
-    (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/tutorial.md").read_text(), re.DOTALL)
+def test_the_page_on_repositories_shows_every_key_of_the_configuration():
+    (block,) = re.findall(
+        r"```yaml\n(.*?)```", (ROOT / "docs/repository.md").read_text(), re.DOTALL
+    )
     assert set(yaml.safe_load(block)) == set(RepoConfig.model_fields)
 
 
