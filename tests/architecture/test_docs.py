@@ -15,6 +15,7 @@ from app.cli import main
 from app.policy.commands import REGISTRY
 from app.settings import list_known_names, repo_config
 from app.settings.repo_config import RepoConfig
+from deploy.build_site import list_pages
 from deploy.write_reference import DOCS
 from deploy.write_reference import PAGES as GENERATED
 
@@ -65,6 +66,21 @@ def test_the_index_links_every_page():
     index = (ROOT / "docs/index.md").read_text()
     missing = [page.name for page in GUIDES if f"({page.name})" not in index]
     assert [name for name in missing if name != "index.md"] == []
+
+
+def _list_navigation(entries):
+    for entry in entries:
+        for target in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from _list_navigation(target) if isinstance(target, list) else [target]
+
+
+def test_the_navigation_names_every_page_once():
+    entries = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    assert [*map(next, map(iter, entries))] == [
+        "Home", "Tutorial", "How-to", "Reference", "Explanation", "Glossary"
+    ]  # fmt: skip
+    pages = [str(path.relative_to(ROOT)) for path in list_pages()]
+    assert sorted(_list_navigation(entries)) == sorted(pages)
 
 
 @pytest.mark.parametrize("name", GENERATED)

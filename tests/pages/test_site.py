@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
 
-from deploy.build_site import ROOT, SITE, list_pages
+from deploy.build_site import ROOT, SITE
 
 LOADING = {("script", "src"), ("link", "href"), ("img", "src")}
 """What a browser fetches with a page, without a click."""
@@ -74,21 +73,6 @@ def test_no_link_inside_the_site_is_dead(site):
 def test_the_site_loads_nothing_from_other_hosts(site):
     loaded = {target for links in site.values() for target in links.loaded}
     assert [target for target in loaded if urlsplit(target).netloc] == []
-
-
-def _list_navigation(entries):
-    for entry in entries:
-        for target in entry.values() if isinstance(entry, dict) else [entry]:
-            yield from _list_navigation(target) if isinstance(target, list) else [target]
-
-
-def test_the_navigation_names_every_page_once():
-    entries = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
-    assert [*map(next, map(iter, entries))] == [
-        "Home", "Tutorial", "How-to", "Reference", "Explanation", "Glossary"
-    ]  # fmt: skip
-    pages = [str(path.relative_to(ROOT)) for path in list_pages()]
-    assert sorted(_list_navigation(entries)) == sorted(pages)
 
 
 def test_the_site_builder_is_in_no_extra_of_users():
