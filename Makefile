@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.installed-dev
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile --disable-pip-version-check -q --progress-bar on -c constraints.txt
+CHART_INSTALLED := $(VENV)/.installed-chart
 VLLM := $(HERE)/.venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VERL := $(HERE)/.venv-verl
@@ -33,6 +34,10 @@ $(DEV_INSTALLED): $(INSTALLED)
 	@cd $(HERE) && $(PIP_INSTALL) -e '.[dev]'
 	@touch $(DEV_INSTALLED)
 
+$(CHART_INSTALLED): $(DEV_INSTALLED)
+	@cd $(HERE) && $(PIP_INSTALL) -e '.[chart]'
+	@touch $(CHART_INSTALLED)
+
 demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
 	@cd $(HERE) && $(BIN)/python -m tests.demo $(DEMO)
 
@@ -41,15 +46,15 @@ WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --durations=10
 
 # worksteal keeps the tests of a module together, and an idle worker takes tests from a busy worker.
-test: $(DEV_INSTALLED) ## every test but the proofs; TESTS=tests/app for a part
+test: $(CHART_INSTALLED) ## every test but the proofs; TESTS=tests/app for a part
 	@cd $(HERE) && $(PYTEST) --dist worksteal -m 'not proof' $(TESTS)
 
-coverage: $(DEV_INSTALLED) ## the same tests under coverage: the pure modules keep every branch covered
+coverage: $(CHART_INSTALLED) ## the same tests under coverage: the pure modules keep every branch covered
 	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) --dist worksteal -m 'not proof'
 	@cd $(HERE) && $(BIN)/python -m tests.architecture.coverage_floor
 
 # loadgroup keeps the tests of vLLM on one worker, so that one server runs at a time.
-proofs: $(DEV_INSTALLED) $(VLLM_INSTALLED) ## the slow tests: small trainings, kills at every point, sweeps, a real vLLM
+proofs: $(CHART_INSTALLED) $(VLLM_INSTALLED) ## the slow tests: small trainings, kills at every point, sweeps, a real vLLM
 	@cd $(HERE) && $(PYTEST) --dist loadgroup -m proof $(TESTS)
 
 check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture

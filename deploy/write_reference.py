@@ -10,6 +10,7 @@ from typing import Final
 from app.settings.repo_config import FILE
 from deploy.reference.commands import describe_comments, describe_exit_codes, describe_shell
 from deploy.reference.database import describe_tables
+from deploy.reference.environment import describe_environment
 from deploy.reference.library import describe_library
 from deploy.reference.settings import describe_repository, describe_settings
 
@@ -76,14 +77,20 @@ def build_library() -> str:
     )
 
 
+def build_environment() -> str:
+    """`deploy/settings.env.example`."""
+    return _join(*describe_environment())
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "reference.md": build_overview,
     "reference-commands.md": build_commands,
     "reference-settings.md": build_settings,
     "reference-database.md": build_database,
     "reference-python.md": build_library,
+    "../deploy/settings.env.example": build_environment,
 }
-"""The pages of `docs/` that this module writes."""
+"""The files that this module writes, by their path from `docs/`."""
 
 
 def write() -> None:

@@ -12,15 +12,20 @@ from deploy.reference.markdown import build_table, join_lines
 
 
 def describe_settings() -> Iterator[str]:
+    for kind, rows in list_settings():
+        yield f"## {kind.__name__.removesuffix('Settings')}\n"
+        yield f"{join_lines(kind.__doc__)}\n"
+        yield build_table(("variable", "type", "default", "meaning"), rows)
+
+
+def list_settings() -> Iterator[tuple[type[Settings], list[tuple[str, ...]]]]:
+    """Yield each class with the variable, type, default and meaning of its settings that no class before it has."""
     listed: set[str] = set()
     for kind in list_kinds():
         fields = [name for name in kind.model_fields if name not in listed]
         listed.update(fields)
         if fields:
-            yield f"## {kind.__name__.removesuffix('Settings')}\n"
-            yield f"{join_lines(kind.__doc__)}\n"
-            rows = (_describe_setting(kind, name) for name in fields)
-            yield build_table(("variable", "type", "default", "meaning"), rows)
+            yield kind, [_describe_setting(kind, name) for name in fields]
 
 
 def list_kinds() -> list[type[Settings]]:

