@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from tests.github import app_pages
 from tests.github.graphql import api
 from tests.github.rest import exchange as rest
 from tests.github.rest import git_http
@@ -51,6 +52,7 @@ def create_app(world: World) -> Starlette:
         Route("/api/{path:path}", api, methods=methods),
         Route("/login/oauth/authorize", authorize),
         Route("/login/oauth/access_token", exchange, methods=["POST"]),
+        *app_pages.build_routes(world),
         Route("/{owner}/{name}.git/{tail:path}", git, methods=["GET", "POST"]),
     ]
     return Starlette(routes=routes, lifespan=lifespan)

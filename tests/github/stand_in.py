@@ -151,6 +151,12 @@ class StandIn:
         return len(tokens) - len(kept)
 
     @run_on_server
+    def set_pull_rules(self, repo: Repo, *, enabled: bool = True, policy: str = "all") -> None:
+        """Switch pull requests on or off, and say who may open one: all or collaborators_only."""
+        record = self._world.repository(repo.full_name)
+        record.has_pull_requests, record.creation_policy = enabled, policy
+
+    @run_on_server
     def grant(self, repo: Repo, login: str, role: str) -> None:
         """Set a role: none, read, triage, write, maintain or admin."""
         collaborators = self._world.repository(repo.full_name).collaborators

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -72,6 +73,18 @@ def register_app(world: World, form: AppForm) -> AppRecord:
     if record.webhook_url:
         payloads.ping(world, record)
     return record
+
+
+def register_from_manifest(world: World, manifest: Mapping[str, Any]) -> str:
+    """Register the App of a manifest, and return the code that is worth its credentials once."""
+    hook = manifest["hook_attributes"]
+    secret = f"{world.ids.random.getrandbits(160):040x}"
+    slug = "-".join(manifest["name"].lower().split())
+    permissions, events = manifest["default_permissions"], tuple(manifest["default_events"])
+    record = register_app(world, AppForm(slug, hook["url"], secret, permissions, events))
+    code = f"{world.ids.random.getrandbits(160):040x}"
+    world.manifest_codes[code] = record
+    return code
 
 
 def create_repository(

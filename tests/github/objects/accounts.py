@@ -130,6 +130,8 @@ def repository(world: World, repo: Repository) -> Json:
         **dict.fromkeys(("has_pages", "has_discussions", "archived", "disabled"), False),
         **dict.fromkeys(("is_template", "web_commit_signoff_required"), False),
         "allow_forking": True,
+        "has_pull_requests": repo.has_pull_requests,
+        "pull_request_creation_policy": repo.creation_policy,
         "topics": [],
         "visibility": "private" if repo.private else "public",
         "default_branch": repo.default_branch,

@@ -2,9 +2,11 @@
 
 from tests.github.clock import timestamp
 from tests.github.objects import accounts
+from tests.github.rest.paging import build_counted_page, build_page
 from tests.github.world import auth
 from tests.github.world.deliveries import Delivery
 from tests.github.world.http_values import Answer, Call, Json, not_found
+from tests.github.world.sign_ins import get_client_secret
 from tests.github.world.state import Installation
 from tests.github.world.world import World
 
@@ -53,6 +55,61 @@ def list_deliveries(world: World, call: Call) -> Answer:
         cursor = f"cursor=v1_{shown[-1].id}&per_page={size}"
         headers["Link"] = f'<{_url(world, call)}?{cursor}>; rel="next"'
     return Answer(body=[_delivery_item(d) for d in shown], headers=headers)
+
+
+def get_delivery(world: World, call: Call) -> Answer:
+    """GET /app/hook/deliveries/{delivery_id}"""
+    delivery = _delivery(world, call)
+    request = {"headers": dict(delivery.headers), "payload": delivery.payload}
+    response = {"headers": {}, "payload": ""}
+    more = {"url": delivery.url, "request": request, "response": response}
+    return Answer(body=_delivery_item(delivery) | more)
+
+
+def get_app(world: World, call: Call) -> Answer:
+    """GET /app"""
+    record = auth.require_app(call.caller)
+    count = sum(item.app is record for item in world.installations.values())
+    return Answer(body=accounts.app(world, record) | {"installations_count": count})
+
+
+def list_installations(world: World, call: Call) -> Answer:
+    """GET /app/installations"""
+    record = auth.require_app(call.caller)
+    mine = [item for item in world.installations.values() if item.app is record]
+    items = [_installation_item(world, item) for item in mine]
+    return build_page(items, call.query, _url(world, call))
+
+
+def _installation_item(world: World, record: Installation) -> Json:
+    """An installation in a list. GitHub's schema wants an enterprise's fields in every account there."""
+    item = accounts.installation(world, record)
+    del item["client_id"]
+    login, day = record.account.login, timestamp(record.created_at)
+    item["account"] |= {"name": login, "slug": login, "created_at": day, "updated_at": day}
+    return item
+
+
+def list_repositories(world: World, call: Call) -> Answer:
+    """GET /installation/repositories"""
+    token = auth.require_token(call.caller)
+    mine = [r for r in world.repositories.values() if auth.covers(token, r)]
+    items = [accounts.repository(world, repository) for repository in mine]
+    return build_counted_page("repositories", items, call.query, _url(world, call))
+
+
+def convert_manifest(world: World, call: Call) -> Answer:
+    """POST /app-manifests/{code}/conversions, which works once for each code"""
+    record = world.manifest_codes.pop(call.params["code"], None)
+    if record is None:
+        raise not_found()
+    credentials = {
+        "client_id": record.client_id,
+        "client_secret": get_client_secret(record),
+        "webhook_secret": record.webhook_secret,
+        "pem": record.private_key,
+    }
+    return Answer(201, accounts.app(world, record) | credentials)
 
 
 def redeliver(world: World, call: Call) -> Answer:

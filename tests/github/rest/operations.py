@@ -39,6 +39,11 @@ _WRITE_THREAD = "issues=write; pull_requests=write"
 ENDPOINTS: dict[str, Endpoint] = {
     "apps/get-repo-installation": _app(apps.repository_installation),
     "apps/create-installation-access-token": _app(apps.create_token),
+    "apps/get-authenticated": _app(apps.get_app),
+    "apps/list-installations": _app(apps.list_installations),
+    "apps/list-repos-accessible-to-installation": _endpoint(apps.list_repositories),
+    "apps/create-from-manifest": _app(apps.convert_manifest),
+    "apps/get-webhook-delivery": _app(apps.get_delivery),
     "apps/list-webhook-deliveries": _app(apps.list_deliveries),
     "apps/redeliver-webhook-delivery": _app(apps.redeliver),
     "users/get-authenticated": _app(people.get_user),

@@ -226,6 +226,9 @@ class Repository:
     git_dir: Path
     created_at: float
     pushed_at: float
+    has_pull_requests: bool = True
+    creation_policy: str = "all"
+    """Who may open pull requests: `all` or `collaborators_only`."""
     branches: dict[str, str] = field(default_factory=dict)
     collaborators: dict[int, Role] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)

@@ -45,6 +45,8 @@ class World:
     repositories: dict[str, Repository] = field(default_factory=dict)
     apps: dict[int, AppRecord] = field(default_factory=dict)
     installations: dict[int, Installation] = field(default_factory=dict)
+    manifest_codes: dict[str, AppRecord] = field(default_factory=dict)
+    """Apps registered from a manifest, by the code that is worth their credentials once."""
     tokens: dict[str, Token] = field(default_factory=dict)
     sign_ins: SignIns = field(default_factory=SignIns)
     listing_lag: float = 0.0
