@@ -18,7 +18,7 @@ from celery.signals import beat_init, setup_logging, worker_shutdown, worker_shu
 
 from app import logs
 from app.jobs.job import Queue
-from app.settings import BrokerSettings, LogSettings, QueueSettings, load
+from app.settings import BrokerSettings, IdentitySettings, LogSettings, QueueSettings, load
 from worker import wiring
 from worker.queue import tasks
 from worker.queue.tasks import Runtime
@@ -99,13 +99,15 @@ def _build_schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
             "options": {"expires": seconds, "queue": Queue.EVENTS.value},
         }
 
+    polls = load(IdentitySettings).ingress == "polling"
+    redeliver_seconds = pace.poll_seconds if polls else pace.reconcile_seconds
     return {
         "sweep": every(pace.sweep_seconds, tasks.SWEEP),
         "janitor": every(TIDY_SECONDS, tasks.TIDY),
         "retention": every(RETENTION_SECONDS, tasks.RETAIN),
         "reconcile": every(pace.reconcile_seconds, tasks.TICK, "reconcile"),
         "reactions": every(pace.reactions_seconds, tasks.TICK, "reactions"),
-        "redeliver": every(pace.reconcile_seconds, tasks.TICK, "redeliver"),
+        "redeliver": every(redeliver_seconds, tasks.TICK, "redeliver"),
         "calibrators": every(pace.calibrate_seconds, tasks.TICK, "calibrators"),
         "training": every(TRAINING_SECONDS, tasks.TICK, "training"),
         "adapters": every(ADAPTERS_SECONDS, tasks.TICK, "adapters"),

@@ -46,6 +46,7 @@ from app.jobs.outcome_jobs import (
 from app.jobs.suite_jobs import PrepareTests, RunTests
 from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
+from app.policy.delivery_decision import build_decide
 from app.settings import (
     AccountSettings,
     BrokerSettings,
@@ -94,6 +95,7 @@ from worker.queue.tasks import Runtime
 from worker.queue.upkeep import Tick, Upkeep
 from worker.repositories import forget
 from worker.repositories.missed_changes import MissedChanges
+from worker.repositories.poll_deliveries import DeliveryPoller
 from worker.repositories.redeliver import plan_redelivery, request_redeliveries
 from worker.repositories.repository_config import refresh_config
 from worker.testing.run_tests import RunTestsHandler
@@ -173,6 +175,14 @@ def _train_model(_parts: Components) -> Handler:
     )
 
 
+def _fetch_lost_webhooks(parts: Components) -> Handler:
+    """Read webhooks from GitHub's list if the bot polls; otherwise ask GitHub to send the lost ones again."""
+    if parts.identity.ingress == "webhook":
+        return partial(request_redeliveries, parts.github)
+    allowed = frozenset(load(AccountSettings).allowed_accounts)
+    return DeliveryPoller(parts.github, build_decide(parts.identity, allowed))
+
+
 def _plan_reconciliation(connection: Connection) -> Sequence[Planned]:
     return plan_reconciliation(connection, load(AccountSettings).allowed_accounts)
 
@@ -210,7 +220,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     TidyCheckouts: lambda parts: partial(
         forget.tidy_checkouts, parts.checkouts, parts.tree_store, parts.test_trees
     ),
-    Redeliver: lambda parts: partial(request_redeliveries, parts.github),
+    Redeliver: _fetch_lost_webhooks,
     RefitCalibrators: lambda _parts: partial(
         refit_calibrators, load(DatabaseSettings).database_url
     ),

@@ -1,7 +1,7 @@
 """Settings of GitHub, of our Apps and of their secrets."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -36,6 +36,9 @@ class IdentitySettings(Settings):
     """The App's name, so that `@name verify` means `/r4p verify`."""
     github_url: BaseUrl = "https://github.com"
     """Base URL of github.com or of a GitHub Enterprise Server."""
+    ingress: Literal["webhook", "polling"] = "webhook"
+    """How events reach the bot. `polling` reads them from GitHub's list of the App's deliveries, for a bot that GitHub
+    cannot reach. The App's webhook must be active all the same, with any URL."""
     writer_app_id: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
     """Id of the writer App, which opens draft pull requests; None: there is none."""
 

@@ -114,6 +114,8 @@ class QueueSettings(Settings):
     """Interval between two reads of the thumbs on a verdict."""
     reconcile_seconds: float = 900.0
     """Interval between two searches for missed changes and webhooks."""
+    poll_seconds: float = Field(default=30.0, ge=1)
+    """Interval between two reads of GitHub's deliveries with `R4P_INGRESS=polling`."""
     calibrate_seconds: float = 3_600.0
     """Interval between two fits of the calibrators."""
 

@@ -12,11 +12,9 @@ from fastapi import FastAPI
 from app import logs
 from app.db.store.queue import deliveries
 from app.dispatch import BackgroundDoorbell, Doorbell
-from app.events import Ignored, RepositoryEvent, parse
 from app.github.redaction import remember
-from app.jobs.job import Planned
 from app.metrics import Metrics
-from app.policy.event_policy import NOT_ALLOWED, is_allowed, plan_jobs
+from app.policy.delivery_decision import build_decide
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,
@@ -28,13 +26,11 @@ from app.settings import (
     check,
     load,
 )
-from app.values.identifiers import DeliveryGuid
 from app.web.health import answer_alive
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.operations import create_operations_app, serve_operations
 from app.web.pages.routes import create_pages
-from app.web.signature import VerifiedBody
-from app.web.webhook import PATH, Decide, Decision, RequestLimits, WebhookReceiver
+from app.web.webhook import PATH, Decide, RequestLimits, WebhookReceiver
 
 MAX_CONNECTIONS: Final = 1_000
 """Most open connections. Uvicorn answers 503 to more, because each may hold a buffer of 64 kB."""
@@ -124,25 +120,3 @@ def serve(host: str, port: int) -> None:
             limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=10,
         )
-
-
-def build_decide(
-    identity: IdentitySettings, allowed_accounts: frozenset[str] = frozenset()
-) -> Decide:
-    """Build the function that turns a webhook delivery into jobs, or into the reason to ignore it.
-
-    `identity` names our own App, whose check runs the function ignores. `allowed_accounts` are those of
-    `WebhookSettings`.
-    """
-
-    def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
-        parsed = parse(event, delivery, body, own_app=identity.app_id)
-        if isinstance(parsed, Ignored):
-            return parsed
-        if not is_allowed(parsed, allowed_accounts):
-            return Ignored(NOT_ALLOWED)
-        repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
-        planned = tuple(Planned(job) for job in plan_jobs(parsed, identity.bot_name))
-        return Decision(parsed.installation, repository, planned)
-
-    return decide

@@ -19,13 +19,15 @@ from starlette.responses import Response
 from app.db.store.queue.deliveries import AcceptedDelivery, Delivery, Pool, accept
 from app.dispatch import BackgroundDoorbell
 from app.events import Ignored
+from app.github.app_manifest import WEBHOOK_PATH
 from app.jobs.job import Planned
 from app.metrics import Metrics, Refusal
-from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
+from app.policy.delivery_decision import Decision
+from app.values.identifiers import DeliveryGuid
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.signature import HEADER, BadSignature, VerifiedBody, parse_claim, verify
 
-PATH: Final = "/api/github/webhooks"
+PATH: Final = WEBHOOK_PATH
 COMMIT_SECONDS: Final = 4.0
 """Seconds for the commit. A commit that takes longer is answered with 503, so that GitHub shows a failure.
 
@@ -49,15 +51,6 @@ _STATUSES: Final = {
 
 _EVENT: Final = re.compile(r"[a-z0-9_]{1,64}")
 _GUID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The jobs that follow from a webhook delivery, and the installation and repository that own its data."""
-
-    installation: InstallationId
-    repository: RepositoryId | None
-    planned: tuple[Planned, ...]
 
 
 Decide = Callable[[str, DeliveryGuid, VerifiedBody], Decision | Ignored]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from app.github.api_call import Call, Method, Response
@@ -64,6 +65,22 @@ def _build_attempt(item: rest.HookDelivery) -> DeliveryAttempt:
         is_redelivery=item.redelivery,
         switches=InstallationId(installation) if switches and installation else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDelivery:
+    """A webhook as GitHub recorded it."""
+
+    event: str
+    payload: dict[str, Any] | None
+    """The body, decoded; None: GitHub holds it no more."""
+
+
+def read_delivery(github: AppConnection, attempt: int) -> RecordedDelivery:
+    """Read the webhook of the delivery attempt `attempt` with its body, whether or not it arrived."""
+    call = Call(Method.GET, f"/app/hook/deliveries/{attempt}")
+    read = rest.read_slice(rest.DeliverySlice, call, github.send_as_app(call))
+    return RecordedDelivery(read.event, read.request.payload)
 
 
 def find_refused(tried: Sequence[DeliveryAttempt]) -> dict[DeliveryGuid, int]:

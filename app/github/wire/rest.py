@@ -74,6 +74,46 @@ class AppSlice(RestSlice):
     id: int
 
 
+class RegisteredAppSlice(RestSlice):
+    id: int
+    slug: Text
+    name: Text
+    html_url: str
+    permissions: dict[str, str]
+    events: tuple[str, ...]
+
+
+class NewAppSlice(RegisteredAppSlice):
+    client_id: str
+    client_secret: str
+    webhook_secret: str | None
+    pem: str
+
+
+class InstallationSlice(RestSlice):
+    id: int
+    account: Account | None = None
+    html_url: str
+    permissions: dict[str, str]
+    suspended_at: datetime | None = None
+
+
+class InstalledRepositorySlice(RestSlice):
+    full_name: Text
+    archived: bool = False
+    has_pull_requests: bool = True
+    pull_request_creation_policy: str = "all"
+
+
+class InstalledRepositoriesSlice(RestSlice):
+    total_count: int
+    repositories: tuple[InstalledRepositorySlice, ...]
+
+
+class DeliveryRequestSlice(RestSlice):
+    payload: dict[str, Any] | None
+
+
 class CommentSlice(RestSlice):
     id: int
     body: Body = ""
@@ -173,6 +213,10 @@ class HookDelivery(RestSlice):
     event: str
     action: str | None
     installation_id: int | None
+
+
+class DeliverySlice(HookDelivery):
+    request: DeliveryRequestSlice
 
 
 Read = TypeVar("Read")

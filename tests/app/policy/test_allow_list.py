@@ -5,10 +5,9 @@ import json
 import pytest
 
 from app.events import Ignored
+from app.policy.delivery_decision import Decision, build_decide
 from app.policy.event_policy import NOT_ALLOWED
 from app.settings import IdentitySettings
-from app.web.main import build_decide
-from app.web.webhook import Decision
 from tests.github.contract import Contract
 
 

@@ -9,11 +9,11 @@ from markdown_it import MarkdownIt
 
 from app.outcomes import observe
 from app.policy.commands import can_hold_command, parse
+from app.policy.delivery_decision import build_decide
 from app.policy.rival_links import find_closing_numbers
 from app.settings import IdentitySettings
 from app.values.identifiers import DeliveryGuid
 from app.values.markdown_prose import strip_quotes_and_code
-from app.web.main import build_decide
 from tests.app.policy.test_event_policy import NOON, comment
 from tests.builders import webhook_payloads
 
