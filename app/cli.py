@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
+from app.operator import installations_cli
+from app.operator.data_option import DataOption
 from model.commands.evaluate import evaluate
 from model.commands.execution import environments
 from model.commands.execution.test import test
@@ -60,6 +62,16 @@ def up(
 
 
 @main.command()
+def setup(
+    data: Annotated[Path, Option(metavar="DIR", help="Folder of `r4p up`, which keeps the App.")],
+) -> None:
+    """Register the GitHub App, choose a model and store both, in a terminal. `r4p up` offers the same in a browser."""
+    from app.operator.setup import terminal
+
+    raise typer.Exit(terminal.run(data))
+
+
+@main.command()
 def serve(
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port to listen on.")] = 8000,
@@ -102,6 +114,7 @@ def calibrate(
             "--from", metavar="FILE", help="Start from a calibrator that training.calibrate wrote."
         ),
     ] = None,
+    _data: DataOption = None,
 ) -> None:
     """Fit a calibrator for each judge on recorded outcomes, and use it unless the present one is better."""
     if seed:
@@ -119,6 +132,7 @@ def migrate(
     roles: Annotated[
         bool, Option("--roles", help="Also create a database role for each process.")
     ] = False,
+    _data: DataOption = None,
 ) -> None:
     """Migrate the database of R4P_DATABASE_URL to the newest revision, and refresh the privileges of its roles."""
     from app.operator import database_setup
@@ -127,11 +141,20 @@ def migrate(
 
 
 @main.command()
-def doctor() -> None:
-    """Check whether the bot can give verdicts with these settings, and name each fix. Exit code 5: it cannot."""
-    from app.operator import doctor as examination
+def doctor(
+    data: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Folder of `r4p up`, with its settings and its database."),
+    ] = None,
+    json: Annotated[bool, Option("--json", help="Print an r4p.doctor/1 document.")] = False,
+) -> None:
+    """Check whether the bot can work with these settings, and name each fix. Exit code 5: it cannot."""
+    from app.operator import data_option
+    from app.operator.doctor import report as examination
 
-    raise typer.Exit(examination.run())
+    if data is not None:
+        data_option.use_everything(data)
+    raise typer.Exit(examination.run(as_json=json))
 
 
 @main.command()
@@ -140,6 +163,7 @@ def jobs(
         str | None, Option(metavar="ID|all", help="Try a dead job, or all of them, again.")
     ] = None,
     json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    _data: DataOption = None,
 ) -> None:
     """List the jobs that gave up and their errors, newest first."""
     from app.operator import dead_jobs
@@ -154,6 +178,7 @@ def trace(
         str | None, Option(metavar="OWNER/NAME", help="The repository of #N, if several have one.")
     ] = None,
     json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    _data: DataOption = None,
 ) -> None:
     """Show the jobs, evaluations, comments and check runs that a webhook delivery or an issue led to."""
     from app.operator import trace_command
@@ -166,7 +191,9 @@ main.add_typer(outcomes, name="outcomes")
 
 
 @outcomes.command()
-def rederive() -> None:
+def rederive(
+    _data: DataOption = None,
+) -> None:
     """Derive the outcomes of all pull requests again from their stored raw events, after a change of the rule."""
     from app.db.session import open_database
     from app.db.store.outcomes.outcomes import rederive_all
@@ -184,60 +211,7 @@ def export(context: typer.Context) -> None:
     processes.exec_training(["labels", "export", *context.args], command_name="r4p outcomes")
 
 
-installations = typer.Typer(
-    help="Pause, resume and limit installations of the App.", no_args_is_help=True
-)
-main.add_typer(installations, name="installations")
-_AllInstallations = Annotated[
-    bool, Option("--all", help="All installations: the switch for emergencies.")
-]
-
-
-@installations.command("list")
-def list_installations(
-    *, as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False
-) -> None:
-    """List the installations with their pauses and limits."""
-    from app.operator import installations as controls
-
-    raise typer.Exit(controls.show(as_json=as_json))
-
-
-@installations.command()
-def pause(
-    installation: Annotated[int | None, Argument(help="Id of the installation.")] = None,
-    *,
-    every: _AllInstallations = False,
-) -> None:
-    """Start no further work for an installation. Webhooks are still acknowledged and recorded."""
-    from app.operator import installations as controls
-
-    raise typer.Exit(controls.set_pause(installation, every=every, paused=True))
-
-
-@installations.command()
-def resume(
-    installation: Annotated[int | None, Argument(help="Id of the installation.")] = None,
-    *,
-    every: _AllInstallations = False,
-) -> None:
-    """End a pause. The work that waited goes on."""
-    from app.operator import installations as controls
-
-    raise typer.Exit(controls.set_pause(installation, every=every, paused=False))
-
-
-@installations.command()
-def limit(
-    installation: Annotated[int, Argument(help="Id of the installation.")],
-    limits: Annotated[
-        list[str] | None, Argument(metavar="NAME=NUMBER...", help="None: remove all.")
-    ] = None,
-) -> None:
-    """Replace the operator's ceilings for one installation, as in `max_votes=8`."""
-    from app.operator import installations as controls
-
-    raise typer.Exit(controls.set_limits(installation, limits or []))
+main.add_typer(installations_cli.app, name="installations")
 
 
 @main.command(context_settings=PASSED_ON)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 import migrations
@@ -26,6 +28,16 @@ def downgrade(database_url: str, revision: str) -> None:
     The revision `base` is the empty database. Raises SystemExit when the database is unusable.
     """
     _run(database_url, lambda config: command.downgrade(config, revision))
+
+
+def read_revision(connection: Connection) -> str | None:
+    """Return the schema revision of a database; None: it has no schema."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def find_newest_revision() -> str | None:
+    """Return the newest schema revision, which this version of the bot needs."""
+    return ScriptDirectory(str(Path(migrations.__file__).parent)).get_current_head()
 
 
 def build_configuration(connection: Connection) -> Config:

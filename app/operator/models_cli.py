@@ -20,6 +20,7 @@ from app.db.store.models.calibrators import CalibratorReport
 from app.db.store.models.models import Model, Move, UnknownModel
 from app.learning.model_serving import Alias
 from app.operator import processes
+from app.operator.data_option import DataOption
 from app.registry import promotion, registration
 from app.registry.promotion import CANARY_SHARE, NotPromoted, PromotionRules
 from app.registry.registration import NotRegistered
@@ -37,7 +38,11 @@ Name = Annotated[str, Argument(help="Name of the model, as `r4p models list` pri
 
 
 @main.command("list")
-def list_all(*, as_json: AsJson = False) -> None:
+def list_all(
+    *,
+    as_json: AsJson = False,
+    _data: DataOption = None,
+) -> None:
     """List every trained model, the newest first."""
     with _open_database() as database, transaction(database) as connection:
         newest = models.list_models(connection)
@@ -50,7 +55,12 @@ def list_all(*, as_json: AsJson = False) -> None:
 
 
 @main.command()
-def show(name: Name, *, as_json: AsJson = False) -> None:
+def show(
+    name: Name,
+    *,
+    as_json: AsJson = False,
+    _data: DataOption = None,
+) -> None:
     """Show one model: its origin, the findings of the gate, and its history."""
     with _open_database() as database, transaction(database) as connection:
         model = models.find_by_name(connection, name)
@@ -68,7 +78,11 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 
 
 @main.command("calibrators")
-def list_calibrators(*, as_json: AsJson = False) -> None:
+def list_calibrators(
+    *,
+    as_json: AsJson = False,
+    _data: DataOption = None,
+) -> None:
     """List the calibrators in use and the last refused ones, each with the reason, the newest first."""
     with _open_database() as database, transaction(database) as connection:
         newest = calibrators.list_newest(connection)
@@ -96,6 +110,7 @@ def register(
     base: Annotated[
         str | None, Option(help="Served name of the base; R4P_MODEL by default.")
     ] = None,
+    _data: DataOption = None,
 ) -> None:
     """Register the trained adapter of a run as a model, and print the model's name."""
     served = base or load(EngineSettings).model
@@ -122,6 +137,7 @@ def promote(
             help="Promote although its gate asked less than the R4P_GATE_… settings.",
         ),
     ] = False,
+    _data: DataOption = None,
 ) -> None:
     """Load a model into every model server, check its answers, and give it a role."""
     check(EngineSettings, GateSettings, DatabaseSettings)
@@ -137,6 +153,7 @@ def promote(
 def rollback(
     alias: Annotated[Alias, Option("--of", help="Role to roll back.")] = Alias.CHAMPION,
     why: Annotated[str, Option(help="Reason, kept with the model.")] = "rolled back by hand",
+    _data: DataOption = None,
 ) -> None:
     """Reject the present model of a role, and let the previous champion judge again."""
     with _open_database() as database:

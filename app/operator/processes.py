@@ -27,9 +27,9 @@ from app.settings import (
     TrainSettings,
     WriterSettings,
     build_child_environment,
-    check,
     find_mistakes,
     get_interpreter,
+    list_mistakes,
     load,
     refuse,
 )
@@ -212,6 +212,12 @@ def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) ->
 
     `beside` holds further settings classes to check.
     """
+    if lines := list_queue_mistakes(names, beside):
+        refuse(lines)
+
+
+def list_queue_mistakes(names: Sequence[str], beside: Sequence[type[Settings]] = ()) -> list[str]:
+    """Return what `check_queues` would refuse, one line each; empty: nothing."""
     own = [kind for name in names for kind in _NEEDED.get(name, ())]
     further: list[str] = []
     if Queue.VERIFY in names and not find_mistakes(EngineSettings):
@@ -220,7 +226,7 @@ def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) ->
         further += _list_agent_mistakes(AgentSettings())
     if Queue.TESTS in names and not find_mistakes(SuiteSettings):
         further += SuiteSettings().list_mistakes()
-    check(*beside, *_PACE_KINDS, *own, further=further)
+    return list_mistakes(*beside, *_PACE_KINDS, *own, further=further)
 
 
 def _list_verifier_mistakes(settings: EngineSettings) -> list[str]:

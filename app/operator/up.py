@@ -16,16 +16,31 @@ from typing import Self
 import httpx
 
 from app.db import migrate, process_roles
+from app.github.app_manifest import WEBHOOK_PATH
+from app.jobs.job import Queue
+from app.operator.doctor.finding import format_lines
+from app.operator.doctor.report import list_findings
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
-from app.operator.processes import TESTER, TRAINER, WRITER, Process, check_queues, list_processes
+from app.operator.processes import (
+    TESTER,
+    TRAINER,
+    WRITER,
+    Process,
+    check_queues,
+    list_processes,
+    list_queue_mistakes,
+)
+from app.operator.setup.setup_server import serve_setup
 from app.settings import (
     USAGE,
     GitHubSettings,
     OperationsSettings,
     WebhookSettings,
     build_child_environment,
+    data_folder,
     load,
+    set_environment,
 )
 
 START_SECONDS = 60
@@ -104,6 +119,10 @@ class Bot:
         logs.mkdir(parents=True, exist_ok=True)
         with ExitStack() as started:
             self.services = started.enter_context(Embedded(self.data / "services"))
+            data_folder.write_addresses(
+                self.data, self.services.database_url, self.services.redis_url
+            )
+            started.callback(data_folder.remove_addresses, self.data)
             started.callback(self._stop_children)
             migrate.upgrade(self.services.database_url)
             process_roles.create_roles(self.services.database_url, can_log_in=True)
@@ -209,29 +228,63 @@ def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Proces
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
     """Run the whole bot for `r4p up` until SIGINT or SIGTERM. Returns the exit code.
 
-    `data` is the folder of all its data. `engine_url` and `model` replace R4P_ENGINE_URL and R4P_MODEL; None keeps
-    them.
+    `data` is its folder. `engine_url` and `model` replace R4P_ENGINE_URL and R4P_MODEL; None keeps them.
     """
+    options = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
+    set_environment({name: value for name, value in options.items() if value})
+    try:
+        data_folder.use_settings(data, data_folder.SECRET_FILES)
+    except data_folder.BadFolder as error:
+        sys.stderr.write(f"r4p up: {error}\n")
+        return USAGE
     queues = [name for process in choose_processes(listen, {}) for name in process.queues]
-    check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))
+    without_app = [name for name in queues if name != Queue.GITHUB]
+    needs_setup = not data_folder.is_app_set()
+    if needs_setup and not list_queue_mistakes(without_app, (OperationsSettings,)):
+        sys.stderr.write(f"r4p: the bot will keep its data in {data}\n")
+    else:
+        needs_setup = False
+        check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))
     try:
         _make_folders(data)
     except OSError as error:
         sys.stderr.write(_explain_folder(data, error))
         return USAGE
-    options = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
+    if needs_setup:
+        listen = listen.resolve_port()
+        if not serve_setup(data, listen.host, listen.port):
+            return 0
+        data_folder.use_settings(data, data_folder.SECRET_FILES)
+        check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))
+    return _run_bot(data, listen)
+
+
+def _run_bot(data: Path, listen: Listen) -> int:
+    """Run the bot with the settings of this process's environment. Returns the exit code."""
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     try:
-        with Bot(data, listen, {name: value for name, value in options.items() if value}) as bot:
-            sys.stderr.write(f"r4p: up at {bot.url}, logs in {data / 'logs'}; Ctrl-C stops it\n")
+        with Bot(data, listen, {}) as bot:
+            data_folder.use_running_bot(data)
+            _report_start(bot.url, data)
             while not stopped.wait(1.0):
                 bot.check()
     except (BotDown, EmbeddedError) as error:
         sys.stderr.write(f"r4p: {error}\n")
         return 1
     return 0
+
+
+def _report_start(url: str, data: Path) -> None:
+    """Print where the bot listens and keeps its data, then what `r4p doctor` finds."""
+    facts = (
+        f"r4p: up at {url}; Ctrl-C stops it",
+        f"      webhook  {url}{WEBHOOK_PATH}, behind your TLS proxy",
+        f"      data     {data.resolve()}, logs in {(data / 'logs').resolve()}",
+    )
+    sys.stderr.write("\n".join(facts) + "\n")
+    sys.stderr.write("\n".join(format_lines(list(list_findings(data)))) + "\n")
 
 
 def _make_folders(data: Path) -> None:

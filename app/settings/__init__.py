@@ -9,6 +9,7 @@ from app.settings.environment import (
     build_child_environment,
     build_plain_environment,
     get_interpreter,
+    set_environment,
 )
 from app.settings.github_settings import (
     AccountSettings,
@@ -25,6 +26,7 @@ from app.settings.loader import (
     check,
     find_mistakes,
     list_known_names,
+    list_mistakes,
     load,
     refuse,
 )
@@ -72,6 +74,8 @@ __all__ = [
     "find_mistakes",
     "get_interpreter",
     "list_known_names",
+    "list_mistakes",
     "load",
     "refuse",
+    "set_environment",
 ]

@@ -25,3 +25,8 @@ def build_plain_environment() -> dict[str, str]:
 def get_interpreter() -> str:
     """Return the path of the Python interpreter that runs this process, to start child processes."""
     return sys.executable
+
+
+def set_environment(values: Mapping[str, str]) -> None:
+    """Replace environment variables of this process, and so of its later child processes, by `values`."""
+    os.environ.update(values)

@@ -81,8 +81,14 @@ def check(*kinds: type[Settings], further: list[str] | None = None) -> None:
     `further` holds mistakes that the caller knows, one line each. A variable `R4P_…` that no setting reads is a mistake
     too. The error's message lists all mistakes.
     """
-    if lines := [*_describe_unknown(), *find_mistakes(*kinds), *(further or [])]:
-        refuse(list(dict.fromkeys(lines)))
+    if lines := list_mistakes(*kinds, further=further):
+        refuse(lines)
+
+
+def list_mistakes(*kinds: type[Settings], further: list[str] | None = None) -> list[str]:
+    """Return what `check` would refuse, one line each; empty: nothing."""
+    lines = [*_describe_unknown(), *find_mistakes(*kinds), *(further or [])]
+    return list(dict.fromkeys(lines))
 
 
 def find_mistakes(*kinds: type[Settings]) -> list[str]:

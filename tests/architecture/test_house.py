@@ -125,7 +125,13 @@ def test_importing_the_model_package_loads_the_standard_library_only():
 
 @pytest.mark.parametrize(
     "module",
-    ["app.web.main", "app.web.webhook", "app.cli", "app.operator.doctor", "worker.celery_app"],
+    [
+        "app.web.main",
+        "app.web.webhook",
+        "app.cli",
+        "app.operator.doctor.report",
+        "worker.celery_app",
+    ],
 )
 def test_light_processes_load_nothing_heavy(module):
     assert list_loaded_modules(f"import {module}") & HEAVY == set()

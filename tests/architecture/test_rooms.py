@@ -19,7 +19,6 @@ from tests.architecture.source import (
 )
 
 WORTH_A_FILE = {
-    "app/settings/environment.py": "the only module that may read the environment",
     "training/gym/harbor_grade.py": "copied into an export, so it stands alone",
     "training/verl/reward_function.py": "copied into an export, so it stands alone",
     "worker/celery_command.py": "a program, which nothing imports",

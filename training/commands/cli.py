@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from app.operator.data_option import DataOption
 from model.commands.exit_codes import Exit, exit_on_error, format_count, stop, warn
 from model.commands.extras import PASSED_ON, TrainingCommandGroup, require_extras
 from model.commands.options import AsJson
@@ -152,7 +153,10 @@ def evaluate(context: typer.Context) -> None:
 
 
 @main.command()
-def status(as_json: AsJson = False) -> None:
+def status(
+    as_json: AsJson = False,
+    _data: DataOption = None,
+) -> None:
     """Print the bot's trainings: the progress of the running one, and how the others ended."""
     from app.operator import training_status
 
@@ -160,7 +164,9 @@ def status(as_json: AsJson = False) -> None:
 
 
 @main.command()
-def start() -> None:
+def start(
+    _data: DataOption = None,
+) -> None:
     """Ask the train worker to start a training by R4P_TRAIN_PLAN, even with few new issues. Does not wait for it."""
     from app.operator import training_status
 

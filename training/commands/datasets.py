@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
+from app.operator.data_option import DataOption
 from model.commands.exit_codes import exit_on_error, stop
 from model.commands.options import accept_options
 from model.evaluation import labelled_group
@@ -65,6 +66,7 @@ class BuildOptions:
             help="Take outcomes from the database of R4P_DATABASE_URL; always on without --groups."
         ),
     ] = None
+    data: DataOption = None
     measured_on: Annotated[
         list[Path] | None,
         Option(metavar="FILE", help="File of groups that the dataset must not learn from."),

@@ -7,13 +7,17 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from app.operator.data_option import DataOption
 from model.commands.exit_codes import STDERR, Exit, exit_on_error, print_json, stop
 from training import corpus
 from training.datasets import attempt_pairs, pairs
 from training.plans import plan_file
 
 
-def attempts(out: Annotated[Path, Option(metavar="FILE", help="File to create.")]) -> None:
+def attempts(
+    out: Annotated[Path, Option(metavar="FILE", help="File to create.")],
+    _data: DataOption = None,
+) -> None:
     """Write agents' attempts and their labels, from repositories with `training: on`, to a new file."""
     with corpus.open_corpus() as store:
         attempt_list = store.list_attempts()

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
+from app.operator.data_option import DataOption
 from model.commands.exit_codes import exit_on_error, print_json
 from model.commands.options import AsJson
 from model.errors import BadGroups
@@ -45,6 +46,7 @@ def count_tests(
         bool, Option(help="Take the patches of the database of R4P_DATABASE_URL, too.")
     ] = False,
     as_json: AsJson = False,
+    _data: DataOption = None,
 ) -> None:
     """Count the fixes of issues that change tests, as R4P does in appendix A, with a 95 % interval over issues."""
     with exit_on_error(_NAME):

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
+from app.operator.data_option import DataOption
 from app.outcomes.judgement import PatchKey
 from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import IssueNumber, IssueRef
@@ -51,6 +52,7 @@ def explain(
     issue: Annotated[str, Argument(help="owner/name#number, its URL, or its number alone.")],
     as_of: _AsOf = None,
     as_json: AsJson = False,
+    _data: DataOption = None,
 ) -> None:
     """Print why each judged patch of an issue has its label, and what happened to it."""
     name, number = _parse_issue(issue)
@@ -65,7 +67,11 @@ def explain(
 
 
 @app.command()
-def summary(as_of: _AsOf = None, as_json: AsJson = False) -> None:
+def summary(
+    as_of: _AsOf = None,
+    as_json: AsJson = False,
+    _data: DataOption = None,
+) -> None:
     """Print how many patches each rule labels, over all issues, as a table or as JSON."""
     now = _parse_moment(as_of)
     with _open_corpus() as store:
@@ -82,6 +88,7 @@ def summary(as_of: _AsOf = None, as_json: AsJson = False) -> None:
 def sample(
     count: Annotated[int, Option(min=1, help="How many patches.")] = 200,
     seed: Annotated[int, Option(help="The same seed draws the same patches.")] = 0,
+    _data: DataOption = None,
 ) -> None:
     """Print a sample of labelled patches to check by hand, as JSON lines. `r4p labels audit` reads the answers."""
     with _open_corpus() as store:
@@ -94,6 +101,7 @@ def audit(
     file: Annotated[
         Path | None, Argument(exists=True, dir_okay=False, help="Output of `sample`, with answers.")
     ] = None,
+    _data: DataOption = None,
 ) -> None:
     """Store the hand-checked answers of a file, if given, and print the precision of labels by all stored answers."""
     now = datetime.now(UTC)
@@ -115,6 +123,7 @@ def export(
     least_confident: Annotated[
         float, Option(min=0.5, max=1, help="Leave out labels that are less sure.")
     ] = MIN_CONFIDENCE,
+    _data: DataOption = None,
 ) -> None:
     """Write outcomes as labelled groups, as JSON lines for `r4p evaluate --groups`.
 

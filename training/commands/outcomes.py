@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument
 
+from app.operator.data_option import DataOption
 from model.commands.exit_codes import exit_on_error, print_json
 from model.commands.options import AsJson
 from model.evaluation.bootstrap import Estimate
@@ -28,6 +29,7 @@ _ROWS = {ACCURACY: "share called rightly", FALSE_ACCEPTS: "of incorrect, called 
 def outcomes(
     name: Annotated[str, Argument(help="Name of the model, as in `r4p models list`.")],
     as_json: AsJson = False,
+    _data: DataOption = None,
 ) -> None:
     """Print how a trained model's verdicts agree with labels from outcomes, beside the judge of the same patches."""
     with exit_on_error("models outcomes", UnknownModel), corpus.open_corpus() as store:

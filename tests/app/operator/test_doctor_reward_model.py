@@ -1,15 +1,16 @@
 """`r4p doctor` about the verifier `reward-model`: a server that gives a score, or a folder in the worker."""
 
-from app.operator.doctor import Mark, list_findings
+from app.operator.doctor.engine_checks import check_engine
+from app.operator.doctor.finding import Mark
 from app.settings import EngineSettings
 from tests.model.chat_server import MODELS, build_classification, build_completion, serve_chat
 
 
 def examine(**settings):
     """The result and message about the reward model."""
-    _, line = list_findings(EngineSettings(verifier="reward-model", **settings))
+    _, line = check_engine(EngineSettings(verifier="reward-model", **settings))
     assert line.about == "reward model"
-    return line.mark, line.message
+    return line.mark, line.text
 
 
 def test_server_is_asked_for_one_score():

@@ -1,6 +1,6 @@
 """`r4p doctor` on the tests of repositories."""
 
-from tests.app.operator.test_doctor import doctor  # noqa: F401 - a fixture
+from tests.app.operator.test_doctor import doctor, github  # noqa: F401 - fixtures
 from tests.builders.plain_environments import build_plain_environment
 
 

@@ -1,11 +1,18 @@
 """The bot under one parent: when it can't start, nothing of it is left running."""
 
+import re
+import signal
+import subprocess
+from itertools import islice
+
+import httpx
 import psutil
 import pytest
 
 from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.up import Bot, BotDown, Listen, choose_processes, run
 from app.settings import USAGE
+from model.interpreter import module_command
 from tests.services import wait_for
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
@@ -52,3 +59,31 @@ def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypat
     assert capsys.readouterr().err == (
         f"r4p up: {file} is a file; give --data a folder that you may write to\n"
     )
+
+
+@pytest.mark.services
+def test_up_without_an_app_offers_the_setup_and_no_page_of_it_afterwards(tmp_path):
+    """The real command: a token in the terminal, the page behind it, and an interrupt that ends it cleanly."""
+    command = module_command("app.cli", "up", "--data", str(tmp_path / "data"), "--port", "0")
+    started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        lines = list(islice(started.stderr, 4))
+        url = re.search(r"http://\S+/setup", "".join(lines))[0]
+        wait_for(lambda: is_answered(url))
+        assert httpx.get(url.replace("/setup", "/metrics")).status_code == 404
+        token = lines[2].strip()
+        with httpx.Client(follow_redirects=True) as browser:
+            page = browser.post(f"{url}/token", data={"token": token})
+            assert "Who judges" in page.text
+    finally:
+        started.send_signal(signal.SIGINT)
+        rest = started.communicate(timeout=30)[1]
+    assert "Traceback" not in rest
+    assert not (tmp_path / "data" / "settings.json").exists()
+
+
+def is_answered(url):
+    try:
+        return httpx.get(url).status_code == 200
+    except httpx.TransportError:
+        return False

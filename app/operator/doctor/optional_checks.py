@@ -1,0 +1,79 @@
+"""`r4p doctor` on what verdicts do not need: agents, tests of repositories, draft pull requests and disk space."""
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from app.operator.doctor.finding import Line, Mark
+from app.sandbox import check_sandbox
+from app.settings import (
+    AgentSettings,
+    GitHubSettings,
+    IdentitySettings,
+    SuiteSettings,
+    WriterSettings,
+    find_mistakes,
+    load,
+)
+from app.settings.repo_config import FILE
+from model.agents.agent_catalog import require_agent
+from model.environments.environment_cache import EnvironmentCache
+from model.errors import ModelError
+from model.sandbox import bubblewrap
+
+LEAST_FREE_BYTES: Final = 2 * 1024**3
+"""Free space below which the doctor warns: checkouts and source trees of a mid-sized repository need this much."""
+
+
+def check_agents() -> Line:
+    """Check whether agents can write alternatives. Verdicts need no agents."""
+    settings = load(AgentSettings)
+    try:
+        require_agent(settings.agent, settings.repair_prompt)
+    except ModelError as error:
+        return Line(Mark.LESS, "agents", f"no alternatives can be written: {error}")
+    if why := check_sandbox():
+        return Line(Mark.LESS, "agents", f"no alternatives can be written: {why}")
+    return Line(Mark.OK, "agents", f"bubblewrap isolates them: {bubblewrap.find()}")
+
+
+def check_tests() -> Line:
+    """Check whether the tests of repositories can run. Verdicts need none."""
+    about, settings = "tests", load(SuiteSettings)
+    if settings.tests is None:
+        return Line(Mark.OK, about, "off: R4P_TESTS names no folder of test environments")
+    if not (names := EnvironmentCache(settings.tests).list_names()):
+        fix = "build one by `r4p environments build`"
+        return Line(Mark.LESS, about, f"R4P_TESTS {settings.tests} holds no test environment", fix)
+    if why := check_sandbox():
+        return Line(Mark.LESS, about, f"none can run: {why}")
+    return Line(Mark.OK, about, f"environments in {settings.tests}: {', '.join(names)}")
+
+
+def check_drafts() -> Line:
+    """Check the writer App, which opens draft pull requests. It is optional."""
+    about = "draft pull requests"
+    if load(IdentitySettings).writer_app_id is None:
+        return Line(Mark.OK, about, "off: R4P_WRITER_APP_ID names no second App")
+    if wrong := find_mistakes(WriterSettings):
+        return Line(Mark.LESS, about, f"none can be opened: {'; '.join(wrong)}")
+    writer = load(WriterSettings)
+    message = f"App {writer.writer_app_id} opens them, if {FILE} says draft_pull_requests: true"
+    return Line(Mark.OK, about, message)
+
+
+def check_disk(folder: Path) -> Line:
+    """Check the free space where `folder` lies or will lie."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    message = f"{free / 1024**3:.1f} GB free at {there}"
+    if free < LEAST_FREE_BYTES:
+        return Line(Mark.LESS, "disk", message, "free some, or name another folder")
+    return Line(Mark.OK, "disk", message)
+
+
+def list_folders() -> list[Path]:
+    """Return the folders in which the bot writes."""
+    if not find_mistakes(GitHubSettings):
+        return [load(GitHubSettings).checkout_dir]
+    return [load(AgentSettings).trees]

@@ -1,0 +1,67 @@
+"""Run all checks of `r4p doctor`, print the findings, and choose the exit code."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from app.operator.doctor import app_checks, optional_checks
+from app.operator.doctor.engine_checks import check_engine
+from app.operator.doctor.finding import Line, Mark, build_document, format_lines, has_failure
+from app.operator.doctor.store_checks import check_stores
+from app.operator.doctor.webhook_checks import check_webhooks, describe_polling
+from app.settings import (
+    AgentSettings,
+    EngineSettings,
+    IdentitySettings,
+    check,
+    load,
+)
+from model import catalog
+from model.commands.exit_codes import print_json
+
+UNFIT: Final = 5
+"""Exit code when the bot cannot work with these settings."""
+
+
+def run(*, as_json: bool = False) -> int:
+    """Run `r4p doctor` and print every finding. Returns exit code 0 if the bot can work, else UNFIT (5)."""
+    check(EngineSettings, AgentSettings, IdentitySettings)
+    lines = list(list_findings())
+    if as_json:
+        print_json(build_document(lines))
+    else:
+        sys.stdout.write("\n".join(format_lines(lines)) + "\n")
+    return UNFIT if has_failure(lines) else 0
+
+
+def list_findings(data: Path | None = None) -> Iterator[Line]:
+    """Yield every finding. `data` is the folder of `r4p up`, whose disk is checked; None: the bot's other folders."""
+    yield from _check_github()
+    settings = load(EngineSettings)
+    judging = list(check_engine(settings))
+    yield from judging
+    if not has_failure(judging) and catalog.has_writing_model(settings.verifier):
+        yield optional_checks.check_agents()
+        yield optional_checks.check_drafts()
+    yield optional_checks.check_tests()
+    yield from check_stores()
+    for folder in [data] if data else optional_checks.list_folders():
+        yield optional_checks.check_disk(folder)
+
+
+def _check_github() -> Iterator[Line]:
+    if missing := app_checks.check_settings():
+        yield missing
+        return
+    try:
+        with app_checks.open_connection() as github:
+            lines = list(app_checks.check_app(github))
+            yield from lines
+            if not any(
+                line.mark is Mark.FAIL and line.about in {"App key", "GitHub"} for line in lines
+            ):
+                polls = load(IdentitySettings).ingress == "polling"
+                yield from [describe_polling()] if polls else check_webhooks(github)
+    except ValueError as error:
+        yield Line(Mark.FAIL, "App key", str(error))

@@ -1,0 +1,53 @@
+"""`r4p doctor` on the database and the broker: whether they answer, the schema's revision, roles and pauses."""
+
+from collections.abc import Iterator
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.db import migrate
+from app.db.session import create_database_engine
+from app.dispatch import Doorbell
+from app.operator import database_setup
+from app.operator.doctor.finding import Line, Mark, build_line
+from app.settings import BrokerSettings, DatabaseSettings, find_mistakes, load
+
+
+def check_stores() -> Iterator[Line]:
+    """Yield a line for each thing in the database and the broker of the settings; nothing without them."""
+    if not find_mistakes(DatabaseSettings):
+        yield from _check_database(load(DatabaseSettings))
+    if not find_mistakes(BrokerSettings):
+        yield _check_broker(load(BrokerSettings))
+
+
+def _check_database(settings: DatabaseSettings) -> Iterator[Line]:
+    database = create_database_engine(settings.database_url, pool_size=1)
+    try:
+        with database.connect() as connection:
+            present = migrate.read_revision(connection)
+    except SQLAlchemyError as error:
+        reason = " ".join(str(getattr(error, "orig", error)).split())
+        fix = "start it, or correct R4P_DATABASE_URL"
+        yield Line(Mark.FAIL, "database", f"can't be used: {reason}", fix)
+        return
+    finally:
+        database.dispose()
+    wanted = migrate.find_newest_revision()
+    if present != wanted:
+        text = f"revision {present or 'none'}, and this version needs {wanted}"
+        yield Line(Mark.FAIL, "database", text, "run `r4p migrate`")
+        return
+    yield Line(Mark.OK, "database", f"revision {present}")
+    yield build_line("database roles", *database_setup.describe_separation())
+    yield build_line("pauses", *database_setup.describe_pauses())
+
+
+def _check_broker(settings: BrokerSettings) -> Line:
+    doorbell = Doorbell(settings.redis_url)
+    try:
+        if doorbell.is_reachable():
+            return Line(Mark.OK, "broker", "answers")
+    finally:
+        doorbell.close()
+    fix = "start it, or correct R4P_REDIS_URL; until then work waits for the next sweep"
+    return Line(Mark.LESS, "broker", "does not answer", fix)

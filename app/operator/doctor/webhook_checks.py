@@ -1,0 +1,75 @@
+"""`r4p doctor` on webhooks: whether GitHub's last delivery arrived, and which ones the bot or a proxy refused."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from app.github.api.delivery_log import DeliveryAttempt, find_refused, list_attempts
+from app.github.errors import GitHubError
+from app.github.http.connection import AppConnection
+from app.operator.doctor.finding import Line, Mark
+from app.settings import QueueSettings, load
+
+PERIOD: Final = timedelta(days=1)
+MOST_READ: Final = 5_000
+"""Most attempts of GitHub's list that are read, 100 with each call."""
+_FIXES: Final = {
+    400: "let the proxy in front of the bot pass the headers X-GitHub-*",
+    401: "set R4P_WEBHOOK_SECRET to the App's webhook secret",
+    408: "let the proxy in front of the bot pass a body within 8 seconds",
+    413: "let the proxy in front of the bot pass bodies of 25 MB",
+}
+_OTHER_FIX: Final = "check the App's webhook URL and the proxy in front of the bot"
+
+
+def check_webhooks(github: AppConnection) -> list[Line]:
+    """Read GitHub's list of the App's deliveries of the last day. An unreadable list is not good news."""
+    try:
+        tried = list(islice(list_attempts(github, datetime.now(UTC) - PERIOD), MOST_READ))
+    except GitHubError as error:
+        return [Line(Mark.LESS, "webhooks", f"GitHub's list of deliveries cannot be read: {error}")]
+    return [describe_last(tried), describe_attempts(tried)]
+
+
+def describe_polling() -> Line:
+    """Describe a bot that reads its events from GitHub's list and needs no webhook."""
+    seconds = load(QueueSettings).poll_seconds
+    return Line(Mark.OK, "webhooks", f"not needed: the bot asks GitHub every {seconds:g} s")
+
+
+def describe_last(tried: Sequence[DeliveryAttempt]) -> Line:
+    """Describe the newest of GitHub's attempts, which are sorted from new to old (pure)."""
+    about = "last webhook"
+    if not tried:
+        fix = "comment on an issue of an installed repository, then look again"
+        return Line(Mark.LESS, about, "GitHub sent none in the last day", fix)
+    newest = tried[0]
+    when = f"{newest.tried_at:%Y-%m-%d %H:%M} UTC"
+    if newest.has_arrived:
+        return Line(Mark.OK, about, f"arrived at {when}")
+    answer = f"status {newest.status_code}" if newest.status_code else "no answer"
+    fix = _FIXES.get(newest.status_code, _OTHER_FIX)
+    text = f"did not arrive at {when} ({answer})"
+    if any(attempt.has_arrived for attempt in tried):
+        return Line(Mark.LESS, about, text, fix)
+    return Line(Mark.FAIL, about, f"{text}, nor did any other of the last day", fix)
+
+
+def describe_attempts(tried: Sequence[DeliveryAttempt]) -> Line:
+    """Describe the refused webhooks among GitHub's attempts, newest first (pure)."""
+    about = "webhooks"
+    period = "in the last day" if len(tried) < MOST_READ else f"in the newest {MOST_READ} attempts"
+    refused = find_refused(tried)
+    if not refused:
+        return Line(Mark.OK, about, f"GitHub saw none refused {period}")
+    statuses = Counter(refused.values())
+    counts = ", ".join(f"{status}: {count}" for status, count in sorted(statuses.items()))
+    fixes = dict.fromkeys(_FIXES.get(status, _OTHER_FIX) for status in sorted(statuses))
+    return Line(
+        Mark.LESS,
+        about,
+        f"GitHub saw {len(refused)} refused {period} ({counts}), such as {next(iter(refused))}",
+        f"{'; '.join(fixes)}; then redeliver them on the App's page, under Advanced",
+    )

@@ -1,0 +1,66 @@
+"""Probe the chosen model, exchange a manifest's code for the App, and store both in the folder of `r4p up`."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from app.github.api.app_reader import NewApp, convert_manifest
+from app.github.endpoints import build_endpoints
+from app.github.errors import GitHubError
+from app.github.http.transport import Transport
+from app.github.redaction import redact, remember
+from app.operator.setup.answers import Answers, BadAnswer, ModelKind
+from app.settings import data_folder
+from model.engines.server_check import check_server
+from model.errors import ModelError
+
+FIRST_VERDICT: Final = (
+    "Open an issue in a repository of the installation, and two pull requests that say Fixes #N.",
+    "The bot judges them in silence (shadow mode). Write /r4p verify on the issue to see the verdict.",
+    "Commit .github/r4p.yml with the lines version: 1 and mode: advisory when the bot may speak by itself.",
+)
+"""What to do after the setup, one step a sentence."""
+
+
+class RegistrationRefused(Exception):
+    """GitHub did not hand out an App. The message names the fix and holds no secret."""
+
+
+def check_model(answers: Answers) -> Answers:
+    """Probe the chosen model server, and return the answers with the name of its model. Raises BadAnswer."""
+    if answers.model_kind is not ModelKind.SERVER:
+        return answers
+    remember(answers.api_key)
+    try:
+        report = check_server(answers.engine_url, answers.model or None, answers.api_key or None)
+    except ModelError as error:
+        fix = "start it, or correct its address, model or key"
+        raise BadAnswer(f"model server: {redact(str(error))}: {fix}") from None
+    return replace(answers, model=report.served.name)
+
+
+def register(data: Path, answers: Answers, code: str) -> NewApp:
+    """Exchange the code of a manifest for the App, and store it with the answers in `data`. Raises RegistrationRefused.
+
+    The webhook's secret and the App's key go to files that only their owner may read.
+    """
+    transport = Transport(build_endpoints(answers.github_url))
+    try:
+        app = convert_manifest(transport, code)
+    except GitHubError as error:
+        fix = "the code is valid once and for an hour: create the App again"
+        raise RegistrationRefused(f"{redact(str(error))}: {fix}") from None
+    finally:
+        transport.close()
+    settings = answers.list_settings() | {"R4P_APP_ID": str(app.id), "R4P_BOT_NAME": app.slug}
+    secrets = {
+        data_folder.KEY: app.private_key.get_secret_value(),
+        "R4P_WEBHOOK_SECRET": app.webhook_secret.get_secret_value(),
+    }
+    if answers.public_url:
+        settings["R4P_OAUTH_CLIENT_ID"] = app.client_id
+        secrets["R4P_OAUTH_CLIENT_SECRET"] = app.client_secret.get_secret_value()
+    if answers.api_key:
+        secrets["R4P_ENGINE_API_KEY"] = answers.api_key
+    data_folder.save_settings(data, settings, secrets)
+    return app

@@ -1,0 +1,206 @@
+"""Serve the page `/setup` while no App is set: a token, the answers, GitHub's page, and the App's credentials back."""
+
+import json
+import sys
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from app.operator.setup import registration
+from app.operator.setup.access import TOKEN_SECONDS, SetupAccess
+from app.operator.setup.answers import Answers, BadAnswer, ModelKind, parse_answers, suggest_name
+from app.operator.setup.registration import RegistrationRefused
+from app.web.pages.rendering import list_static_routes, render_page, render_problem
+
+PATH: Final = "/setup"
+COOKIE: Final = "r4p_setup"
+MAX_BODY_BYTES: Final = 16_384
+MAX_CONNECTIONS: Final = 20
+_NO_ACCESS: Final = (
+    "This page belongs to the browser that gave the token. Restart `r4p up` for a new token."
+)
+
+
+class _TooLarge(Exception):
+    """A form is larger than MAX_BODY_BYTES."""
+
+
+@dataclass(slots=True)
+class SetupPages:
+    """The pages of the setup. `data` is the folder of `r4p up`."""
+
+    data: Path
+    access: SetupAccess = field(default_factory=SetupAccess)
+    is_done: bool = False
+    """True when the App is stored."""
+    _answers: Answers | None = None
+
+    def list_routes(self) -> list[Route]:
+        """Return the routes of the setup, its stylesheet included."""
+        return [
+            Route("/", self._lead, methods=["GET"]),
+            Route(PATH, self._show, methods=["GET"]),
+            Route(f"{PATH}/token", self._take_token, methods=["POST"]),
+            Route(f"{PATH}/app", self._take_answers, methods=["POST"]),
+            Route(f"{PATH}/callback", self._take_code, methods=["GET"]),
+            *list_static_routes(),
+        ]
+
+    async def _lead(self, _request: Request) -> Response:
+        return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
+
+    async def _show(self, request: Request) -> Response:
+        if self._has_session(request):
+            return self._ask({})
+        return render_page("setup_token.html.j2", {"problem": ""})
+
+    async def _take_token(self, request: Request) -> Response:
+        form = await _read_form(request)
+        session = self.access.open_session(form.get("token", ""))
+        if session is None:
+            problem = (
+                "The token is wrong, spent or older than an hour. Restart `r4p up` for a new one."
+            )
+            values = {"problem": problem}
+            return render_page("setup_token.html.j2", values, status=HTTPStatus.FORBIDDEN)
+        answer = RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
+        # Lax: the cookie must come with GitHub's redirect to the callback.
+        answer.set_cookie(
+            COOKIE,
+            session,
+            max_age=int(TOKEN_SECONDS),
+            path=PATH,
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
+        return answer
+
+    async def _take_answers(self, request: Request) -> Response:
+        form = await _read_form(request)
+        if not self._has_session(request) or not self.access.is_own_form(form.get("csrf", "")):
+            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS)
+        try:
+            answers = parse_answers(form)
+            answers = await run_in_threadpool(registration.check_model, answers)
+        except BadAnswer as error:
+            return self._ask(form, str(error))
+        self._answers = answers
+        manifest = answers.build_manifest(_build_redirect_url(request, answers))
+        query = urlencode({"state": self.access.create_state()})
+        values = {
+            "answers": answers,
+            "action": f"{answers.registration_url}?{query}",
+            "manifest": json.dumps(manifest),
+            "manifest_lines": json.dumps(manifest, indent=2),
+        }
+        parts = urlsplit(answers.registration_url)
+        return render_page(
+            "setup_create.html.j2", values, form_targets=[f"{parts.scheme}://{parts.netloc}"]
+        )
+
+    async def _take_code(self, request: Request) -> Response:
+        query = request.query_params
+        is_expected = self.access.spend_state(query.get("state", ""))
+        if not is_expected or not self._has_session(request) or self._answers is None:
+            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS)
+        try:
+            app = await run_in_threadpool(
+                registration.register, self.data, self._answers, query.get("code", "")
+            )
+        except RegistrationRefused as error:
+            return render_problem(HTTPStatus.BAD_GATEWAY, str(error))
+        self.is_done = True
+        values = {
+            "app": app,
+            "answers": self._answers,
+            "install_url": f"{app.url}/installations/new",
+            "steps": registration.FIRST_VERDICT,
+        }
+        return render_page("setup_done.html.j2", values)
+
+    def _has_session(self, request: Request) -> bool:
+        return self.access.has_session(request.cookies.get(COOKIE, ""))
+
+    def _ask(self, form: dict[str, str], problem: str = "") -> Response:
+        """Show the form with the given answers. A key is never shown again."""
+        shown = {"name": suggest_name(), "github_url": "https://github.com"} | form
+        values: dict[str, Any] = {
+            "form": {name: value for name, value in shown.items() if name != "api_key"},
+            "kinds": ModelKind,
+            "csrf": self.access.csrf,
+            "problem": problem,
+        }
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
+        return render_page("setup_answers.html.j2", values, status=status)
+
+
+def create_app(pages: SetupPages) -> Starlette:
+    """Build the application that serves the setup."""
+
+    async def refuse(_request: Request, _error: Exception) -> Response:
+        return render_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too large.")
+
+    return Starlette(routes=pages.list_routes(), exception_handlers={_TooLarge: refuse})
+
+
+def serve_setup(data: Path, host: str, port: int) -> bool:
+    """Serve the setup until the App is stored or a signal comes. Returns whether it is stored."""
+    pages = SetupPages(data)
+    config = uvicorn.Config(
+        create_app(pages),
+        host=host,
+        port=port,
+        access_log=False,  # the callback's address holds GitHub's code
+        server_header=False,
+        log_level="warning",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=2,
+    )
+    server = _SetupServer(config, pages)
+    sys.stderr.write(
+        f"r4p: no App is set. Open http://{host}:{port}{PATH} and give this token within an hour:\n"
+        f"      {pages.access.token}\n"
+        "      Or set the bot up in this terminal: r4p setup --data DIR\n"
+    )
+    server.run()
+    return pages.is_done
+
+
+class _SetupServer(uvicorn.Server):
+    """Ends when the setup is done, after its last answer."""
+
+    def __init__(self, config: uvicorn.Config, pages: SetupPages) -> None:
+        super().__init__(config)
+        self._pages = pages
+
+    async def on_tick(self, counter: int) -> bool:
+        ends = await super().on_tick(counter)
+        idle = not self.server_state.tasks
+        return ends or (self._pages.is_done and idle)
+
+
+def _build_redirect_url(request: Request, answers: Answers) -> str:
+    """Return the callback's address as the browser knows it: through the proxy, or as it asked us."""
+    public = urlsplit(answers.public_url)
+    base = answers.public_url if public.netloc == request.url.netloc else str(request.base_url)
+    return f"{base.rstrip('/')}{PATH}/callback"
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise _TooLarge
+    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=20)
+    return {name: values[0] for name, values in fields.items()}

@@ -1,0 +1,138 @@
+"""The folder of `r4p up`: its settings, its secrets, and the addresses of its database and broker while it runs.
+
+A variable of the environment replaces the folder's value of the same name.
+"""
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from app.settings.environment import read_environment, set_environment
+from app.settings.loader import list_known_names
+
+SECRET_FILES: Final[Mapping[str, str]] = {
+    "R4P_PRIVATE_KEY_PATH": "private-key.pem",
+    "R4P_WEBHOOK_SECRET": "webhook-secret",
+    "R4P_OAUTH_CLIENT_SECRET": "client-secret",
+    "R4P_ENGINE_API_KEY": "engine-api-key",
+}
+"""Files under DIR/secrets. A name that ends in `_PATH` gets the file's path, and the others get its text."""
+KEY: Final = "R4P_PRIVATE_KEY_PATH"
+_ADDRESSES: Final = "addresses.json"
+_SETTINGS: Final = "settings.json"
+_SECRETS: Final = "secrets"
+_APP: Final = frozenset(
+    {
+        "R4P_APP_ID",
+        "R4P_BOT_NAME",
+        "R4P_OAUTH_CLIENT_ID",
+        "R4P_OAUTH_CLIENT_SECRET",
+        "R4P_GITHUB_URL",
+        "R4P_PRIVATE_KEY_PATH",
+        "R4P_WEBHOOK_SECRET",
+    }
+)
+"""Settings that belong to one App. The folder's are used together or not at all."""
+
+
+class BadFolder(Exception):
+    """A file of the folder cannot be read. The message names the file and the fix."""
+
+
+class NotRunning(BadFolder):
+    """No bot runs on the folder."""
+
+
+def write_addresses(data: Path, database_url: str, redis_url: str) -> None:
+    """Store the addresses of the running database and broker in the folder `data`."""
+    values = {"R4P_DATABASE_URL": database_url, "R4P_REDIS_URL": redis_url}
+    _write(data / _ADDRESSES, json.dumps({"schema": "r4p.addresses/1", "addresses": values}))
+
+
+def remove_addresses(data: Path) -> None:
+    """Remove the addresses, because the database and the broker end."""
+    (data / _ADDRESSES).unlink(missing_ok=True)
+
+
+def use_running_bot(data: Path) -> None:
+    """Point this process at the database and the broker of the `r4p up` that runs on `data`. Raises NotRunning."""
+    document = _read_json(data / _ADDRESSES)
+    if document is None:
+        raise NotRunning(
+            f"no bot runs on {data}: start it by `r4p up --data {data}`, or correct --data"
+        )
+    set_environment({name: str(value) for name, value in document.get("addresses", {}).items()})
+
+
+def use_settings(data: Path, secrets: Collection[str] = ()) -> None:
+    """Add the settings that `r4p setup` stored in `data` to this process's environment. Raises BadFolder.
+
+    `secrets` are the names of the secrets to add, keys of SECRET_FILES. Without an App in the environment, the
+    folder's App is used.
+    """
+    document = _read_json(data / _SETTINGS) or {}
+    values = {name: str(value) for name, value in document.get("settings", {}).items()}
+    for name in secrets:
+        file = data.resolve() / _SECRETS / SECRET_FILES[name]
+        if file.is_file():
+            values[name] = str(file) if name == KEY else file.read_text().strip()
+    present = {name.upper() for name, value in read_environment().items() if value}
+    if is_app_set():
+        values = {name: value for name, value in values.items() if name not in _APP}
+    free = list_known_names() - present
+    set_environment({name: value for name, value in values.items() if name in free})
+
+
+def is_app_set() -> bool:
+    """Report whether this process's environment names an App, or a part of one."""
+    parts = _APP | {"R4P_PRIVATE_KEY"}
+    parts -= {"R4P_GITHUB_URL", "R4P_BOT_NAME", "R4P_OAUTH_CLIENT_ID", "R4P_OAUTH_CLIENT_SECRET"}
+    return any(value and name.upper() in parts for name, value in read_environment().items())
+
+
+def has_app(data: Path) -> bool:
+    """Report whether an App is stored in `data`. Raises BadFolder."""
+    return "R4P_APP_ID" in (_read_json(data / _SETTINGS) or {}).get("settings", {})
+
+
+def save_settings(data: Path, settings: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+    """Store settings and secrets by name (`R4P_…`) in `data`, beside those stored before.
+
+    Only the owner of the files may read them (mode 0600). The settings are written last, so that an interrupted setup
+    names no App without its key.
+    """
+    folder = data / _SECRETS
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for name, text in secrets.items():
+        _write(folder / SECRET_FILES[name], text)
+    stored = (_read_json(data / _SETTINGS) or {}).get("settings", {})
+    document = {"schema": "r4p.settings/1", "settings": {**stored, **settings}}
+    _write(data / _SETTINGS, json.dumps(document, indent=2) + "\n")
+
+
+def _read_json(file: Path) -> dict[str, Any] | None:
+    try:
+        document = json.loads(file.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise BadFolder(f"{file} can't be read ({error}): correct or remove it") from None
+    if not isinstance(document, dict):
+        raise BadFolder(f"{file} holds no JSON object: correct or remove it")
+    return document
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file that only its owner may read. A reader sees the old content or the new one."""
+    new = file.with_name(f".{file.name}.new")
+    with suppress(FileNotFoundError):
+        new.unlink()
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+    new.replace(file)

@@ -1,0 +1,1 @@
+"""Tests of the setup, in a browser and in a terminal."""

@@ -1,0 +1,186 @@
+"""The page `/setup` beside a stand-in for GitHub: from the token to the stored App, and who is kept out."""
+
+import html
+import json
+import re
+import socket
+import stat
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+import uvicorn
+
+from app.operator.setup.setup_server import MAX_BODY_BYTES, SetupPages, create_app
+from tests.github.stand_in import StandIn
+from tests.model.chat_server import MODELS, build_completion, serve_chat
+
+
+@contextmanager
+def browse(pages):
+    """Serve the pages, and yield a browser before them."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(pages), log_level="error"))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    try:
+        with httpx.Client(base_url=url, follow_redirects=True, trust_env=False) as browser:
+            yield browser
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@pytest.fixture(scope="module")
+def github(tmp_path_factory):
+    with StandIn.start(tmp_path_factory.mktemp("github")) as standin:
+        yield standin
+
+
+@dataclass
+class Wizard:
+    """A person with a browser before the page."""
+
+    pages: SetupPages
+    browser: httpx.Client
+    github: StandIn
+
+    def sign_in(self):
+        answer = self.browser.post("/setup/token", data={"token": self.pages.access.token})
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    def answer(self, **answers):
+        """Give answers, and return the page that follows."""
+        form = {"csrf": self.pages.access.csrf, "name": "r4p-bot-1", "github_url": self.github.url}
+        return self.browser.post("/setup/app", data=form | answers)
+
+    def create_app(self, page):
+        """Send the page's form to GitHub, confirm there, and return the address that GitHub leads to."""
+        action = html.unescape(re.search(r'action="([^"]+)"', page.text)[1])
+        manifest = html.unescape(re.search(r'name="manifest" value="([^"]+)"', page.text)[1])
+        shown = httpx.post(action, data={"manifest": manifest})
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', shown.text))
+        form = {name: html.unescape(value) for name, value in fields.items()}
+        done = httpx.post(f"{self.github.url}/settings/apps/confirm", data=form)
+        assert done.status_code == 302
+        return done.headers["location"]
+
+
+@pytest.fixture
+def wizard(tmp_path, github):
+    pages = SetupPages(tmp_path / "data")
+    with browse(pages) as browser:
+        yield Wizard(pages, browser, github)
+
+
+def test_from_the_token_to_a_stored_app(wizard):
+    assert "Token" in wizard.browser.get("/").text
+    assert "Who judges" in wizard.sign_in().text
+    page = wizard.answer(public_url="https://r4p.example.com")
+    location = wizard.create_app(page)
+    assert location.startswith(f"{wizard.browser.base_url}/setup/callback?code=")
+    done = wizard.browser.get(location)
+    assert done.status_code == 200
+    assert "/apps/r4p-bot-1/installations/new" in done.text
+    assert wizard.pages.is_done
+    data = wizard.pages.data
+    settings = json.loads((data / "settings.json").read_text())["settings"]
+    assert settings["R4P_BOT_NAME"] == "r4p-bot-1"
+    assert settings["R4P_GITHUB_URL"] == wizard.github.url
+    files = sorted((data / "secrets").iterdir())
+    assert [file.name for file in files] == ["client-secret", "private-key.pem", "webhook-secret"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert "PRIVATE KEY" in (data / "secrets" / "private-key.pem").read_text()
+    secret = (data / "secrets" / "webhook-secret").read_text()
+    assert secret
+    assert secret not in done.text
+    assert wizard.github.violations() == []
+
+
+def test_without_the_token_nothing_is_reached(wizard):
+    assert wizard.browser.post("/setup/token", data={"token": "wrong"}).status_code == 403
+    assert wizard.answer().status_code == 403
+    assert wizard.browser.get("/setup/callback?code=x&state=y").status_code == 403
+    assert "Who judges" not in wizard.browser.get("/setup").text
+
+
+def test_the_token_works_in_one_browser_only(wizard):
+    wizard.sign_in()
+    with browse(wizard.pages) as other:
+        assert (
+            other.post("/setup/token", data={"token": wizard.pages.access.token}).status_code == 403
+        )
+        assert other.post("/setup/app", data={"csrf": wizard.pages.access.csrf}).status_code == 403
+
+
+def test_a_form_of_another_page_and_a_foreign_state_are_refused(wizard):
+    wizard.sign_in()
+    assert wizard.answer(csrf="forged").status_code == 403
+    location = wizard.create_app(wizard.answer())
+    code = parse_qs(urlsplit(location).query)["code"][0]
+    assert wizard.browser.get(f"/setup/callback?code={code}&state=forged").status_code == 403
+    assert wizard.browser.get(location).status_code == 403, (
+        "a state counts once, also a refused one"
+    )
+    assert not wizard.pages.is_done
+    assert not wizard.pages.data.exists()
+
+
+def test_a_code_that_github_does_not_know_is_one_sentence_without_the_code(wizard):
+    wizard.sign_in()
+    location = wizard.create_app(wizard.answer())
+    query = parse_qs(urlsplit(location).query)
+    answer = wizard.browser.get(
+        "/setup/callback", params={"code": "c0de" * 8, "state": query["state"][0]}
+    )
+    assert answer.status_code == 502
+    assert "create the App again" in answer.text
+    assert "c0de" not in answer.text
+
+
+def test_a_model_server_is_probed_and_named(wizard):
+    wizard.sign_in()
+    with serve_chat(models=[MODELS], chat=[build_completion("yes")]) as server:
+        page = wizard.answer(model_kind="server", engine_url=server.url, api_key="sk-never-shown")
+    assert page.status_code == 200
+    assert "Model: <code>r4p</code>" in page.text
+    assert "never-shown" not in page.text
+
+
+def test_a_dead_model_server_is_told_and_the_answers_stay_but_not_the_key(wizard):
+    wizard.sign_in()
+    page = wizard.answer(
+        model_kind="server", engine_url="http://127.0.0.1:9/v1", api_key="sk-never-shown"
+    )
+    assert page.status_code == 422
+    assert "start it, or correct its address, model or key" in page.text
+    assert 'value="http://127.0.0.1:9/v1"' in page.text
+    assert "never-shown" not in page.text
+
+
+def test_text_of_a_form_is_shown_as_text(wizard):
+    wizard.sign_in()
+    page = wizard.answer(organisation='"><script>alert(1)</script>')
+    assert page.status_code == 422
+    assert "<script>" not in page.text
+
+
+def test_pages_allow_no_script_and_forms_only_to_the_chosen_github(wizard):
+    wizard.sign_in()
+    policy = wizard.answer().headers["content-security-policy"]
+    assert f"form-action 'self' {wizard.github.url}" in policy
+    assert "unsafe" not in policy
+    cookie = wizard.browser.post("/setup/token", data={"token": "x"}).headers
+    assert cookie["referrer-policy"] == "no-referrer"
+
+
+def test_a_huge_form_is_refused(wizard):
+    wizard.sign_in()
+    body = b"name=" + b"x" * MAX_BODY_BYTES
+    assert wizard.browser.post("/setup/app", content=body).status_code == 413
