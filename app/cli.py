@@ -215,6 +215,14 @@ main.add_typer(installations_cli.app, name="installations")
 
 
 @main.command(context_settings=PASSED_ON)
+def config(context: typer.Context) -> None:
+    """Check and show `.github/r4p.yml`. `r4p config --help` lists the sub-commands."""
+    from app.operator.config_command import main as commands
+
+    commands(context.args, prog_name="r4p config")
+
+
+@main.command(context_settings=PASSED_ON)
 def labels(context: typer.Context) -> None:
     """Show the labels of patches and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes

@@ -141,7 +141,7 @@ def _propose_patches(parts: Components) -> Handler:
 def _run_command(parts: Components) -> Handler:
     github, mention = parts.github, parts.identity.bot_name
     verbs = IssueCommands(github, parts.agent_description, parts.identity.writer_app_id is not None)
-    return RunCommandHandler(github, verbs, mention)
+    return RunCommandHandler(github, verbs, mention, load(CeilingSettings))
 
 
 def _publish_verdict(parts: Components) -> Handler:

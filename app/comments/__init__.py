@@ -14,14 +14,25 @@ from app.comments.draft_text import (
     write_own_draft_reply,
 )
 from app.comments.headline import write_headline
+from app.comments.issue_replies import (
+    write_cancel_reply,
+    write_config_reply,
+    write_delegates_reply,
+)
 from app.comments.markers import (
     format_draft_marker,
     format_group_marker,
+    format_notice_marker,
     format_refusal_marker,
     format_reply_marker,
     format_verdict_json,
 )
-from app.comments.notices import CONFIG_CHECK_NAME, write_config_check, write_config_note
+from app.comments.notices import (
+    CONFIG_CHECK_NAME,
+    write_config_check,
+    write_config_note,
+    write_early_notice,
+)
 from app.comments.phrases import CHECK_NAME
 from app.comments.replies import (
     join_replies,
@@ -76,19 +87,24 @@ __all__ = [
     "VerdictView",
     "format_draft_marker",
     "format_group_marker",
+    "format_notice_marker",
     "format_refusal_marker",
     "format_reply_marker",
     "format_verdict_json",
     "join_replies",
+    "write_cancel_reply",
     "write_check_run",
     "write_config_check",
     "write_config_note",
+    "write_config_reply",
+    "write_delegates_reply",
     "write_draft_body",
     "write_draft_exists_reply",
     "write_draft_failed_reply",
     "write_draft_opened_reply",
     "write_draft_refused_reply",
     "write_draft_title",
+    "write_early_notice",
     "write_explanation_reply",
     "write_failed_reply",
     "write_forbidden_reply",

@@ -16,6 +16,11 @@ def format_group_marker(group: int) -> str:
     return f"<!-- r4p:group={group} -->"
 
 
+def format_notice_marker(group: int) -> str:
+    """Return the HTML comment that marks the notice about several pull requests for one issue."""
+    return f"<!-- r4p:notice={group} -->"
+
+
 def format_reply_marker(answers: CommandSource) -> str:
     """Return the HTML comment that marks the bot's reply to the command in the comment or review `answers`."""
     return f"<!-- r4p:reply={answers} -->"

@@ -1,11 +1,14 @@
 """Notes for any reply: links that the bot did not read, and settings that it cannot use (pure)."""
 
+from collections.abc import Sequence
+
 from app.comments.check_run import CheckText
-from app.comments.phrases import quote_line
+from app.comments.markers import format_notice_marker
+from app.comments.phrases import join_names, quote_line
 from app.comments.views import SuiteState, SuiteStatus
 from app.policy.commands import PREFIX
 from app.settings.repo_config import FILE, ConfigError
-from app.values.identifiers import CommitSha
+from app.values.identifiers import CommitSha, PullNumber
 
 CONFIG_CHECK_NAME = "r4p/config"
 
@@ -20,6 +23,20 @@ MOVED_NOTE = (
 )
 
 _PROBLEMS_AT_MOST = 20
+_NAMED_AT_MOST = 10
+
+
+def write_early_notice(group: int, pulls: Sequence[PullNumber]) -> str:
+    """Return the comment that several pull requests claim the issue of `group`. It judges nothing."""
+    names = join_names(f"#{number}" for number in pulls[:_NAMED_AT_MOST])
+    more = len(pulls) - _NAMED_AT_MOST
+    named = f"{names} and {more} more" if more > 0 else names
+    return (
+        f"{format_notice_marker(group)}\n"
+        f"{named} are open for this issue, and each claims to resolve it. Their authors may want to look at each "
+        "other's work before they go on. This note judges nothing.\n\n"
+        f"`{PREFIX} verify` asks the bot to compare them, and `{PREFIX} status` shows how far it is.\n"
+    )
 
 
 def write_suite_note(tests: SuiteStatus) -> str:

@@ -23,6 +23,7 @@ from app.comments.phrases import (
 from app.comments.views import GroupProgress, GroupView, StatusView, VerdictView
 from app.jobs.waits import Waits
 from app.policy.alternative_policy import RefusalReason, format_alternative_id
+from app.policy.command_registry import write_command_rows
 from app.policy.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
 from app.policy.group_policy import LeftOutPull, WaitForMore
 from app.policy.rival_links import Member
@@ -51,8 +52,8 @@ def write_help_reply(source: CommandSource) -> str:
     """Return the reply to `/r4p help` in the comment or review `source`: a Markdown table of every command."""
     lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
     lines += [
-        f"| `{PREFIX} {_escape_cell(entry.usage)}` | {entry.description} | {_describe_access(entry.needs)} | {entry.where} |"
-        for entry in REGISTRY.values()
+        f"| `{_escape_cell(usage)}` | {description} | {access} | {where} |"
+        for usage, description, access, where in write_command_rows()
     ]
     advice = (
         "Write a command at the beginning of a line of a new comment or review, "
@@ -222,10 +223,6 @@ def _correct_mistake(mistake: Unknown) -> str:
 
 def _offer_help() -> str:
     return f"`{PREFIX} help` lists every command."
-
-
-def _describe_access(needs: Permission) -> str:
-    return "anyone" if needs is Permission.NONE else f"{needs} access"
 
 
 def _escape_cell(usage: str) -> str:

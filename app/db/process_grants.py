@@ -110,6 +110,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: _READ,
     },
     "approvals": {GITHUB: _ALL},
+    "delegations": {GITHUB: _ALL},
     "group_members": {WEB: _READ, GITHUB: _ALL, WRITER: "select(group_id, pull_number)"},
     # Evaluations and verdicts.
     "patches": {

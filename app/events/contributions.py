@@ -43,6 +43,8 @@ def read_pull_request(source: Source) -> PullRequestEvent:
         draft=pull.get_flag("draft"),
         merged=pull.get_flag("merged"),
         merge_commit=pull.find_sha("merge_commit_sha"),
+        opened_at=pull.find_time("created_at"),
+        lock_reason=pull.find_text("active_lock_reason", NAME_LIMIT),
         head=head.get_sha("sha"),
         base=base.get_sha("sha"),
         base_ref=base.get_text("ref", NAME_LIMIT),

@@ -53,6 +53,7 @@ class PullAction(StrEnum):
     CONVERTED_TO_DRAFT = "converted_to_draft"
     REOPENED = "reopened"
     CLOSED = "closed"
+    LOCKED = "locked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,9 @@ class PullRequestEvent(RepositoryEvent):
     """The head before a push; None for every other action."""
     base_before: BaseChange | None
     occurred_at: datetime | None
+    opened_at: datetime | None = None
+    lock_reason: str | None = None
+    """Why the conversation is locked, such as `spam`; None: it is not, or nobody gave a reason."""
 
 
 class IssueAction(StrEnum):

@@ -5,6 +5,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 API_VERSION: Final = "2022-11-28"
+"""Version of the REST API that every request asks for. The bot reads no field that version 2026-03-10 drops: it takes
+the merge commit from `merge_commit_sha` where a webhook has it, and from GraphQL elsewhere. GitHub Enterprise Server knows newer
+versions late."""
 
 
 @dataclass(frozen=True, slots=True)

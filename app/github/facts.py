@@ -169,3 +169,5 @@ class PullIssues:
     new_config: ConfigBlob | None = None
     """The settings file at the head; None when the pull request does not change it, or not among its first 100 files.
     """
+    merge_commit: CommitSha | None = None
+    """The commit that merged it; None: it is not merged, or GitHub does not tell."""

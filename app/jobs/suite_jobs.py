@@ -1,8 +1,11 @@
-"""Jobs that run the repository's own tests on the candidates of an evaluation (pure)."""
+"""Jobs that run the repository's own tests on the candidates of an evaluation, and the keys of all its jobs (pure)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from app.jobs.job import EvaluationJob, Queue
+from app.jobs.job import EvaluationJob, ProposePatches, Queue, VerifyGroup
+from app.values.identifiers import EvaluationId
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +22,11 @@ class RunTests(EvaluationJob):
 
     queue = Queue.TESTS
     kind = "run_tests"
+
+
+_KINDS: Final = (ProposePatches, VerifyGroup, PrepareTests, RunTests)
+
+
+def list_evaluation_keys(evaluations: Iterable[EvaluationId]) -> list[str]:
+    """List the keys of the jobs that are pointless once their evaluations are replaced or cancelled."""
+    return [kind.build_key(evaluation) for evaluation in evaluations for kind in _KINDS]

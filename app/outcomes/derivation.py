@@ -19,7 +19,7 @@ from app.outcomes.outcome_event import (
     Snapshot,
 )
 
-RULE_VERSION = 4
+RULE_VERSION = 5
 """Version of the rule. Raise it with every change of meaning, so that stored outcomes can be derived again."""
 
 SUPERSEDED_WITHIN = timedelta(days=14)
@@ -27,6 +27,15 @@ SUPERSEDED_WITHIN = timedelta(days=14)
 
 LANDED_WITHIN = timedelta(days=1)
 """Time between a merge bot's push and its closing of the pull request, in either order."""
+
+GATE_WITHIN = timedelta(hours=1)
+"""A bot that closes a pull request so soon after its opening keeps a gate. It did not look at the patch."""
+
+QUOTA_WITHIN = timedelta(hours=1)
+"""An author who opens another pull request so soon after closing this one may only have made room under GitHub's cap."""
+
+_HIDING = frozenset({"spam", "off-topic"})
+"""Reasons of a lock that takes a pull request out of the discussion."""
 
 _WITHDRAWN = frozenset({"not_planned", "duplicate"})
 _OPINIONS: Mapping[EventKind, OutcomeKind] = {
@@ -42,6 +51,7 @@ def derive(history: History) -> tuple[Outcome, ...]:
         events=tuple(sorted(history.events, key=lambda event: event.moment)),
         snapshots=history.snapshots,
         rival_merges=history.rival_merges,
+        next_openings=history.next_openings,
     )
     outcomes = [_add_verdict(ordered, outcome) for rule in _RULES for outcome in rule(ordered)]
     return tuple(sorted(outcomes, key=lambda outcome: (outcome.event.moment, outcome.kind)))
@@ -120,11 +130,25 @@ def _explain_closing(history: History, closing: OutcomeEvent) -> str:
     withdrawn = _find_withdrawal(history, closing)
     if withdrawn:
         return f"issue_{withdrawn}"
+    if any(event.details.state in _HIDING for event in _select(history, EventKind.PULL_LOCKED)):
+        return "hidden"
+    return _explain_by_actor(history, closing)
+
+
+def _explain_by_actor(history: History, closing: OutcomeEvent) -> str:
     if closing.details.by_author:
-        return "closed_by_author"
+        return "closed_for_quota" if _is_quota(history, closing) else "closed_by_author"
     if closing.permission == APP:
-        return "closed_by_bot"
+        age = closing.details.age_seconds
+        is_gate = age is not None and age <= GATE_WITHIN.total_seconds()
+        return "closed_by_gate" if is_gate else "closed_by_bot"
     return "closed_by_maintainer" if closing.permission in CAN_WRITE else "unknown"
+
+
+def _is_quota(history: History, closing: OutcomeEvent) -> bool:
+    """Return whether the author opened another pull request shortly after this closing."""
+    waits = (event.occurred_at - closing.occurred_at for event in history.next_openings)
+    return any(timedelta(0) <= wait <= QUOTA_WITHIN for wait in waits)
 
 
 def _is_near(closing: OutcomeEvent, events: Iterable[OutcomeEvent], window: timedelta) -> bool:

@@ -86,14 +86,17 @@ def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEve
     if kind is None:
         return
     merged = kind == EventKind.PULL_MERGED
+    occurred_at = event.occurred_at or received_at
     seen = replace(
-        _build_event(event, kind, event.sender, event.occurred_at or received_at),
+        _build_event(event, kind, event.sender, occurred_at),
         pull=event.number,
         head=event.head,
         details=Details(
             by_author=event.sender.id == event.author.id,
             base=event.base,
             commit=event.merge_commit if merged else None,
+            state=event.lock_reason if kind == EventKind.PULL_LOCKED else None,
+            age_seconds=_measure_age(event, kind, occurred_at),
         ),
     )
     yield seen
@@ -102,12 +105,22 @@ def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEve
         yield from _read_reverts(seen, event, text, reverter=f"#{event.number}")
 
 
+def _measure_age(event: PullRequestEvent, kind: EventKind, occurred_at: datetime) -> float | None:
+    if kind != EventKind.PULL_CLOSED or event.opened_at is None:
+        return None
+    return max(0.0, (occurred_at - event.opened_at).total_seconds())
+
+
 def _pull_kind(event: PullRequestEvent) -> EventKind | None:
     match event.action:
         case PullAction.CLOSED:
             return EventKind.PULL_MERGED if event.merged else EventKind.PULL_CLOSED
         case PullAction.REOPENED:
             return EventKind.PULL_REOPENED
+        case PullAction.OPENED:
+            return EventKind.PULL_OPENED
+        case PullAction.LOCKED:
+            return EventKind.PULL_LOCKED
         case PullAction.SYNCHRONIZE:
             return EventKind.HEAD_MOVED
         case _:

@@ -16,9 +16,11 @@ APP = "app"
 class EventKind(StrEnum):
     """Kinds of raw outcome events. They record what happened, not its meaning."""
 
+    PULL_OPENED = "pull_opened"
     PULL_CLOSED = "pull_closed"
     PULL_MERGED = "pull_merged"
     PULL_REOPENED = "pull_reopened"
+    PULL_LOCKED = "pull_locked"
     HEAD_MOVED = "head_moved"
     REVIEW_SUBMITTED = "review_submitted"
     REVIEW_DISMISSED = "review_dismissed"
@@ -63,7 +65,7 @@ class Details:
     by_author: bool = False
     """True if the actor is the pull request's author."""
     state: str | None = None
-    """GitHub's word: state of a review, conclusion of a CI, reason of a closed issue, `+1` or `-1`. For an opinion
+    """GitHub's word: state of a review, conclusion of a CI, reason of a closed issue or of a lock, `+1` or `-1`. For an opinion
     given by command: the reason in the command."""
     about: str | None = None
     """Names the review, CI, reaction or alternative. Of several events about the same thing, the last counts."""
@@ -75,6 +77,8 @@ class Details:
     share: float | None = None
     """Share of lines that still exist, 0 to 1."""
     days: int | None = None
+    age_seconds: float | None = None
+    """For a closing: seconds since the pull request was opened."""
     gone: bool = False
     """True if the person removed the reaction."""
 
@@ -133,6 +137,8 @@ class History:
     snapshots: tuple[Snapshot, ...] = ()
     rival_merges: tuple[OutcomeEvent, ...] = ()
     """Merges of the other pull requests of the same issues."""
+    next_openings: tuple[OutcomeEvent, ...] = ()
+    """Openings of other pull requests by the people who closed this one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class CommandRequest:
     """True if the comment holds an allowed command, or a line that is no valid command."""
     is_locked: bool
     """True if only members may write in the conversation."""
+    is_delegate: bool = False
+    """True if somebody lets the author use commands on this issue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,10 @@ def plan_answer(history: AnswerHistory, request: CommandRequest) -> AnswerPlan:
 
     A person below triage permission gets `ANSWERS_AN_HOUR` answers. Nobody is refused twice on one issue.
     """
-    if not is_exempt(request.permission) and history.answers >= ANSWERS_AN_HOUR:
+    if (
+        not (is_exempt(request.permission) or request.is_delegate)
+        and history.answers >= ANSWERS_AN_HOUR
+    ):
         return AnswerPlan(carries_out=False, tells_refusal=False, silence=SilenceReason.CAPPED)
     if request.is_locked:
         return AnswerPlan(

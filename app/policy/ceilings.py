@@ -73,6 +73,14 @@ def explain_excess(limit: int) -> str:
     return f"the bot compares at most {limit} pull requests of an issue"
 
 
+def explain_issue_limit(limit: int) -> str:
+    """Return the reason why an issue's next evaluation without a command waits for the next day."""
+    return (
+        f"`evaluations_per_day` in this repository's settings allows {limit:,} for an issue without a command,"
+        " and the bot goes on after midnight UTC"
+    )
+
+
 def explain_reached_ceiling(
     ceilings: CeilingSettings, usage: DailyUsage, *, is_commanded: bool
 ) -> str | None:

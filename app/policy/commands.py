@@ -1,42 +1,52 @@
-"""The `/r4p` grammar: the commands in a comment, their permissions and their help (pure)."""
+"""The `/r4p` grammar: reads the commands in a comment, by the words that the registry lists for each (pure)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from rapidfuzz import fuzz, process
 
 from app.policy.alternative_policy import format_alternative_id
+from app.policy.command_registry import (
+    PREFIX,
+    REGISTRY,
+    WORDLESS,
+    Arguments,
+    CommandHelp,
+    Verb,
+    is_allowed,
+)
 from app.values.identifiers import AlternativeNumber, PullNumber
 from app.values.markdown_prose import list_paragraph_lines
-from app.values.permission import Permission
 from model.domain import PatchId
 
-PREFIX = "/r4p"
+__all__ = [
+    "MAX_COMMANDS",
+    "PREFIX",
+    "REGISTRY",
+    "WORDLESS",
+    "Button",
+    "Command",
+    "CommandHelp",
+    "GroupEdit",
+    "Unknown",
+    "Verb",
+    "can_hold_command",
+    "is_allowed",
+    "parse",
+]
+
 MAX_COMMANDS = 5
 """Most commands of one comment that run. The reply to a sixth command names this limit."""
 
 _READ_LIMIT = 4_096  # characters, because strangers could waste time with long Markdown
 _LINE_LIMIT = 500
 _MAX_PULLS = 20
+_MAX_LOGINS = 5
 _PULL = re.compile(r"(?:GH-|#)([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
+_LOGIN = re.compile(r"@?([a-z0-9][a-z0-9-]{0,38})", re.IGNORECASE | re.ASCII)
 _ALTERNATIVE = re.compile(r"A([1-9][0-9]{0,2})", re.IGNORECASE | re.ASCII)
-
-
-class Verb(StrEnum):
-    """The `/r4p` commands of the bot, by the word after `/r4p`."""
-
-    VERIFY = "verify"
-    STATUS = "status"
-    EXPLAIN = "explain"
-    AGREE = "agree"
-    DISAGREE = "disagree"
-    GROUP = "group"
-    PROPOSE = "propose"
-    OPEN = "open"
-    OK = "ok"
-    HELP = "help"
 
 
 class Button(StrEnum):
@@ -48,72 +58,11 @@ class Button(StrEnum):
 
 
 class GroupEdit(StrEnum):
-    """Actions of the command `group`."""
+    """Actions of the commands `group` and `delegate`."""
 
     SHOW = "show"
     ADD = "add"
     REMOVE = "remove"
-
-
-@dataclass(frozen=True, slots=True)
-class CommandHelp:
-    """Help text of one `/r4p` command."""
-
-    usage: str
-    description: str
-    example: str
-    needs: Permission = Permission.WRITE
-    where: str = "issue or pull request"
-
-
-REGISTRY: Mapping[Verb, CommandHelp] = {
-    Verb.VERIFY: CommandHelp(
-        usage="verify",
-        description="Judge the open pull requests for this issue now.",
-        example="/r4p verify",
-    ),
-    Verb.STATUS: CommandHelp(
-        usage="status",
-        description="Show which pull requests the bot compares and how far the work is.",
-        needs=Permission.NONE,
-        example="/r4p status",
-    ),
-    Verb.EXPLAIN: CommandHelp(
-        usage="explain [#N|A1]",
-        description="Show the reasons for the verdict, for one patch or for all.",
-        needs=Permission.NONE,
-        example="/r4p explain #12",
-    ),
-    Verb.AGREE: CommandHelp("agree [#N|A1]", "Record that the verdict is right.", "/r4p agree #12"),
-    Verb.DISAGREE: CommandHelp(
-        usage="disagree [#N|A1] <why>",
-        description="Record that the verdict is wrong, and why.",
-        example="/r4p disagree #12 it breaks on an empty list",
-    ),
-    Verb.GROUP: CommandHelp(
-        usage="group [add|remove #N …]",
-        description="Show, add or remove the pull requests that the bot compares.",
-        example="/r4p group add #12 #15",
-        where="issue",
-    ),
-    Verb.PROPOSE: CommandHelp(
-        usage="propose",
-        description="Let an agent of the bot write a patch and judge it beside the pull requests.",
-        example="/r4p propose",
-    ),
-    Verb.OPEN: CommandHelp(
-        usage="open A1",
-        description="Open a patch of the bot as a draft pull request, if the settings allow it.",
-        example="/r4p open A1",
-    ),
-    Verb.OK: CommandHelp(
-        usage="ok [#N …]",
-        description="Let the bot judge a pull request that the settings leave out until somebody approves it.",
-        needs=Permission.TRIAGE,
-        example="/r4p ok #12",
-    ),
-    Verb.HELP: CommandHelp("help", "List these commands.", "/r4p help", Permission.NONE),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +75,13 @@ class Command:
     pulls: tuple[PullNumber, ...] = ()
     """The pull requests in the command, in order. Empty: none."""
     edit: GroupEdit | None = None
-    """The action of `group`; None for every other verb."""
+    """The action of `group` or `delegate`; None for every other verb."""
     reason: str = ""
     """The reason of `agree` or `disagree`. Untrusted text."""
     alternative: AlternativeNumber | None = None
     """The number of the alternative in the command, such as 1 for A1; None: none."""
+    logins: tuple[str, ...] = ()
+    """The people in the command, in lower case."""
 
     @property
     def about(self) -> PatchId | None:
@@ -148,10 +99,6 @@ class Unknown:
     problem: str
     suggestion: str | None
     """The corrected line; None: no command is similar."""
-
-
-WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE, Verb.OPEN, Verb.OK})
-"""Verbs to which the bot reacts with an emoji only, if all is well."""
 
 
 def can_hold_command(body: str, mention: str | None = None) -> bool:
@@ -193,11 +140,6 @@ def _read(body: str) -> str:
     return whole if newline else rest
 
 
-def is_allowed(verb: Verb, permission: Permission) -> bool:
-    """Report whether an account with this permission may give the command `verb`. Authors get no extra right."""
-    return permission.rank >= REGISTRY[verb].needs.rank
-
-
 def _join_names(mention: str | None) -> str:
     names = [re.escape(PREFIX)]
     if mention:
@@ -222,13 +164,14 @@ def _parse_command(line: str, words: list[str]) -> Command | Unknown:
     if name not in set(Verb):
         return _suggest_verb(line, words)
     verb = Verb(name)
-    if verb in {Verb.EXPLAIN, Verb.AGREE, Verb.DISAGREE}:
-        return _parse_about(verb, line, words[1:])
-    parsers = {Verb.GROUP: _parse_group, Verb.OPEN: _parse_open, Verb.OK: _parse_ok}
-    return parsers[verb](line, words[1:]) if verb in parsers else Command(verb, line)
+    return _PARSERS[REGISTRY[verb].takes](verb, line, words[1:])
 
 
-def _parse_group(line: str, words: list[str]) -> Command | Unknown:
+def _parse_nothing(verb: Verb, line: str, _words: list[str]) -> Command:
+    return Command(verb, line)
+
+
+def _parse_group(_verb: Verb, line: str, words: list[str]) -> Command | Unknown:
     if not words:
         return Command(Verb.GROUP, line, edit=GroupEdit.SHOW)
     name, rest = words[0].lower(), words[1:]
@@ -261,17 +204,31 @@ def _parse_about(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
     return Command(verb, line, pulls, alternative=alternative, reason=kept_reason)
 
 
-def _parse_open(line: str, words: list[str]) -> Command | Unknown:
+def _parse_open(_verb: Verb, line: str, words: list[str]) -> Command | Unknown:
     if len(words) != 1 or (alternative := _parse_alternative(words[0])) is None:
         return Unknown(line, "`open` needs one patch of the bot, written as A1", None)
     return Command(Verb.OPEN, line, alternative=alternative)
 
 
-def _parse_ok(line: str, words: list[str]) -> Command | Unknown:
+def _parse_ok(_verb: Verb, line: str, words: list[str]) -> Command | Unknown:
     pulls = tuple(dict.fromkeys(filter(None, map(_parse_pull, words))))
     if len(pulls) != len({word.strip(",") for word in words}) or len(pulls) > _MAX_PULLS:
         return Unknown(line, f"`ok` takes up to {_MAX_PULLS} pull requests as #N", None)
     return Command(Verb.OK, line, pulls)
+
+
+def _parse_logins(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
+    """Read `delegate LOGIN …` or `delegate remove LOGIN …`; without any login, the command shows the delegates."""
+    edit = GroupEdit.ADD
+    if words and words[0].lower() in {GroupEdit.ADD, GroupEdit.REMOVE}:
+        edit, words = GroupEdit(words[0].lower()), words[1:]
+    elif not words:
+        return Command(verb, line, edit=GroupEdit.SHOW)
+    matches = [_LOGIN.fullmatch(word.strip(",")) for word in words]
+    logins = tuple(dict.fromkeys(match[1].lower() for match in matches if match))
+    if not words or None in matches or len(words) > _MAX_LOGINS:
+        return Unknown(line, f"`{verb} {edit}` takes 1 to {_MAX_LOGINS} logins of people", None)
+    return Command(verb, line, edit=edit, logins=logins)
 
 
 def _parse_alternative(word: str) -> AlternativeNumber | None:
@@ -297,3 +254,13 @@ def _find_nearest(word: str, words: type[Verb] | type[GroupEdit]) -> str | None:
 
 def _join_words(verb: str, edit: str | None, rest: list[str]) -> str:
     return " ".join(filter(None, [PREFIX, verb, edit, *rest]))
+
+
+_PARSERS: Mapping[Arguments, Callable[[Verb, str, list[str]], Command | Unknown]] = {
+    Arguments.NONE: _parse_nothing,
+    Arguments.PATCH: _parse_about,
+    Arguments.PULLS: _parse_ok,
+    Arguments.ALTERNATIVE: _parse_open,
+    Arguments.GROUP_EDIT: _parse_group,
+    Arguments.LOGINS: _parse_logins,
+}

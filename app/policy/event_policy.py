@@ -148,6 +148,8 @@ def _plan_after_installation(
 
 
 def _plan_after_pull_request(event: PullRequestEvent, links: StoredLinks) -> tuple[Planned, ...]:
+    if event.action is PullAction.LOCKED:
+        return ()  # a lock changes no patch and no link
     issues = dict.fromkeys([*sorted(links.issues), *links.closing_issues])
     moved = event.action is PullAction.SYNCHRONIZE
     if issues:

@@ -4,7 +4,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.policy.event_policy import BY_COMMAND
-from app.settings.repo_config import Comments, JudgeFrom, Mode, RepoConfig, TriggerKind
+from app.policy.rival_links import LinkStrength, Member
+from app.settings.repo_config import (
+    Comments,
+    IncludeDrafts,
+    JudgeFrom,
+    Mode,
+    RepoConfig,
+    TriggerKind,
+)
 from app.values.identifiers import PullNumber
 from app.values.text_matching import is_match
 from model.domain import Verdict
@@ -14,6 +22,9 @@ CLOSED = "the issue is closed"
 
 VERDICT_FIRST = "the verdict that a person asked for comes first"
 """Reason why changes wait while a person waits for an earlier verdict."""
+
+PAUSED = "a maintainer wrote `/r4p pause`; `/r4p resume` ends that"
+"""Reason why the bot judges an issue on command only."""
 
 UNAPPROVED = "it waits for `/r4p ok`"
 """Reason why the bot does not judge a pull request by itself, as `judge_from` says."""
@@ -40,6 +51,8 @@ class CandidateFacts:
     """GitHub's word for the author's relation to the repository. It is a hint and gives no right."""
     is_approved: bool = False
     """Whether somebody with triage permission wrote `/r4p ok` for it."""
+    is_empty: bool = False
+    """Whether it changes no file. Agents open an empty draft first."""
     excess: str | None = None
     """Why it is beyond the operator's ceiling; None: it is not."""
 
@@ -85,13 +98,14 @@ def should_evaluate(
     *,
     issue_is_open: bool,
     alternatives: int = 0,
+    is_paused: bool = False,
 ) -> EvaluateNow | WaitForMore:
     """Decide whether to judge an issue's pull requests now, or why to wait.
 
     `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate that can be judged, and every other
     trigger needs `min_candidates`. `alternatives` counts the bot's alternatives that exist, will be written or were
     tried. With them, one pull request is enough, and a command needs none. A command judges pull requests that wait for
-    `/r4p ok`, too.
+    `/r4p ok`, too, and issues that are paused.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
@@ -99,6 +113,8 @@ def should_evaluate(
         return WaitForMore(f"`triggers` in this repository's settings does not list `{kind}`")
     if not issue_is_open:
         return WaitForMore(CLOSED)
+    if is_paused and not commanded:
+        return WaitForMore(PAUSED)
     reasons = {
         candidate.number: _explain_left_out(config, candidate, commanded=commanded)
         for candidate in candidates
@@ -143,8 +159,8 @@ def _explain_left_out(
     ignored = {login.lower() for login in config.ignore_authors}
     if not candidate.is_open:
         return "it is not open"
-    if candidate.is_draft:
-        return "it is a draft"
+    if candidate.is_draft and (why := _explain_draft(config, candidate)):
+        return why
     if candidate.author.lower() in ignored:
         return "its author is listed in `ignore_authors`"
     if config.paths and not _is_touched(candidate.paths, config.paths):
@@ -152,6 +168,34 @@ def _explain_left_out(
     if not (commanded or candidate.is_approved or _is_trusted(config, candidate)):
         return UNAPPROVED
     return candidate.excess
+
+
+def _explain_draft(config: RepoConfig, candidate: CandidateFacts) -> str | None:
+    if not can_include_draft(config, candidate.author):
+        return "it is a draft"
+    return "it is a draft without any change yet" if candidate.is_empty else None
+
+
+def can_include_draft(config: RepoConfig, author: str) -> bool:
+    """Return whether the settings let a draft of `author` take part. A login that ends in `[bot]` is an agent's."""
+    if config.include_drafts is IncludeDrafts.AGENTS:
+        return author.endswith("[bot]")
+    return config.include_drafts is IncludeDrafts.ALL
+
+
+def list_claims(
+    config: RepoConfig, candidates: Sequence[CandidateFacts], members: Sequence[Member]
+) -> tuple[PullNumber, ...]:
+    """Return the pull requests that an early notice names: those that claim to resolve the issue, at least two.
+
+    It is empty when the settings want no notice, and when fewer pull requests claim the issue. A mention claims nothing.
+    """
+    if not config.early_notice or config.mode is Mode.SHADOW:
+        return ()
+    judgeable = select_judgeable(config, candidates, commanded=False)
+    claiming = {m.number for m in members if m.strength is not LinkStrength.CROSS_REFERENCE}
+    named = tuple(number for number in judgeable if number in claiming)
+    return named if len(named) > 1 else ()
 
 
 def _is_trusted(config: RepoConfig, candidate: CandidateFacts) -> bool:
@@ -171,10 +215,11 @@ def _count(pulls: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Where GitHub shows a verdict: in a comment, in check runs or nowhere. The database holds it in any case."""
+    """Where GitHub shows a verdict: in a comment, in check runs, in labels or nowhere. The database holds it in any case."""
 
     comment: bool
     checks: bool
+    labels: bool = False
 
 
 def plan_publication(
@@ -189,4 +234,4 @@ def plan_publication(
         return Publication(comment=asked, checks=False)
     claims = not CLAIMS.isdisjoint(verdicts)
     wanted = config.comments is Comments.ALL or (config.comments is Comments.OUTCOMES and claims)
-    return Publication(comment=asked or wanted, checks=True)
+    return Publication(comment=asked or wanted, checks=True, labels=config.result_labels)

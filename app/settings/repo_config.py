@@ -66,6 +66,14 @@ class JudgeFrom(StrEnum):
     APPROVED = "approved"
 
 
+class IncludeDrafts(StrEnum):
+    """Which draft pull requests take part."""
+
+    AGENTS = "agents"
+    ALL = "all"
+    NONE = "none"
+
+
 class Alternatives(StrEnum):
     """Whether the bot's agent writes alternatives beside the pull requests."""
 
@@ -170,15 +178,24 @@ class RepoConfig(BaseModel):
     as long as the one before, up to 8 hours."""
     votes: Annotated[int, Field(ge=1, le=MAX_VOTES, strict=True)] = 4
     """Number of votes on each group, each with another seating."""
+    evaluations_per_day: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 24
+    """Most evaluations of one issue in a day (UTC) without a command. Further changes wait for the next day."""
     comments: Comments = Comments.OUTCOMES
     """When the bot writes the verdict comment. `all`: after every evaluation. `outcomes`: when a patch is correct or
     incorrect, so the bot is silent when it is unsure about all. `none`: only after a command."""
+    result_labels: YesNo = False
+    """Label each judged pull request `r4p/correct`, `r4p/incorrect` or `r4p/unsure`. Not in mode `shadow`."""
     reading_order: YesNo = True
     """In a comment without any claim, list the patches in the order of their scores, as an order to read them in."""
     paths: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
     """Judge only pull requests that change one of these paths; `**` crosses folders. Empty: all."""
     ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()
     """Logins whose pull requests the bot never judges. A bot's login ends in `[bot]`."""
+    include_drafts: IncludeDrafts = IncludeDrafts.AGENTS
+    """Draft pull requests that take part once they change a file. `agents`: those of accounts whose login ends in `[bot]`, because agents
+    open a draft first and often leave it one. `all`, or `none`."""
+    early_notice: YesNo = False
+    """Say once on an issue that several open pull requests claim it, before any verdict. It needs no model. Not in mode `shadow`."""
     judge_from: JudgeFrom = JudgeFrom.EVERYONE
     """Whose pull requests need no `/r4p ok`. `contributors`: those of members and of people with a merged one. `approved`: none."""
     alternatives: Alternatives | Annotated[int, Field(ge=1, le=MAX_ALTERNATIVES, strict=True)] = (

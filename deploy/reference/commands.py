@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 
 from app import cli
-from app.operator import models_cli
+from app.operator import config_command, models_cli
 from app.policy.commands import PREFIX, REGISTRY
 from app.values.permission import Permission
 from deploy.reference.markdown import build_table, join_lines
@@ -19,6 +19,7 @@ from training.commands.export import attempts
 from training.commands.outcomes import outcomes
 
 LOADED_LATER: Final[Mapping[str, Any]] = {
+    "r4p config": config_command.main,
     "r4p gym": gym.app,
     "r4p labels": labels.app,
     "r4p models": models_cli.main,

@@ -12,6 +12,7 @@ TABLES = (
     "groups",
     "pull_requests",
     "approvals",
+    "delegations",
     "group_members",
 )
 """In the order of creation."""
@@ -25,6 +26,7 @@ def create() -> None:
     _create_groups()
     _create_pull_requests()
     _create_approvals()
+    _create_delegations()
     _create_group_members()
 
 
@@ -52,6 +54,9 @@ def _create_repositories() -> None:
         sa.Column("config_text", sa.Text(), comment="the last valid .github/r4p.yml; null: none"),
         sa.Column(
             "config_error", sa.Text(), comment="why the newest file is not used; null: it is used"
+        ),
+        sa.Column(
+            "default_text", sa.Text(), comment="the organisation's default settings; null: none"
         ),
         sa.Column(
             "changes_read_until",
@@ -94,6 +99,7 @@ def _create_groups() -> None:
         sa.Column(
             "waiting", sa.Text(), comment="why the group gets no verdict now; null: no obstacle"
         ),
+        sa.Column("paused_by", sa.Text(), comment="who wrote `/r4p pause`; null: not paused"),
         now("updated_at"),
         now("read_at"),
         belongs_to("groups", "repository_id", "repositories"),
@@ -142,6 +148,19 @@ def _create_approvals() -> None:
         belongs_to("approvals", "repository_id", "repositories"),
         sa.PrimaryKeyConstraint("repository_id", "pull_number", name=op.f("pk_approvals")),
         comment="pull requests that somebody with triage permission let the bot judge",
+    )
+
+
+def _create_delegations() -> None:
+    op.create_table(
+        "delegations",
+        sa.Column("group_id", sa.BigInteger(), nullable=False),
+        sa.Column("login", sa.Text(), nullable=False, comment="in lower case"),
+        sa.Column("actor", sa.Text(), nullable=False, comment="who wrote `/r4p delegate`"),
+        now("delegated_at"),
+        belongs_to("delegations", "group_id", "groups"),
+        sa.PrimaryKeyConstraint("group_id", "login", name=op.f("pk_delegations")),
+        comment="people who may use some commands on one issue",
     )
 
 

@@ -24,9 +24,9 @@ def build_snapshot(head=HEAD, patch="p", day=-1.0, base=BASE, evaluation=None):
     return Snapshot(head, base, patch, at, evaluation, at if evaluation else None)
 
 
-def outcomes(*events, snapshots=(), rivals=()):
+def outcomes(*events, snapshots=(), rivals=(), openings=()):
     """Kind and reason of what is derived, oldest first."""
-    found = derive(History(PULL, events, tuple(snapshots), tuple(rivals)))
+    found = derive(History(PULL, events, tuple(snapshots), tuple(rivals), tuple(openings)))
     return [(str(outcome.kind), outcome.reason) for outcome in found]
 
 

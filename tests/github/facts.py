@@ -52,6 +52,7 @@ class PullFacts:
     state: str
     merged: bool
     draft: bool
+    labels: tuple[str, ...]
 
     @classmethod
     def of_record(cls, issue: Issue) -> Self:
@@ -68,6 +69,7 @@ class PullFacts:
             state=issue.state,
             merged=pull.merged_at is not None,
             draft=pull.draft,
+            labels=tuple(issue.labels),
         )
 
 

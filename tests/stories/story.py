@@ -28,7 +28,7 @@ SOON_SECONDS = 5.0
 """A job that runs later than this waits for time to pass."""
 OPEN_SECONDS = 600.0
 """A job that runs later than this is planned, not open."""
-_MARKER = re.compile(r"<!-- (r4p:(?:group|reply|not-judged|draft)=[\w-]+) -->")
+_MARKER = re.compile(r"<!-- (r4p:(?:group|reply|not-judged|draft|notice)=[\w-]+) -->")
 
 
 @dataclass
@@ -209,9 +209,9 @@ class Story(BotRecords):
         assert (len(replies) <= 1, len(refusal) <= 1) == (True, True)
         return "".join(comment.body for comment in [*replies, *refusal])
 
-    def read_draft_notices(self, number: int) -> list[str]:
-        """Return the bot's comments about draft pull requests."""
-        return [comment.body for comment in self._read_comments(number, "r4p:draft=")]
+    def read_notices(self, number: int, kind: str) -> list[str]:
+        """Return the bot's comments of a kind: `draft`, or `notice` for early notices."""
+        return [comment.body for comment in self._read_comments(number, f"r4p:{kind}=")]
 
     def is_silent(self, *numbers: int) -> bool:
         """Return whether the bot wrote no comment there."""

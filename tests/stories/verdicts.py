@@ -30,13 +30,13 @@ class BotComment:
     id: int
     body: str
     rows: dict[int, str] = field(init=False)
-    """Verdict by pull request, from the table."""
+    """Verdict by pull request, from the table, in the order of the numbers."""
     agreement: dict[int, str] = field(init=False)
     alternatives: dict[str, str] = field(init=False)
     """Verdict by alternative."""
 
     def __post_init__(self):
-        matches = _ROW.findall(self.body)
+        matches = sorted(_ROW.findall(self.body), key=lambda row: int(row[0]))
         verdicts = {int(n): word.replace("\N{NO-BREAK SPACE}", " ") for n, word, _ in matches}
         object.__setattr__(self, "rows", verdicts)
         object.__setattr__(self, "agreement", {int(n): votes for n, _, votes in matches})

@@ -19,6 +19,7 @@ from app.jobs.job import (
     TidyCheckouts,
 )
 from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.settings import CeilingSettings
 from app.values.identifiers import PullNumber
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
@@ -44,13 +45,12 @@ ELSEWHERE = {
     "refit_calibrators",
     "train_model",
     "unload_adapters",
-}
-"""Kinds of jobs whose own tests run them twice."""
+}  # kinds of jobs whose own tests run them twice
 
 
 def build_command_handler(scene):
-    verbs = IssueCommands(scene.github)
-    return RunCommandHandler(scene.github, verbs, scene.app.slug)
+    verbs, ceilings = IssueCommands(scene.github), CeilingSettings()
+    return RunCommandHandler(scene.github, verbs, scene.app.slug, ceilings)
 
 
 def test_collecting_makes_one_evaluation(twice, scene):

@@ -21,7 +21,12 @@ _CLOSED = {
     "issue_not_planned": "withdrawn",
     "closed_by_author": "closed_by_author",
     "closed_by_bot": "closed_by_bot",
+    "closed_for_quota": "closed_for_quota",
+    "closed_by_gate": "closed_by_gate",
+    "hidden": "hidden",
 }
+_SAYS_NOTHING = frozenset({"closed_for_quota", "closed_by_gate", "hidden"})
+"""Reasons of closings that no failed CI turns into a negative label. A review does so only for a maintainer's closing."""
 _DOUBTFUL = frozenset({"reverted_late", "issue_reopened", "lines_gone"})
 """Rules whose deed contradicts what people say."""
 
@@ -156,7 +161,8 @@ def _match_closed(case: PatchHistory, closing: PullOutcome) -> RuleMatch:
     known_at = closing.occurred_at + HOLD_PERIOD
     if has_landed:
         return replace(_build_match("landed", closing, *evidence), known_at=known_at)
-    if failed := case.find_failed_ci():
+    failed = case.find_failed_ci()
+    if failed and reason not in _SAYS_NOTHING:
         evidence = ("CI failed on it, and succeeded on a rival" + _format_date(failed), *evidence)
         return replace(_build_match("failed_ci", failed, *evidence), known_at=known_at)
     request = case.find_change_request()

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from training.labels.label_rule import LabelGrade, Rule
 
-RULE_VERSION = 3
+RULE_VERSION = 4
 """Increase with every change of meaning here or in `labels.py`. Labels are never stored, so all history
 follows.
 """
@@ -229,6 +229,27 @@ _RULES = (
         None,
         "A bot closed it.",
         "arXiv 2602.04226: stale ones are closed by clocks",
+    ),
+    Rule(
+        "closed_for_quota",
+        LabelGrade.UNKNOWN,
+        None,
+        "Its author closed it and opened another one within an hour, as GitHub's cap on open pull requests makes people do.",
+        "GitHub's cap of June 2026",
+    ),
+    Rule(
+        "closed_by_gate",
+        LabelGrade.UNKNOWN,
+        None,
+        "A bot closed it within an hour of its opening.",
+        "vouch lists and rules on who may contribute: nobody looked at the patch",
+    ),
+    Rule(
+        "hidden",
+        LabelGrade.UNKNOWN,
+        None,
+        "It was closed, and locked as spam or as off-topic.",
+        "GitHub takes archived pull requests out of view and gives no reason",
     ),
     Rule(
         "closed",

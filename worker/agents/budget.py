@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from app.db.store.alternatives import attempts
 from app.db.store.alternatives.attempts import AttemptRecord
+from app.db.store.issues.groups import StoredRepository
 from app.policy.alternative_policy import Cost, get_remaining_budget, has_budget
 from app.policy.ceilings import clip_config, override_ceilings
 from app.settings import CeilingSettings
@@ -147,10 +148,10 @@ def reserve_budget(
 
 
 def clip_to_limits(
-    config_text: str | None, ceilings: CeilingSettings, own_limits: Mapping[str, int]
+    stored: StoredRepository, ceilings: CeilingSettings, own_limits: Mapping[str, int]
 ) -> RepoConfig:
     """Parse a repository's settings file, and clip its budget to the ceilings or its installation's own limits."""
-    return clip_config(parse_last_good(config_text), override_ceilings(ceilings, own_limits))
+    return clip_config(parse_last_good(stored), override_ceilings(ceilings, own_limits))
 
 
 def _split_budget(left: Cost, attempts_together: int) -> AgentLimits:

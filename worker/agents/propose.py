@@ -238,7 +238,7 @@ def _load_task(
     issue = Issue(evaluation.title, evaluation.body)
     first = attempts.next_seed(connection, evaluation.group)
     own_limits = installation_controls.read_limits(connection, job.installation)
-    config = budget.clip_to_limits(stored.config_text, ceilings, own_limits)
+    config = budget.clip_to_limits(stored, ceilings, own_limits)
     place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
     seeds = range(first, first + evaluation.alternatives_wanted)
     hinted = hints.find_due(connection, place.group, [place.base], place.issue_sha256)

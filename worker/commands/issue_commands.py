@@ -19,6 +19,7 @@ from app.policy.alternative_policy import NoAttempt, RefusalReason, get_remainin
 from app.policy.commands import Command, GroupEdit, Verb
 from app.policy.draft_policy import find_refusal
 from app.policy.event_policy import BY_COMMAND
+from worker.commands import issue_control
 from worker.commands.command_subject import AgentDescription, CommandResult, Subject
 from worker.commands.status_command import report_status
 from worker.outcomes import second_attempts
@@ -51,7 +52,15 @@ class IssueCommands:
         }
         if command.verb in whole:
             return whole[command.verb](context, subject)
-        named = {Verb.EXPLAIN: self._explain, Verb.GROUP: self._edit_group, Verb.OPEN: self._open}
+        named = {
+            Verb.EXPLAIN: self._explain,
+            Verb.GROUP: self._edit_group,
+            Verb.OPEN: self._open,
+            Verb.CANCEL: issue_control.cancel,
+            Verb.PAUSE: issue_control.switch_pause,
+            Verb.RESUME: issue_control.switch_pause,
+            Verb.DELEGATE: issue_control.edit_delegates,
+        }
         return named.get(command.verb, self._record_opinion)(context, subject, command)
 
     def _verify(self, context: Context, subject: Subject) -> CommandResult:
@@ -71,9 +80,7 @@ class IssueCommands:
                     subject.asked_in, RefusalReason.NO_AGENT
                 )
                 return CommandResult(reply, is_done=False)
-            left = get_remaining_budget(
-                parse_last_good(stored.config_text if stored else None), spent
-            )
+            left = get_remaining_budget(parse_last_good(stored), spent)
             if not left.tokens or not left.seconds:
                 reply = comments.write_proposal_refused_reply(
                     subject.asked_in, RefusalReason.BUDGET
@@ -108,7 +115,7 @@ class IssueCommands:
                     comments.write_no_such_patch_reply(where, view, command.about), is_done=False
                 )
             stored = groups.load_repository(connection, repository.id)
-            config = parse_last_good(stored.config_text if stored else None)
+            config = parse_last_good(stored)
             if why := find_refusal(config, has_writer=self.can_open_drafts):
                 return CommandResult(
                     comments.write_draft_refused_reply(where, chosen.id, why), is_done=False

@@ -6,16 +6,13 @@ number of them: `app.policy.answer_policy` decides.
 """
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from sqlalchemy import Connection
 
 from app import comments
 from app.db.session import transaction
 from app.db.store.issues import groups, webhook_state
 from app.db.store.queue import command_answers, jobs
-from app.db.store.queue.command_answers import AnswerKind, Comment
+from app.db.store.queue.command_answers import Comment
 from app.events import CommentEvent, ReviewEvent
 from app.events import parse as parse_event
 from app.github.api import rest_reader
@@ -24,25 +21,29 @@ from app.github.errors import NotFound
 from app.github.http.connection import GitHub
 from app.jobs.job import LocateIssues, Planned, RunCommand
 from app.policy.answer_policy import (
-    AnswerPlan,
-    CommandRequest,
     SilenceReason,
     is_exempt,
     plan_answer,
 )
-from app.policy.commands import WORDLESS, Command, Unknown, Verb, is_allowed, parse
-from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
-from app.values.permission import Permission
+from app.policy.commands import WORDLESS, Command, Unknown, Verb, parse
+from app.settings import CeilingSettings
+from app.values.identifiers import PullNumber, RepositoryRef
 from worker.commands.approve_pulls import approve_pulls
+from worker.commands.command_author import (
+    CommandAuthor,
+    Written,
+    build_request,
+    find_issues,
+    is_delegate_here,
+    store_plan,
+)
 from worker.commands.command_subject import CommandResult, Subject
 from worker.commands.issue_commands import IssueCommands
+from worker.commands.issue_control import show_config
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 
 log = logging.getLogger(__name__)
-
-Written = CommentEvent | ReviewEvent
-"""The events that can hold commands."""
 
 
 @dataclass(slots=True)
@@ -64,22 +65,13 @@ class _CommandReply:
 
 
 @dataclass(frozen=True, slots=True)
-class _Author:
-    """The author of a comment with commands: the permission, and what the bot answers."""
-
-    permission: Permission
-    plan: AnswerPlan
-    replies: Replies
-    """Writes the answers, with the part of the write limits that the permission allows."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunCommandHandler:
     """Reads a stored comment again, checks the author's permission, and carries out its `/r4p` commands."""
 
     github: GitHub
     commands: IssueCommands
     mention: str | None
+    ceilings: CeilingSettings
 
     def __call__(self, context: Context, job: RunCommand) -> None:
         """Carry out the commands of the comment that `job` names, and answer by reactions or a reply.
@@ -113,7 +105,7 @@ class RunCommandHandler:
         repository: RepositoryRef,
         event: Written,
         commands: tuple[Command | Unknown, ...],
-    ) -> _Author | None:
+    ) -> CommandAuthor | None:
         """Ask GitHub for the author's permission, decide what to answer, and store it.
 
         A payload proves nothing. After a silence the bot does not ask for a while, and returns None.
@@ -124,12 +116,15 @@ class RunCommandHandler:
                 command_answers.count_silence(connection, SilenceReason.CAPPED)
                 return None
         permission = rest_reader.read_permission(self.github, repository, event.author.login)
-        asked = _build_request(event, commands, permission)
+        is_delegate = is_delegate_here(context, event)
+        asked = build_request(event, commands, permission, is_delegate=is_delegate)
         with context.transaction() as connection:
             plan = plan_answer(command_answers.load_history(connection, comment), asked)
-            _store_plan(connection, comment, plan, permission)
-        github = self.github if is_exempt(permission) else self.github.for_replies
-        return _Author(permission, plan, Replies(Publisher(github, context.open_effects())))
+            store_plan(connection, comment, plan, asked)
+        trusted = is_delegate or is_exempt(permission)
+        github = self.github if trusted else self.github.for_replies
+        replies = Replies(Publisher(github, context.open_effects()))
+        return CommandAuthor(permission, plan, replies, is_delegate)
 
     def _answer(
         self,
@@ -137,7 +132,7 @@ class RunCommandHandler:
         repository: RepositoryRef,
         event: Written,
         commands: tuple[Command | Unknown, ...],
-        author: _Author,
+        author: CommandAuthor,
     ) -> None:
         self._react(repository, event, author, "eyes")
         answer = self._carry_out(context, repository, event, commands, author)
@@ -151,7 +146,7 @@ class RunCommandHandler:
         repository: RepositoryRef,
         event: Written,
         commands: tuple[Command | Unknown, ...],
-        author: _Author,
+        author: CommandAuthor,
     ) -> _CommandReply:
         answer = _CommandReply()
         unknown = [command for command in commands if isinstance(command, Unknown)]
@@ -162,12 +157,12 @@ class RunCommandHandler:
                 )
             )
         wanted = [command for command in commands if isinstance(command, Command)]
-        may = [c.verb for c in wanted if is_allowed(c.verb, author.permission)]
+        may = [c.verb for c in wanted if author.may_use(c.verb)]
         self._confirm_in_review(
             repository, event, author, [verb for verb in may if verb in WORDLESS]
         )
         for command in wanted:
-            if not is_allowed(command.verb, author.permission):
+            if not author.may_use(command.verb):
                 text = comments.write_forbidden_reply(
                     event.command_source, command.verb, author.permission
                 )
@@ -177,20 +172,23 @@ class RunCommandHandler:
                 answer.add(approve_pulls(context, repository, event, command), command.verb)
             elif command.verb is Verb.HELP:
                 answer.add(CommandResult(comments.write_help_reply(event.command_source)))
+            elif command.verb is Verb.CONFIG:
+                where = event.command_source
+                answer.add(show_config(context, self.ceilings, repository.id, where))
             else:
                 answer.add(self._run_on_issue(context, repository, event, command), command.verb)
         return answer
 
     def _react(
-        self, repository: RepositoryRef, event: Written, author: _Author, content: str
+        self, repository: RepositoryRef, event: Written, author: CommandAuthor, content: str
     ) -> None:
         """Add a reaction to a comment; a stranger gets a reply only, which is one write in place of three."""
-        is_wanted = author.plan.silence is None and is_exempt(author.permission)
+        is_wanted = author.plan.silence is None and author.is_exempt
         if is_wanted and isinstance(event, CommentEvent):
             author.replies.react(repository, event.comment, content)
 
     def _confirm_in_review(
-        self, repository: RepositoryRef, event: Written, author: _Author, verbs: list[Verb]
+        self, repository: RepositoryRef, event: Written, author: CommandAuthor, verbs: list[Verb]
     ) -> None:
         """Reply to a review in place of 👍, before later steps can reply."""
         if not isinstance(event, ReviewEvent) or not verbs or author.plan.silence is not None:
@@ -200,7 +198,11 @@ class RunCommandHandler:
             author.replies.send(repository, event.number, event.command_source, body)
 
     def _reply(
-        self, repository: RepositoryRef, event: Written, author: _Author, answer: _CommandReply
+        self,
+        repository: RepositoryRef,
+        event: Written,
+        author: CommandAuthor,
+        answer: _CommandReply,
     ) -> None:
         blocks = answer.blocks
         if isinstance(event, ReviewEvent) and answer.wordless:
@@ -214,7 +216,7 @@ class RunCommandHandler:
     def _run_on_issue(
         self, context: Context, repository: RepositoryRef, event: Written, command: Command
     ) -> CommandResult:
-        issues = list(_find_issues(context, event))
+        issues = list(find_issues(context, event))
         if len(issues) == 1:
             place = (repository, issues[0], event.command_source, event.number, event.delivery)
             subject = Subject(*place, event.author.login)
@@ -229,40 +231,6 @@ class RunCommandHandler:
             fix = "write `Fixes #N` into its description, or the command on the issue"
         return CommandResult(
             comments.write_failed_reply(event.command_source, problem, fix), is_done=False
-        )
-
-
-def _build_request(
-    event: Written, commands: tuple[Command | Unknown, ...], permission: Permission
-) -> CommandRequest:
-    refused = [
-        isinstance(command, Command) and not is_allowed(command.verb, permission)
-        for command in commands
-    ]
-    return CommandRequest(permission, any(refused), not all(refused), event.is_locked)
-
-
-def _store_plan(
-    connection: Connection, comment: Comment, plan: AnswerPlan, permission: Permission
-) -> None:
-    """Store the answer to a comment; those to people with triage permission only where they refuse."""
-    if plan.silence is not None:
-        log.info("no answer to %s: %s", comment.source, plan.silence)
-        command_answers.count_silence(connection, plan.silence)
-    if plan.tells_refusal:
-        command_answers.record_answer(connection, comment, AnswerKind.REFUSAL)
-    elif not is_exempt(permission):
-        kind = AnswerKind.REPLY if plan.silence is None else AnswerKind.SILENCE
-        command_answers.record_answer(connection, comment, kind)
-
-
-def _find_issues(context: Context, event: Written) -> Iterator[IssueNumber]:
-    if not event.on_pull_request:
-        yield IssueNumber(event.number)
-        return
-    with transaction(context.database) as connection:
-        yield from groups.list_issues_of_pull(
-            connection, event.repository.id, PullNumber(event.number)
         )
 
 

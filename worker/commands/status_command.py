@@ -96,7 +96,7 @@ def _describe_alternatives(
 ) -> AlternativesStatus | None:
     """Describe the alternatives; None when there are none and the settings want none."""
     stored = groups.load_repository(connection, subject.repository.id)
-    config = parse_last_good(stored.config_text if stored else None)
+    config = parse_last_good(stored)
     failure = attempts.find_last_failure(connection, group.id)
     alternatives = newest.alternatives if newest else ()
     running = newest.alternatives_wanted if newest and newest.state == "collected" else 0

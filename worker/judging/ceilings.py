@@ -6,19 +6,23 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from app.db.session import transaction
+from app.db.store.issues import issue_controls
 from app.db.store.queue import installation_controls
 from app.policy.ceilings import (
     clip_config,
     count_seconds_until_tomorrow,
     explain_excess,
+    explain_issue_limit,
     explain_reached_ceiling,
     override_ceilings,
     select_excess_pulls,
 )
+from app.policy.event_policy import BY_COMMAND
 from app.policy.group_policy import EvaluateNow, WaitForTomorrow
 from app.settings import CeilingSettings
 from app.values.identifiers import InstallationId, RepositoryRef
 from worker.judging.rivals import Rivals
+from worker.judging.submission import Submission
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
@@ -46,14 +50,18 @@ class CeilingGuard:
         self,
         connection: Connection,
         repository: RepositoryRef,
+        submission: Submission,
         decision: EvaluateNow,
-        *,
-        is_commanded: bool,
     ) -> EvaluateNow | WaitForTomorrow:
-        """Return `decision`, or the decision to wait when a daily budget is used up.
+        """Return `decision`, or the decision to wait when a daily budget or the issue's own is used up.
 
         A part of each budget is kept for evaluations that a person asked for. Evaluations that are stored at the same moment do not see each other and may exceed a budget by their number.
         """
+        is_commanded = submission.new_evaluation.trigger == BY_COMMAND
+        today = issue_controls.count_evaluations_today(connection, submission.new_evaluation.group)
+        if not is_commanded and today >= submission.most_per_day:
+            limit = explain_issue_limit(submission.most_per_day)
+            return WaitForTomorrow(limit, decision.left_out)
         ceilings = self._load(connection, repository.installation)
         usage = installation_controls.read_daily_usage(connection, repository.id)
         why = explain_reached_ceiling(ceilings, usage, is_commanded=is_commanded)

@@ -34,9 +34,11 @@ from worker.judging.evaluation_request import (
     is_alternative_wanted,
     is_verdict_outstanding,
     is_wanted_by_person,
+    load_newest,
 )
 from worker.judging.prepare_tests import build_suite_request
-from worker.judging.rivals import RivalCollector, Rivals, choose_seats, save_rivals
+from worker.judging.rivals import RivalCollector, Rivals, save_rivals
+from worker.judging.seats import choose_seats
 from worker.judging.submission import (
     Submission,
     leave_for_tomorrow,
@@ -46,6 +48,7 @@ from worker.judging.submission import (
 )
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
 from worker.publishing import config_check
+from worker.publishing.early_notice import announce_rivals
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 
@@ -84,15 +87,16 @@ class EvaluateIssueHandler:
             stored = groups.load_active_repository(connection, job.repository)
         if stored is None:
             return
+        github, ref = self.collector.github, IssueRef(stored.ref, job.issue)
         try:
-            rivals = self.collector.collect(context, stored, IssueRef(stored.ref, job.issue))
+            rivals = self.collector.collect(context, stored, ref)
         except NotFound:
             return
         rivals = self.ceilings.limit_rivals(context, job.installation, rivals)
         context.check()
-        github = self.collector.github
         config_check.check_candidates(github, context, stored.ref, rivals.candidates)
         self._submit(context, job, stored, rivals)
+        announce_rivals(github, context, ref, rivals.list_claims())
 
     def _submit(
         self, context: Context, job: EvaluateIssue, stored: StoredRepository, rivals: Rivals
@@ -109,7 +113,7 @@ class EvaluateIssueHandler:
                 # Second decision, under the fence: rows may have changed during the fetch. If a tree is
                 # missing now, `submit_group` postpones the job, which then decides both times again.
                 group = save_rivals(connection, stored.ref, rivals)
-                newest = _load_newest(connection, group)
+                newest = load_newest(connection, group)
                 decision = _decide(job, rivals, plan, newest)
                 if isinstance(decision, EvaluateNow):
                     trigger = choose_trigger(job, newest)
@@ -145,10 +149,7 @@ class EvaluateIssueHandler:
         new = submission.new_evaluation
         held_back: EvaluateNow | WaitForTomorrow = decision
         if not submission.is_repeat:
-            commanded = new.trigger == BY_COMMAND
-            held_back = self.ceilings.hold_back(
-                connection, repository, decision, is_commanded=commanded
-            )
+            held_back = self.ceilings.hold_back(connection, repository, submission, decision)
         if isinstance(held_back, WaitForTomorrow):
             groups.set_waiting(connection, new.group, held_back.reason)
             planned = leave_for_tomorrow(connection, submission, held_back)
@@ -190,7 +191,7 @@ def _plan_alternatives(
     """Plan the group's alternatives; no commit for new ones when the newest evaluation covers the group."""
     bases = rivals.list_bases()
     group = groups.find_group(connection, job.repository, job.issue)
-    newest = _load_newest(connection, group.id) if group else None
+    newest = load_newest(connection, group.id) if group else None
     rivals = replace(rivals, is_commanded=choose_trigger(job, newest) == BY_COMMAND)
     alternatives: tuple[Alternative, ...] = ()
     tried = second_count = today = 0
@@ -240,6 +241,7 @@ def _decide(
         choose_trigger(job, newest),
         issue_is_open=rivals.is_open,
         alternatives=len(plan.alternatives) + plan.new_count + plan.tried,
+        is_paused=rivals.is_paused,
     )
     if isinstance(decision, EvaluateNow) and job.propose and plan.lack is not None:
         return plan.lack
@@ -267,10 +269,6 @@ def _build_snapshot(
     )
 
 
-def _load_newest(connection: Connection, group: int) -> Evaluation | None:
-    return evaluations.find_newest(connection, group, "collected", "verified", "published")
-
-
 def _is_repeat(
     job: EvaluateIssue, newest: Evaluation | None, new: NewEvaluation, plan: AlternativePlan
 ) -> bool:
@@ -296,5 +294,6 @@ def _build_submission(
         newest,
         is_repeat=_is_repeat(job, newest, new, plan),
         quiet_seconds=rivals.settings.config.quiet_minutes * 60.0,
+        most_per_day=rivals.settings.config.evaluations_per_day,
         tests=build_suite_request(rivals),
     )

@@ -1,5 +1,8 @@
 """Decide what a person's request for an evaluation means for later jobs of the same issue."""
 
+from sqlalchemy import Connection
+
+from app.db.store.issues import evaluations
 from app.db.store.issues.evaluations import Evaluation, EvaluationRequest
 from app.jobs.job import EvaluateIssue
 from app.policy.event_policy import BY_COMMAND
@@ -46,3 +49,8 @@ def is_verdict_outstanding(newest: Evaluation, job: EvaluateIssue, rivals: Rival
     kept = select_judgeable(rivals.settings.config, facts, commanded=True)
     present = {each.pull: each.head_sha for each in rivals.candidates if each.pull in kept}
     return present != {each.pull: each.head_sha for each in newest.candidates}
+
+
+def load_newest(connection: Connection, group: int) -> Evaluation | None:
+    """Return the newest evaluation of a group that was not superseded; None: there is none."""
+    return evaluations.find_newest(connection, group, "collected", "verified", "published")

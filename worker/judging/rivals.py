@@ -1,16 +1,19 @@
-"""Read the rivals of an issue with one GitHub query and one git fetch, and seat alternatives."""
+"""Read the rivals of an issue with one GitHub query and one git fetch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
 from app.db.session import transaction
 from app.db.store.alternatives import drafts
-from app.db.store.issues import approvals, candidates, groups
+from app.db.store.issues import (
+    approvals,
+    candidates,
+    groups,
+    issue_controls,
+)
 from app.db.store.issues.candidates import Candidate
-from app.db.store.issues.evaluation_alternatives import Alternative
-from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import StoredRepository
 from app.github.api import graphql_reader as github_links
 from app.github.errors import NotFound
@@ -18,14 +21,18 @@ from app.github.facts import IssueFacts, IssueState, PullRequest
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub
 from app.policy import rival_links
-from app.policy.alternative_policy import SeatCandidate, count_seats, find_new_edits, keep_seats
-from app.policy.group_policy import CandidateFacts, select_judgeable
+from app.policy.group_policy import (
+    CandidateFacts,
+    can_include_draft,
+    list_claims,
+    select_judgeable,
+)
 from app.policy.rival_links import LinkStrength, Member
+from app.settings.repo_config import RepoConfig
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
-from model.domain import Issue, PatchId, PatchVerdict
+from model.domain import Issue
 from model.errors import BadDiff
 from model.patches import diff
-from model.verdict_json import read_patches
 from worker.git.checkout import BUSY_SECONDS, CheckoutBusy, Checkouts
 from worker.git.hardened_git import GitUnreachable
 from worker.git.patches import FetchedPull, RefusedPull
@@ -44,9 +51,11 @@ class Rivals:
     members: tuple[Member, ...]
     pulls: tuple[PullRequest, ...]
     candidates: tuple[Candidate, ...]
-    """Candidates of the open pull requests that are no drafts, in their order."""
+    """Candidates of the open pull requests, in their order. Drafts are left out unless the settings include them."""
     approved: frozenset[PullNumber] = frozenset()
     is_commanded: bool = False
+    is_paused: bool = False
+    """True when `/r4p pause` stopped automatic judging."""
     excess: Mapping[PullNumber, str] = field(default_factory=dict)
     """Pull requests beyond the operator's ceiling, with the reason."""
 
@@ -78,10 +87,16 @@ class Rivals:
                 paths=_list_paths(by_pull.get(pull.number)) if self.settings.config.paths else (),
                 association=pull.association,
                 is_approved=pull.number in self.approved,
+                is_empty=_is_empty(by_pull.get(pull.number)),
                 excess=self.excess.get(pull.number),
             )
             for pull in self.pulls
         ]
+
+    def list_claims(self) -> tuple[PullNumber, ...]:
+        """List the pull requests that an early notice names; none if the settings want no notice or the issue is closed."""
+        facts = self.list_candidate_facts() if self.is_open else []
+        return list_claims(self.settings.config, facts, self.members)
 
     def list_bases(self) -> tuple[BaseCommit, ...]:
         """List the commits on which an agent may base an alternative, best first.
@@ -115,14 +130,17 @@ class RivalCollector:
         bare repository.
         """
         facts = github_links.read_issue(self.github, ref)
-        settings = choose_config(stored.config_text, facts.repository.config)
+        settings = choose_config(stored, facts.repository.config)
         added, removed = _load_forced_members(context, ref)
         members = rival_links.find_members(facts, added=added, removed=removed, host=self.host)
         pulls = self._read_pulls(ref.repository, facts, members)
-        candidates = self._load_candidates(context, ref, pulls, members)
+        candidates = self._load_candidates(context, ref, settings.config, pulls, members)
         with transaction(context.database) as connection:
             approved = approvals.list_approved(connection, ref.repository.id)
-        return Rivals(facts, settings, members, pulls, candidates, approved)
+            paused_by = issue_controls.find_pause(connection, ref.repository.id, ref.number)
+        return Rivals(
+            facts, settings, members, pulls, candidates, approved, is_paused=paused_by is not None
+        )
 
     def _read_pulls(
         self, repository: RepositoryRef, facts: IssueFacts, members: Sequence[Member]
@@ -143,11 +161,17 @@ class RivalCollector:
         self,
         context: Context,
         ref: IssueRef,
+        config: RepoConfig,
         pulls: Sequence[PullRequest],
         members: Sequence[Member],
     ) -> tuple[Candidate, ...]:
         strength = {member.number: member.strength.value for member in members}
-        ready = [pull for pull in pulls if pull.state is IssueState.OPEN and not pull.is_draft]
+        ready = [
+            pull
+            for pull in pulls
+            if pull.state is IssueState.OPEN
+            and (not pull.is_draft or can_include_draft(config, pull.author or ""))
+        ]
         with transaction(context.database) as connection:
             stored = {
                 pull.number: candidates.find_stored(
@@ -213,6 +237,10 @@ def _build_candidate(pull: PullRequest, fetched: FetchedPull | RefusedPull) -> C
     )
 
 
+def _is_empty(candidate: Candidate | None) -> bool:
+    return candidate is not None and candidate.diff is not None and not candidate.files
+
+
 def _list_paths(candidate: Candidate | None) -> tuple[str, ...]:
     if candidate is None or candidate.diff is None:
         return ()
@@ -227,6 +255,7 @@ def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rival
     number, facts = repository.id, rivals.facts
     settings = rivals.settings
     groups.save_config(connection, number, text=settings.text, error=settings.error)
+    issue_controls.refresh_default(connection, repository)
     group = groups.upsert_group(
         connection, number, facts.number, (facts.title, facts.body), facts.state.value
     )
@@ -239,43 +268,3 @@ def save_rivals(connection: Connection, repository: RepositoryRef, rivals: Rival
     for candidate in rivals.candidates:
         candidates.save(connection, number, candidate)
     return group
-
-
-def choose_seats(
-    rivals: Rivals, alternatives: Sequence[Alternative], newest: Evaluation | None, to_come: int
-) -> tuple[Alternative, ...]:
-    """Return those of `alternatives` that get a free seat in the group; copies of another patch get none.
-
-    `newest` is the group's newest evaluation, or None. If there are too few seats, its verdicts decide which
-    alternatives keep one. `to_come` seats stay free for alternatives that agents will write.
-    """
-    kept = set(rivals.judgeable)
-    rival_diffs = [patch.diff for patch in rivals.candidates if patch.pull in kept]
-    distinct = [
-        alternatives[index]
-        for index in find_new_edits(rival_diffs, [patch.diff for patch in alternatives])
-    ]
-    free = count_seats(rivals.settings.config, len(kept), to_come)
-    return tuple(
-        distinct[index] for index in keep_seats([*_describe_seats(distinct, newest)], free)
-    )
-
-
-def _describe_seats(
-    alternatives: Sequence[Alternative], newest: Evaluation | None
-) -> Iterator[SeatCandidate]:
-    present = {alternative.attempt for alternative in newest.alternatives} if newest else set[int]()
-    verdicts = _index_verdicts(newest)
-    replaced = {alternative.guided_by for alternative in alternatives}
-    for alternative in alternatives:
-        yield SeatCandidate(
-            alternative.attempt not in present,
-            alternative.attempt in replaced,
-            verdicts.get(alternative.id),
-        )
-
-
-def _index_verdicts(newest: Evaluation | None) -> dict[PatchId, PatchVerdict]:
-    if newest is None or not isinstance(newest.verdict, dict):
-        return {}
-    return {patch.id: patch for patch in read_patches(newest.verdict)}

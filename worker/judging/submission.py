@@ -12,7 +12,7 @@ from app.db.store.issues import approvals, evaluations, groups, moved_verdicts, 
 from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.queue import jobs
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
-from app.jobs.suite_jobs import PrepareTests, RunTests
+from app.jobs.suite_jobs import PrepareTests, list_evaluation_keys
 from app.policy.event_policy import BY_COMMAND
 from app.policy.group_policy import LeftOutPull, WaitForTomorrow
 from app.policy.reevaluation_policy import (
@@ -30,10 +30,6 @@ WAITS = "a changed group waits before the bot judges it again; each further chan
 """Reason that `/r4p status` shows during the pause."""
 
 
-_OF_EVALUATION = (ProposePatches, VerifyGroup, PrepareTests, RunTests)
-"""Jobs that are pointless once another evaluation replaces theirs."""
-
-
 @dataclass(frozen=True, slots=True)
 class Submission:
     """A frozen group that the policy allows the bot to judge, and the facts that decide its next job."""
@@ -46,6 +42,8 @@ class Submission:
     """True when `newest_evaluation` covers the same group and nobody asked again."""
     quiet_seconds: float
     """The pause after an author's first evaluation."""
+    most_per_day: int
+    """Most evaluations of the issue in a day without a command."""
     tests: SuiteRequest | None = None
     """The tests that the repository wants on its candidates; None: none."""
 
@@ -85,8 +83,7 @@ def submit_group(
 
 def supersede_jobs(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
     """Stop the jobs of replaced evaluations."""
-    keys = [kind.build_key(old) for old in replaced for kind in _OF_EVALUATION]
-    jobs.supersede(connection, keys)
+    jobs.supersede(connection, list_evaluation_keys(replaced))
 
 
 def _find_changes(connection: Connection, submission: Submission) -> ChangedGroup:

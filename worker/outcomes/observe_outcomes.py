@@ -12,7 +12,7 @@ from app.db.store.outcomes import outcome_events, outcome_permissions, outcomes
 from app.db.store.outcomes.outcome_permissions import PermissionAnswer
 from app.db.store.outcomes.outcomes import MergedPull
 from app.db.store.queue.effects import build_comment_key, find_github_id
-from app.github.api import rest_reader
+from app.github.api import graphql_reader, rest_reader
 from app.github.api.effect_store import EffectKey
 from app.github.api.rest_reader import ReactionFacts
 from app.github.errors import Forbidden, NotFound
@@ -110,10 +110,15 @@ def measure_survival(
     with transaction(context.database) as connection:
         repository = _load_active_repository(connection, job.repository)
         merged = outcomes.find_merged_pull(connection, job.repository, job.pull)
-    if repository is None or merged is None or merged.branch != merged.default_branch:
+    if repository is None:
+        return
+    events = []
+    if merged is None and (merged := _ask_for_merge(github, context, repository, job)):
+        events.append(_build_landing(job, merged))
+    if merged is None or merged.branch != merged.default_branch:
         return
     try:
-        events = list(_measure(github, checkouts, repository, job, merged))
+        events += _measure(github, checkouts, repository, job, merged)
     except CheckoutBusy as error:
         raise Postponed(str(error), after_seconds=_BUSY_SECONDS) from error
     except GitUnreachable:
@@ -124,6 +129,31 @@ def measure_survival(
         record_outcomes(connection, job.repository, events)
         checks = plan_claim_checks(connection, repository, [job.pull])
         context.enqueue(connection, list(checks))
+
+
+def _ask_for_merge(
+    github: GitHub, context: Context, repository: RepositoryRef, job: MeasureSurvival
+) -> MergedPull | None:
+    """Ask GitHub for the merge commit that the webhook did not name; None: GitHub does not tell it either."""
+    try:
+        merge = graphql_reader.read_pull(github, repository, job.pull).merge_commit
+    except NotFound:
+        return None
+    if merge is None:
+        return None
+    with transaction(context.database) as connection:
+        return outcomes.find_merged_pull(connection, job.repository, job.pull, merge)
+
+
+def _build_landing(job: MeasureSurvival, merged: MergedPull) -> OutcomeEvent:
+    """Build the event that names the merge commit, so that later reverts of this commit are understood."""
+    return OutcomeEvent(
+        kind=EventKind.LANDED,
+        source=f"merge_commit:{job.repository}:{job.pull}",
+        occurred_at=merged.merged_at,
+        pull=job.pull,
+        head=merged.merge,
+    )
 
 
 def _measure(

@@ -112,11 +112,10 @@ class RecordEventHandler:
         if not isinstance(event, RepositoryEvent):
             return StoredLinks()
         stored = groups.load_repository(connection, event.repository.id)
-        text = stored.config_text if stored else None
         return StoredLinks(
             issues=webhook_state.find_linked_issues(connection, event),
             closing_issues=promised,
-            quiet_seconds=get_quiet_seconds(text, self.least_quiet_seconds),
+            quiet_seconds=get_quiet_seconds(stored, self.least_quiet_seconds),
         )
 
 

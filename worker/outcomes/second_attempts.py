@@ -205,7 +205,7 @@ def _decide(connection: Connection, evaluation: Evaluation, remark: Remark) -> H
         connection, [alternative.attempt for alternative in evaluation.alternatives]
     )
     tried = tuple(_describe_tried(evaluation, hinted))
-    return choose_second_attempts(parse_last_good(stored.config_text), tried, remark, now)
+    return choose_second_attempts(parse_last_good(stored), tried, remark, now)
 
 
 def _describe_tried(evaluation: Evaluation, hinted: frozenset[int]) -> Iterable[AttemptSummary]:

@@ -56,7 +56,7 @@ class OpenDraftHandler:
             if stored is None or draft is None:
                 return
             base = drafts.find_branch(connection, draft)
-        config = parse_last_good(stored.config_text)
+        config = parse_last_good(stored)
         result = draft.pull or find_refusal(config, has_writer=True)
         if result is None:
             result = self._open(context, stored.ref, draft, base)

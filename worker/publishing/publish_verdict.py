@@ -22,6 +22,7 @@ from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRe
 from worker.outcomes import second_attempts
 from worker.publishing.observed_evidence import add_observations, count_wait
 from worker.publishing.replies import Replies
+from worker.publishing.result_labels import label_verdicts
 from worker.publishing.verdict_view import add_settings, add_titles, build_verdict_view
 from worker.queue.context import Context
 from worker.repositories.repository_config import parse_last_good
@@ -96,7 +97,7 @@ class PublishVerdictHandler:
     ) -> bool:
         """Write what the settings allow to show. Return whether a head has moved."""
         moved = find_moved_heads(evaluation, heads)
-        config = parse_last_good(stored.config_text)
+        config = parse_last_good(stored)
         may_open = find_refusal(config, has_writer=self.has_writer) is None
         view = build_verdict_view(evaluation, moved, stored.config_error, may_open=may_open)
         view = add_settings(add_titles(view, heads), stored)
@@ -106,6 +107,8 @@ class PublishVerdictHandler:
         for row in view.rows if wanted.checks else ():
             if row.pull in find_open_heads(heads) and not row.moved:
                 _write_check(publisher, stored.ref, row, view, url)
+        if wanted.labels:
+            label_verdicts(publisher, stored.ref, view, find_open_heads(heads))
         return bool(moved)
 
     def _read_heads(self, repository: RepositoryRef, evaluation: Evaluation) -> Heads:

@@ -87,7 +87,7 @@ def add_settings(view: VerdictView, stored: StoredRepository) -> VerdictView:
     consent = read_training_consent(stored.config_text, stored.config_error)
     return replace(
         view,
-        has_reading_order=parse_last_good(stored.config_text).reading_order,
+        has_reading_order=parse_last_good(stored).reading_order,
         is_learning_allowed=consent in FOR_CALIBRATORS,
     )
 

@@ -81,7 +81,7 @@ class MissedChanges:
             lost = self._read_commands(stored.ref, changed.entries, max(since, now - COMMAND_AGE))
         except (NotFound, Unprocessable):
             return  # deleted or uninstalled: the webhook about it is late or lost
-        quiet = get_quiet_seconds(stored.config_text, self.least_quiet_seconds)
+        quiet = get_quiet_seconds(stored, self.least_quiet_seconds)
         stops = [end for end in (changed.read_until, lost.read_until) if end]
         with context.transaction() as connection:
             looks = _plan_looks(connection, job, changed.entries)

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 from app.db.session import transaction
-from app.db.store.issues import groups
+from app.db.store.issues import groups, issue_controls
+from app.db.store.issues.groups import StoredRepository
 from app.github.api import graphql_reader
 from app.github.errors import NotFound
 from app.github.facts import ConfigBlob
 from app.github.http.connection import GitHub
 from app.jobs.job import RefreshConfig
 from app.settings import repo_config
+from app.settings.config_layers import combine
 from app.settings.config_problems import Problem
 from app.settings.repo_config import WITHOUT_FILE, ConfigError, RepoConfig
 from worker.queue.context import Context
@@ -33,38 +35,31 @@ def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
     return repo_config.parse(blob.text)
 
 
-def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentConfig:
+def choose_config(stored: StoredRepository, blob: ConfigBlob | None) -> CurrentConfig:
     """Return the settings of the file `blob` if it is valid, else the stored ones with the file's errors (pure).
 
-    `blob` is the present file on GitHub, and `stored_text` the last valid one. Without a file (`blob` is None) the
-    defaults apply.
+    `blob` is the present file on GitHub, and `stored` holds the last valid one and the organisation's default. Without
+    a file (`blob` is None), the organisation's default applies, then the bot's.
     """
-    if blob is None:
-        return CurrentConfig(WITHOUT_FILE, None)
-    newest = read_config(blob)
-    if isinstance(newest, ConfigError):
-        problem = "\n".join(map(str, newest.problems))
-        return CurrentConfig(parse_last_good(stored_text), stored_text, problem)
-    return CurrentConfig(newest, blob.text)
+    text, problem = (None, None) if blob is None else (blob.text, None)
+    if blob is not None and isinstance(newest := read_config(blob), ConfigError):
+        text, problem = stored.config_text, "\n".join(map(str, newest.problems))
+    return CurrentConfig(combine(text, stored.default_text), text, problem)
 
 
-def parse_last_good(stored_text: str | None) -> RepoConfig:
-    """Parse `stored_text`, a repository's last valid settings file (pure).
+def parse_last_good(stored: StoredRepository | None) -> RepoConfig:
+    """Parse a repository's last valid settings file and its organisation's default (pure).
 
-    Return the default settings if it is None or does not parse any more.
+    The bot's defaults apply where neither has a key, and for None, an unknown repository.
     """
-    if stored_text is None:
+    if stored is None:
         return WITHOUT_FILE
-    parsed = repo_config.parse(stored_text)
-    return WITHOUT_FILE if isinstance(parsed, ConfigError) else parsed
+    return combine(stored.config_text, stored.default_text)
 
 
-def get_quiet_seconds(stored_text: str | None, least: float) -> float:
-    """Return how many seconds an issue must be quiet before its evaluation, at least `least` (pure).
-
-    `stored_text` is the repository's last valid settings file, or None.
-    """
-    return max(parse_last_good(stored_text).quiet_minutes * 60.0, least)
+def get_quiet_seconds(stored: StoredRepository | None, least: float) -> float:
+    """Return how many seconds an issue must be quiet before its evaluation, at least `least` (pure)."""
+    return max(parse_last_good(stored).quiet_minutes * 60.0, least)
 
 
 def refresh_config(github: GitHub, context: Context, job: RefreshConfig) -> None:
@@ -80,6 +75,7 @@ def refresh_config(github: GitHub, context: Context, job: RefreshConfig) -> None
         facts = graphql_reader.read_repository(github, stored.ref)
     except NotFound:
         return
-    current = choose_config(stored.config_text, facts.config)
+    current = choose_config(stored, facts.config)
     with context.transaction() as connection:
         groups.save_config(connection, job.repository, text=current.text, error=current.error)
+        issue_controls.refresh_default(connection, stored.ref)

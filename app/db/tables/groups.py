@@ -23,6 +23,7 @@ repositories = Table(
     Column("default_branch", Text),
     Column("config_text", Text, comment="the last valid .github/r4p.yml; null: none"),
     Column("config_error", Text, comment="why the newest file is not used; null: it is used"),
+    Column("default_text", Text, comment="the organisation's default settings; null: none"),
     Column(
         "changes_read_until",
         DateTime(timezone=True),
@@ -56,6 +57,7 @@ groups = Table(
     Column("body", Text, nullable=False, server_default=""),
     Column("state", Text, nullable=False, server_default="open"),
     Column("waiting", Text, comment="why the group gets no verdict now; null: no obstacle"),
+    Column("paused_by", Text, comment="who wrote `/r4p pause`; null: not paused"),
     now("updated_at"),
     now("read_at"),
     UniqueConstraint("repository_id", "issue_number"),
@@ -84,6 +86,16 @@ approvals = Table(
     Column("actor", Text, nullable=False),
     now("approved_at"),
     comment="pull requests that somebody with triage permission let the bot judge",
+)
+
+delegations = Table(
+    "delegations",
+    metadata,
+    belongs_to("group_id", groups, primary_key=True),
+    Column("login", Text, primary_key=True, comment="in lower case"),
+    Column("actor", Text, nullable=False, comment="who wrote `/r4p delegate`"),
+    now("delegated_at"),
+    comment="people who may use some commands on one issue",
 )
 
 group_members = Table(

@@ -5,6 +5,7 @@ from app.db.tables.columns import metadata
 from app.db.tables.evidence import group_tests, test_baselines
 from app.db.tables.groups import (
     approvals,
+    delegations,
     forgotten,
     group_members,
     groups,
@@ -38,6 +39,7 @@ __all__ = [
     "candidates",
     "command_answers",
     "confirmed_writes",
+    "delegations",
     "deliveries",
     "delivery_bodies",
     "drafts",

@@ -18,7 +18,7 @@ from app.github.wire import (
 )
 from app.github.wire.graphql_pulls import IdentifiedSlice
 from app.settings.repo_config import FILE
-from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
+from app.values.identifiers import CommitSha, IssueRef, PullNumber, RepositoryRef
 
 MOST_PAGES: Final = 5
 """Enough for 250 closing references and 500 events; an issue with more has `is_complete` False."""
@@ -99,11 +99,13 @@ def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> 
     if stored is None or stored.pull_request is None:
         raise NotFound(f"{repository.full_name} has no pull request #{number}")
     closes = stored.pull_request.closing_issues_references
+    merge = stored.pull_request.merge_commit
     return PullIssues(
         pull=stored.pull_request.facts(),
         default_branch=stored.default_branch_ref.name if stored.default_branch_ref else None,
         closes=tuple(node.mention() for node in closes.nodes) if closes else (),
         new_config=stored.pull_request.new_config(FILE),
+        merge_commit=CommitSha(merge.oid) if merge else None,
     )
 
 

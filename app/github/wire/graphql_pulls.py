@@ -159,6 +159,7 @@ class ChangedFileSlice(GraphQLSlice):
 
 
 class PullAndIssues(Pull):
+    merge_commit: Target | None = None
     closing_issues_references: Page[ClosedIssue] | None = None
     files: Page[ChangedFileSlice] | None = None
     commits: Page[PullCommit] | None = None

@@ -92,6 +92,7 @@ query PullIssues($owner: String!, $name: String!, $number: Int!) {{
     defaultBranchRef {{ name }}
     pullRequest(number: $number) {{
       ...PULL
+      mergeCommit {{ oid }}
       files(first: 100) {{ nodes {{ path }} }}
       commits(last: 1) {{
         nodes {{ commit {{ file(path: "{FILE}") {{ object {{ ...BLOB }} }} }} }}

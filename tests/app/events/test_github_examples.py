@@ -15,6 +15,7 @@ CASES = [
 ]
 KEPT = {
     "pull_request": {
+        "locked",
         "opened",
         "edited",
         "synchronize",

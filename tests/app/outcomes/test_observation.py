@@ -52,13 +52,13 @@ def test_a_closing_without_merge_knows_whether_author_or_bot_did_it():
 
 @pytest.mark.parametrize(
     ("action", "kind"),
-    [("reopened", EventKind.PULL_REOPENED), ("synchronize", EventKind.HEAD_MOVED)],
+    [("synchronize", "head_moved"), *((a, f"pull_{a}") for a in ("opened", "reopened", "locked"))],
 )
 def test_reopening_and_pushing_are_recorded(action, kind):
     assert [event.kind for event in pull(action)] == [kind]
 
 
-@pytest.mark.parametrize("action", ["opened", "edited", "ready_for_review"])
+@pytest.mark.parametrize("action", ["edited", "ready_for_review"])
 def test_a_pull_request_action_without_a_decision_is_not_recorded(action):
     assert pull(action) == ()
 

@@ -120,6 +120,23 @@ def test_a_quoted_shown_or_hidden_line_is_no_command(body):
         ("/r4p propose", Command(Verb.PROPOSE, "/r4p propose")),
         ("/r4p ok", Command(Verb.OK, "/r4p ok")),
         ("/r4p ok #12, #15", Command(Verb.OK, "/r4p ok #12, #15", (12, 15))),
+        ("/r4p cancel", Command(Verb.CANCEL, "/r4p cancel")),
+        ("/r4p delegate", Command(Verb.DELEGATE, "/r4p delegate", edit=GroupEdit.SHOW)),
+        (
+            "/r4p delegate @Mona, hubot-2 mona",
+            Command(
+                Verb.DELEGATE,
+                "/r4p delegate @Mona, hubot-2 mona",
+                edit=GroupEdit.ADD,
+                logins=("mona", "hubot-2"),
+            ),
+        ),
+        (
+            "/r4p delegate remove mona",
+            Command(
+                Verb.DELEGATE, "/r4p delegate remove mona", edit=GroupEdit.REMOVE, logins=("mona",)
+            ),
+        ),
         ("/r4p open a2", Command(Verb.OPEN, "/r4p open a2", alternative=2)),
         ("/r4p verify please", Command(Verb.VERIFY, "/r4p verify please")),
     ],
@@ -135,6 +152,10 @@ def test_the_words_after_a_verb_are_parsed(body, command):
         ("/r4p verfy", "`verfy` is not a command", "/r4p verify"),
         ("/r4p explian #12", "`explian` is not a command", "/r4p explain #12"),
         ("/r4p merge", "`merge` is not a command", None),
+        ("/r4p pasue", "`pasue` is not a command", "/r4p pause"),
+        ("/r4p delegate a/b", "`delegate add` takes 1 to 5 logins of people", None),
+        ("/r4p delegate remove", "`delegate remove` takes 1 to 5 logins of people", None),
+        ("/r4p delegate a b c d e f", "`delegate add` takes 1 to 5 logins of people", None),
         ("/r4p group ad #12", "`group ad` is not a command", "/r4p group add #12"),
         ("/r4p group zzz", "`group zzz` is not a command", None),
         ("/r4p group add", "`group add` needs pull requests written as #N", None),
@@ -191,9 +212,9 @@ def test_a_command_knows_which_patch_it_is_about(body, about):
 
 
 PEOPLE = {
-    Permission.NONE: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP},
-    Permission.READ: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP},
-    Permission.TRIAGE: {Verb.STATUS, Verb.EXPLAIN, Verb.HELP, Verb.OK},
+    Permission.NONE: {Verb.STATUS, Verb.EXPLAIN, Verb.CONFIG, Verb.HELP},
+    Permission.READ: {Verb.STATUS, Verb.EXPLAIN, Verb.CONFIG, Verb.HELP},
+    Permission.TRIAGE: {Verb.STATUS, Verb.EXPLAIN, Verb.CONFIG, Verb.HELP, Verb.OK},
     Permission.WRITE: set(Verb),
     Permission.MAINTAIN: set(Verb),
     Permission.ADMIN: set(Verb),
@@ -220,3 +241,10 @@ def test_every_verb_has_an_entry_whose_example_is_that_verb(verb):
 @given(st.text(alphabet="/r4pverifygoupad #12`>\n-*<!\0\ud800", max_size=80))
 def test_any_comment_can_be_read_and_the_cheap_look_never_misses_a_command(body):
     assert not parse(body) or can_hold_command(body)
+
+
+def test_a_delegate_may_use_what_can_be_delegated_and_nothing_else():
+    allowed = {verb for verb in Verb if is_allowed(verb, Permission.NONE, is_delegate=True)}
+    delegable = {verb for verb, entry in REGISTRY.items() if entry.is_delegable}
+    assert allowed == delegable | PEOPLE[Permission.NONE]
+    assert not delegable & {Verb.DELEGATE, Verb.OPEN, Verb.OK, Verb.AGREE, Verb.DISAGREE}

@@ -194,7 +194,10 @@ def plan_after_reading(event, context=NOBODY, host="github.com"):
     return plan_follow_ups(event, replace(context, closing_issues=find_closing_issues(event, host)))
 
 
-@pytest.mark.parametrize("action", [a for a in PullAction if a is not PullAction.SYNCHRONIZE])
+@pytest.mark.parametrize(
+    "action",
+    [a for a in PullAction if a not in {PullAction.SYNCHRONIZE, PullAction.LOCKED}],
+)
 def test_a_pull_request_makes_us_look_at_the_issues_it_names(action):
     assert plan_after_reading(pull(action, "Fixes #3"), NOBODY) == evaluations(3)
 
@@ -229,6 +232,7 @@ def test_a_pull_request_that_names_nothing_is_asked_about():
 
 def test_a_closed_one_that_names_nothing_is_left_alone():
     assert plan_after_reading(pull(PullAction.CLOSED), NOBODY) == ()
+    assert plan_after_reading(pull(PullAction.LOCKED, "Fixes #3"), NOBODY) == ()
 
 
 def test_a_single_event_plans_a_limited_number_of_evaluations():

@@ -1,5 +1,7 @@
 """Issues, comments and reactions as GitHub's REST objects."""
 
+import zlib
+
 from tests.github.clock import optional_timestamp, timestamp
 from tests.github.objects import accounts
 from tests.github.world.http_values import Json
@@ -48,6 +50,20 @@ def comment(world: World, repo: Repository, written: Comment) -> Json:
     }
 
 
+def label(world: World, repo: Repository, name: str) -> Json:
+    """A label of a repository. GitHub creates an unknown one with a grey of its own."""
+    number = zlib.crc32(name.encode())
+    return {
+        "id": number,
+        "node_id": node_id("Label", number),
+        "url": accounts.repository_api(world, repo, f"/labels/{name}"),
+        "name": name,
+        "color": "ededed",
+        "default": False,
+        "description": None,
+    }
+
+
 def issue(world: World, repo: Repository, opened: Issue) -> Json:
     """An issue, or a pull request seen as one."""
     url = accounts.repository_api(world, repo, f"/issues/{opened.number}")
@@ -65,7 +81,7 @@ def issue(world: World, repo: Repository, opened: Issue) -> Json:
         "number": opened.number,
         "title": opened.title,
         "user": accounts.optional_user(world, opened.author),
-        "labels": [],
+        "labels": [label(world, repo, name) for name in opened.labels],
         "state": opened.state,
         "state_reason": opened.state_reason,
         "locked": opened.locked,

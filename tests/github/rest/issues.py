@@ -79,6 +79,22 @@ def delete_comment(world: World, call: Call) -> Answer:
     return Answer(204)
 
 
+def add_labels(world: World, call: Call) -> Answer:
+    """POST .../issues/{issue_number}/labels: unknown labels are created"""
+    issue = _issue(world, call)
+    issue.labels += [name for name in call.body["labels"] if name not in issue.labels]
+    return Answer(body=[issues.label(world, call.repo, name) for name in issue.labels])
+
+
+def remove_label(world: World, call: Call) -> Answer:
+    """DELETE .../issues/{issue_number}/labels/{name}"""
+    issue, name = _issue(world, call), call.params["name"]
+    if name not in issue.labels:
+        raise ApiError(404, "Label does not exist")
+    issue.labels.remove(name)
+    return Answer(body=[issues.label(world, call.repo, kept) for kept in issue.labels])
+
+
 def list_reactions(world: World, call: Call) -> Answer:
     """GET .../issues/comments/{comment_id}/reactions"""
     wanted = call.query.get("content")

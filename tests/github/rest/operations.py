@@ -56,6 +56,8 @@ ENDPOINTS: dict[str, Endpoint] = {
     "issues/create-comment": _endpoint(issues.create_comment, _WRITE_THREAD, content=True),
     "issues/update-comment": _endpoint(issues.update_comment, _WRITE_THREAD),
     "issues/delete-comment": _endpoint(issues.delete_comment, _WRITE_THREAD),
+    "issues/add-labels": _endpoint(issues.add_labels, _WRITE_THREAD),
+    "issues/remove-label": _endpoint(issues.remove_label, _WRITE_THREAD),
     "reactions/list-for-issue-comment": _endpoint(issues.list_reactions, _READ_THREAD),
     "reactions/create-for-issue-comment": _endpoint(
         issues.create_reaction, _WRITE_THREAD, content=True

@@ -176,6 +176,8 @@ class Issue:
     deleted: bool = False
     timeline: list[TimelineEvent] = field(default_factory=list)
     linked_pulls: set[int] = field(default_factory=set)
+    labels: list[str] = field(default_factory=list)
+    """Names of the labels, in the order of their addition."""
     pull: Pull | None = None
 
 

@@ -37,7 +37,7 @@ def open_draft(story, issue):
     """Open a draft by a command and return its number."""
     asked = story.command(issue, "/r4p open A1")
     assert (story.reactions(issue, asked), story.answer(issue, asked)) == (DONE, "")
-    (verdict,) = story.read_draft_notices(issue)
+    (verdict,) = story.read_notices(issue, "draft")
     return int(verdict.split("#")[1].split(".")[0])
 
 
@@ -97,7 +97,7 @@ def test_a_second_app_that_may_not_write_here_is_said(tell, rights, reason):
     issue, _only = prepare_alternative(story, rights)
     asked = story.command(issue, "/r4p open A1")
     assert story.reactions(issue, asked) == DONE
-    (notice,) = story.read_draft_notices(issue)
+    (notice,) = story.read_notices(issue, "draft")
     assert reason in notice
 
 
@@ -107,7 +107,7 @@ def test_where_the_code_has_moved_on_that_is_said(tell):
     story.repo.commit(area("w + h + 1"))
     story.settle()
     story.command(issue, "/r4p open A1")
-    (notice,) = story.read_draft_notices(issue)
+    (notice,) = story.read_notices(issue, "draft")
     assert "the code has changed, and the diff does not apply any more" in notice
 
 
@@ -118,7 +118,7 @@ def test_where_a_write_fails_one_draft_is_opened_all_the_same(tell):
     story.repo.comment(issue, "/r4p open A1", "maintainer")
     story.wait_for(lambda: story.is_postponed("open_draft"))
     story.let_pass(40)
-    (notice,) = story.read_draft_notices(issue)
+    (notice,) = story.read_notices(issue, "draft")
     assert "is open as a draft pull request: #" in notice
 
 

@@ -78,6 +78,10 @@ CASES = {
     "withdrawn": ([build_close("issue_not_planned")], {}),
     "closed_by_author": ([build_close("closed_by_author")], {}),
     "closed_by_bot": ([build_close("closed_by_bot")], {}),
+    **{
+        reason: ([FAILED, ASKED, build_close(reason)], {"rivals": [build_passed_rival()]})
+        for reason in ("closed_for_quota", "closed_by_gate", "hidden")
+    },
     "closed": ([CLOSED], {}),
     "outdated": ([], {"patches": ["p", "q"]}),
     "open": ([], {}),

@@ -11,6 +11,7 @@ from app.db.tables.schema import ignored_deliveries
 from app.github.errors import WritePaceExceeded
 from app.github.http.rate_limiter import WriteLimits
 from app.policy.answer_policy import SilenceReason
+from app.settings import CeilingSettings
 from tests.builders.job_attempts import carry_out, waiting
 from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
@@ -28,7 +29,7 @@ def scene(scene):
 @pytest.fixture
 def obey(scene):
     """`obey(line, author)`: somebody comments, and the bot obeys."""
-    handler = RunCommandHandler(scene.github, IssueCommands(scene.github), None)
+    handler = RunCommandHandler(scene.github, IssueCommands(scene.github), None, CeilingSettings())
 
     def run(line, author="stranger", act=scene.deliver_command):
         job = act(line, author)

@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from app.db.session import transaction
-from app.db.tables.schema import effects, installations, repositories
+from app.db.tables.schema import effects, installations, outcome_events, repositories
 from app.github.api.rest_reader import ReactionFacts
 from app.github.endpoints import build_endpoints
 from app.jobs.outcome_jobs import CheckClaims, PollReactions
@@ -173,6 +173,24 @@ def test_half_of_a_merged_patch_survives(world, survival):
             if row.kind == "survival"
         ]
     assert (row.reason, row.value) == ("after_7_days", pytest.approx(2 / 3))
+
+
+def test_a_webhook_without_the_merge_commit_costs_one_question(world, survival):
+    first = world.first.number
+    world.repo.merge(first, user="maintainer")
+    world.record()
+    with transaction(world.database) as connection:
+        merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
+        commit = connection.scalar(select(outcome_events.c.data["commit"].astext).where(merged))
+        without = outcome_events.c.data.op("-")("commit")
+        connection.execute(update(outcome_events).where(merged).values(data=without))
+    world.do(survival, world.measure_survival(first, 7))
+    with transaction(world.database) as connection:
+        rows = stored_outcomes.list_rows(connection, world.group)
+        landed = outcome_events.c.kind == EventKind.LANDED.value
+        heads = connection.scalars(select(outcome_events.c.head_sha).where(landed)).all()
+    assert [row.value for row in rows if row.kind == "survival"] == [1.0]
+    assert heads == [commit]
 
 
 @pytest.mark.parametrize("has_webhook", [True, False], ids=["by webhook", "by git alone"])

@@ -23,14 +23,15 @@ from app.values.identifiers import (
 class StoredRepository:
     """A repository as stored, with its settings file. `suspended` is the state of its installation.
 
-    `config_text` is the last valid `.github/r4p.yml` (None: none). `config_error` says why the newest file is not used
-    (None: no error).
+    `config_text` is the last valid `.github/r4p.yml`, and `default_text` the organisation's default (None: none).
+    `config_error` says why the newest file is not used (None: no error).
     """
 
     ref: RepositoryRef
     config_text: str | None
     config_error: str | None
     suspended: bool
+    default_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
             repositories.c.full_name,
             repositories.c.config_text,
             repositories.c.config_error,
+            repositories.c.default_text,
             installations.c.suspended_at,
         )
         .join(installations, installations.c.id == repositories.c.installation_id)
@@ -71,7 +73,8 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
     if row is None:
         return None
     ref = RepositoryRef(row.installation_id, number, row.full_name)
-    return StoredRepository(ref, row.config_text, row.config_error, row.suspended_at is not None)
+    suspended = row.suspended_at is not None
+    return StoredRepository(ref, row.config_text, row.config_error, suspended, row.default_text)
 
 
 def load_active_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:

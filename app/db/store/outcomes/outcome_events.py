@@ -16,6 +16,7 @@ from app.db.tables.schema import (
     outcome_events,
 )
 from app.outcomes import Details, EventKind, OutcomeEvent
+from app.outcomes.derivation import QUOTA_WITHIN
 from app.policy.event_policy import BY_COMMAND
 from app.values.identifiers import (
     DeliveryGuid,
@@ -201,6 +202,14 @@ def _select_rivals(number: RepositoryId, pull: PullNumber) -> Select[int]:
 def _find_directly_touched(
     connection: Connection, number: RepositoryId, event: OutcomeEvent
 ) -> set[PullNumber]:
+    if event.kind == EventKind.PULL_OPENED and event.pull is not None:
+        closed = select(outcome_events.c.pull_number).where(
+            outcome_events.c.repository_id == number,
+            outcome_events.c.kind == EventKind.PULL_CLOSED.value,
+            outcome_events.c.actor_id == event.actor_id,
+            event.occurred_at - outcome_events.c.occurred_at <= QUOTA_WITHIN,
+        )
+        return {event.pull, *_read_numbers(connection, closed)}
     if event.pull is not None:
         return {event.pull}
     if event.issue is not None:

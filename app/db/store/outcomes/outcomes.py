@@ -21,7 +21,15 @@ from app.db.tables.schema import (
     pull_requests,
     repositories,
 )
-from app.outcomes import RULE_VERSION, EventKind, History, Outcome, Snapshot, derive
+from app.outcomes import (
+    RULE_VERSION,
+    EventKind,
+    History,
+    Outcome,
+    OutcomeEvent,
+    Snapshot,
+    derive,
+)
 from app.values.identifiers import (
     CommitSha,
     IssueRef,
@@ -57,7 +65,25 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
         events=event_store.list_of_pull(connection, number, pull),
         snapshots=_load_snapshots(connection, number, pull),
         rival_merges=event_store.list_rival_merges(connection, number, pull),
+        next_openings=_load_next_openings(connection, number, pull),
     )
+
+
+def _load_next_openings(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> tuple[OutcomeEvent, ...]:
+    """Load the events that record openings of other pull requests by the people who closed `pull`."""
+    event = outcome_events.c
+    here = event.repository_id == number
+    closed = event.kind == EventKind.PULL_CLOSED.value
+    closers = select(event.actor_id).where(here, event.pull_number == pull, closed)
+    opened = select(outcome_events).where(
+        here,
+        event.pull_number != pull,
+        event.kind == EventKind.PULL_OPENED.value,
+        event.actor_id.in_(closers),
+    )
+    return tuple(map(event_store.build_event, connection.execute(opened.order_by(event.id))))
 
 
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
@@ -132,9 +158,15 @@ def replace_outcomes(
 
 
 def find_merged_pull(
-    connection: Connection, number: RepositoryId, pull: PullNumber
+    connection: Connection,
+    number: RepositoryId,
+    pull: PullNumber,
+    merge: CommitSha | None = None,
 ) -> MergedPull | None:
-    """Return commits, time and branch of the merge of pull request `pull` in repository `number`; None if unknown."""
+    """Return commits, time and branch of the merge of pull request `pull` in repository `number`; None if unknown.
+
+    `merge` is the merge commit for a webhook that named none.
+    """
     row = connection.execute(
         select(
             outcome_events.c.head_sha,
@@ -157,13 +189,14 @@ def find_merged_pull(
         .order_by(outcome_events.c.occurred_at, outcome_events.c.source)
         .limit(1)
     ).one_or_none()
-    if row is None or not (row.head_sha and row.data.get("base") and row.data.get("commit")):
+    merge = merge if row is None else row.data.get("commit") or merge
+    if row is None or not (row.head_sha and row.data.get("base") and merge):
         return None
     return MergedPull(
         number=pull,
         head=row.head_sha,
         base=CommitSha(row.data["base"]),
-        merge=CommitSha(row.data["commit"]),
+        merge=CommitSha(merge),
         merged_at=row.occurred_at,
         branch=row.base_ref,
         default_branch=row.default_branch,

@@ -151,9 +151,19 @@ def _match(key: EffectKey) -> ColumnElement[bool]:
     return (effects.c.repository_id == key.repository.id) & (effects.c.key == key.name)
 
 
+def build_notice_key(group: int) -> str:
+    """Return the key of the notice about several pull requests for the issue of the group with the id `group`."""
+    return f"notice:group:{group}"
+
+
 def build_comment_key(group: int) -> str:
     """Return `comment:group:ID`, the key of the effect that writes the verdict comment of the group with id `group`."""
     return f"comment:group:{group}"
+
+
+def build_label_key(group: int, pull: int) -> str:
+    """Return the key of the effect that labels pull request `pull` with a group's verdict on it."""
+    return f"label:group:{group}:pull:{pull}"
 
 
 def build_check_key(group: int, pull: int, head_sha: str) -> str:

@@ -47,6 +47,8 @@ OPERATIONS: Operations = {
     f"{_COMMENT}/reactions/{{reaction_id}}": ("delete",),
     _ISSUE: ("get",),
     f"{_ISSUE}/comments": ("get", "post"),
+    f"{_ISSUE}/labels": ("post",),
+    f"{_ISSUE}/labels/{{name}}": ("delete",),
     f"{_ISSUE}/timeline": ("get",),
     f"{_REPO}/pulls": ("get", "post"),
     _PULL: ("get",),

@@ -1,0 +1,68 @@
+"""`r4p config` checks the settings file as the bot does, so that a commit hook can refuse it."""
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from app.cli import main
+from model.commands.exit_codes import Exit
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / ".github").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / ".github" / "r4p.yml"
+
+
+def test_valid_file_passes(here):
+    here.write_text("version: 1\nmode: advisory\n")
+    result = run("config", "validate")
+    assert (result.exit_code, result.output) == (Exit.OK, "no problems found\n")
+
+
+def test_each_problem_has_its_line_and_fix(here):
+    here.write_text("version: 1\nmod: advisory\nvotes: 99\n")
+    result = run("config", "validate", str(here))
+    assert result.exit_code == Exit.USAGE
+    assert f"{here}:2: unknown key `mod`: did you mean `mode`?" in result.output
+    assert f"{here}:3: `votes` can't be `99`" in result.output
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["missing", "binary"])
+def test_unreadable_file_is_one_line(here, content):
+    if content is not None:
+        here.write_bytes(content)
+    result = run("config", "validate")
+    assert result.exit_code == Exit.USAGE
+    assert len(result.output.splitlines()) == 1
+    assert ".github/r4p.yml: can't be read: " in result.output
+
+
+def test_show_names_the_origin_of_each_setting(here, tmp_path):
+    here.write_text("version: 1\nvotes: 2\n")
+    default = tmp_path / "default.yml"
+    default.write_text("version: 1\nmode: advisory\nvotes: 8\n")
+    lines = run("config", "show", "--default", str(default)).output.splitlines()
+    assert any(line.split() == ["votes", "2", "(this", "repository)"] for line in lines)
+    assert any("advisory  (organisation default)" in line for line in lines)
+    default.write_text("nope: 1\n")
+    assert run("config", "show", "--default", str(default)).exit_code == Exit.USAGE
+
+
+def test_commands_of_comments_are_listed():
+    output = run("config", "commands").output
+    assert "/r4p pause" in output
+    assert "(anyone)" in output
+
+
+def test_commit_hook_starts_an_existing_command(here, request):
+    (hook,) = yaml.safe_load((request.config.rootpath / ".pre-commit-hooks.yaml").read_text())
+    here.write_text("version: 2\n")
+    program, *arguments = hook["entry"].split()
+    assert program == "r4p"
+    assert run(*arguments, ".github/r4p.yml").exit_code == Exit.USAGE
