@@ -18,8 +18,7 @@ BASE = "def mean(values):\n    return sum(values) / len(values)\n"
 def _build_script(app, secret, port, engine_url):
     """The tutorial's commands that start the bot, with real values in the place of the examples."""
     shell = [text for language, text in list_blocks(TUTORIAL) if language == "console"]
-    (identity,) = [text for text in shell if "export R4P_APP_ID" in text]
-    (start,) = [text for text in shell if "r4p up" in text]
+    (script,) = [text for text in shell if "export R4P_APP_ID" in text]
     real = {
         "R4P_APP_ID=12345": f"R4P_APP_ID={app.app_id}",
         "R4P_WEBHOOK_SECRET=...": f"R4P_WEBHOOK_SECRET={secret}",
@@ -28,7 +27,6 @@ def _build_script(app, secret, port, engine_url):
         "--model MODEL": "--model r4p",
         ".venv/bin/r4p": "exec .venv/bin/r4p",
     }
-    script = identity + start
     for example, value in real.items():
         assert example in script
         script = script.replace(example, value)
