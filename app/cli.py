@@ -17,6 +17,9 @@ from model.commands.propose import propose
 from model.commands.report import report
 from model.commands.verify import verify
 
+_JUDGE, _RUN, _OPERATE, _LEARN = "Judge", "Run", "Operate", "Learn"
+"""Headings of the commands in `r4p --help`."""
+
 main = typer.Typer(
     name="r4p", cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False
 )
@@ -43,7 +46,14 @@ def _root(
     """Judge rival pull requests of one issue against each other."""
 
 
-@main.command()
+# These modules import no torch and no numpy until their command runs.
+for command in (verify, test, index, evaluate, propose, report):
+    main.command(rich_help_panel=_JUDGE)(command)
+
+main.add_typer(environments.app, name="environments", rich_help_panel=_JUDGE)
+
+
+@main.command(rich_help_panel=_RUN)
 def up(
     data: Annotated[Path, Option(metavar="DIR", help="Folder that holds all data of the bot.")],
     port: Annotated[int, Option(help="Port of the web process; 0 picks a free one.")] = 8000,
@@ -61,7 +71,7 @@ def up(
     raise typer.Exit(supervisor.run(data, listen, engine_url=engine_url, model=model))
 
 
-@main.command()
+@main.command(rich_help_panel=_RUN)
 def setup(
     data: Annotated[Path, Option(metavar="DIR", help="Folder of `r4p up`, which keeps the App.")],
 ) -> None:
@@ -71,7 +81,7 @@ def setup(
     raise typer.Exit(terminal.run(data))
 
 
-@main.command()
+@main.command(rich_help_panel=_RUN)
 def serve(
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port to listen on.")] = 8000,
@@ -85,7 +95,7 @@ def serve(
     web.serve(host, port)
 
 
-@main.command()
+@main.command(rich_help_panel=_RUN)
 def worker(
     queues: Annotated[
         str, Option(help="Comma-separated queues. Each queue needs only its own secrets.")
@@ -98,7 +108,7 @@ def worker(
     processes.exec_worker(queues, concurrency)
 
 
-@main.command()
+@main.command(rich_help_panel=_RUN)
 def beat() -> None:
     """Run the scheduler, which tells workers about due jobs and frees the jobs of dead workers. Run exactly one."""
     from app.operator import processes
@@ -106,7 +116,7 @@ def beat() -> None:
     processes.exec_beat()
 
 
-@main.command()
+@main.command(rich_help_panel=_LEARN)
 def calibrate(
     seed: Annotated[
         Path | None,
@@ -126,7 +136,7 @@ def calibrate(
     processes.exec_fit()
 
 
-@main.command()
+@main.command(rich_help_panel=_OPERATE)
 def migrate(
     *,
     roles: Annotated[
@@ -140,7 +150,7 @@ def migrate(
     raise typer.Exit(database_setup.migrate(with_roles=roles))
 
 
-@main.command()
+@main.command(rich_help_panel=_OPERATE)
 def doctor(
     data: Annotated[
         Path | None,
@@ -157,7 +167,7 @@ def doctor(
     raise typer.Exit(examination.run(as_json=json))
 
 
-@main.command()
+@main.command(rich_help_panel=_OPERATE)
 def jobs(
     requeue: Annotated[
         str | None, Option(metavar="ID|all", help="Try a dead job, or all of them, again.")
@@ -171,7 +181,7 @@ def jobs(
     raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
 
 
-@main.command()
+@main.command(rich_help_panel=_OPERATE)
 def trace(
     subject: Annotated[str, typer.Argument(metavar="GUID|#N", help="A delivery, or an issue.")],
     repository: Annotated[
@@ -187,7 +197,7 @@ def trace(
 
 
 outcomes = typer.Typer(help="Outcomes of judged patches.", no_args_is_help=True)
-main.add_typer(outcomes, name="outcomes")
+main.add_typer(outcomes, name="outcomes", rich_help_panel=_LEARN)
 
 
 @outcomes.command()
@@ -211,10 +221,10 @@ def export(context: typer.Context) -> None:
     processes.exec_training(["labels", "export", *context.args], command_name="r4p outcomes")
 
 
-main.add_typer(installations_cli.app, name="installations")
+main.add_typer(installations_cli.app, name="installations", rich_help_panel=_OPERATE)
 
 
-@main.command(context_settings=PASSED_ON)
+@main.command(context_settings=PASSED_ON, rich_help_panel=_OPERATE)
 def config(context: typer.Context) -> None:
     """Check and show `.github/r4p.yml`. `r4p config --help` lists the sub-commands."""
     from app.operator.config_command import main as commands
@@ -222,7 +232,7 @@ def config(context: typer.Context) -> None:
     commands(context.args, prog_name="r4p config")
 
 
-@main.command(context_settings=PASSED_ON)
+@main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
 def labels(context: typer.Context) -> None:
     """Show the labels of patches and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
@@ -230,7 +240,7 @@ def labels(context: typer.Context) -> None:
     processes.exec_training(["labels", *context.args], command_name="r4p labels")
 
 
-@main.command(context_settings=PASSED_ON)
+@main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
 def gym(context: typer.Context) -> None:
     """Build gyms: issues with tests that decide about patches. `r4p gym --help` lists the sub-commands."""
     from app.operator import processes
@@ -238,7 +248,7 @@ def gym(context: typer.Context) -> None:
     processes.exec_training(["gym", *context.args], command_name="r4p gym")
 
 
-@main.command(context_settings=PASSED_ON)
+@main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
 def train(context: typer.Context) -> None:
     """Build datasets and train models on labelled patches. `r4p train --help` lists the sub-commands."""
     from app.operator import processes
@@ -246,19 +256,13 @@ def train(context: typer.Context) -> None:
     processes.exec_training(context.args)
 
 
-@main.command(context_settings=PASSED_ON)
+@main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
 def models(context: typer.Context) -> None:
     """Manage trained models. `r4p models --help` lists the sub-commands."""
     from app.operator.models_cli import main as commands
 
     commands(context.args, prog_name="r4p models")
 
-
-# These modules import no torch and no numpy until their command runs.
-for command in (verify, test, index, evaluate, propose, report):
-    main.command()(command)
-
-main.add_typer(environments.app, name="environments")
 
 if __name__ == "__main__":
     main()

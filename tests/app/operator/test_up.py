@@ -61,7 +61,7 @@ def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypat
     )
 
 
-@pytest.mark.services
+@pytest.mark.proof
 def test_up_without_an_app_offers_the_setup_and_no_page_of_it_afterwards(tmp_path):
     """The real command: a token in the terminal, the page behind it, and an interrupt that ends it cleanly."""
     command = module_command("app.cli", "up", "--data", str(tmp_path / "data"), "--port", "0")
