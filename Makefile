@@ -38,7 +38,7 @@ $(CHART_INSTALLED): $(DEV_INSTALLED)
 	@cd $(HERE) && $(PIP_INSTALL) -e '.[chart]'
 	@touch $(CHART_INSTALLED)
 
-demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
+demo: $(INSTALLED) ## the whole bot on your machine: two real issues, four rival pull requests each, tests that run
 	@cd $(HERE) && $(BIN)/python -m tests.demo $(DEMO)
 
 # pytest starts a worker for each core. Each worker has a PostgreSQL and a Valkey of its own.

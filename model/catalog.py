@@ -82,7 +82,7 @@ GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
 _NO_TESTS = (
     "verifier {} judges by tests, and there are none here: `r4p verify` takes the source tree with --tree DIR, "
     "`r4p evaluate` the record of `r4p gym run` with --evidence FILE, and the bot runs tests beside every other verifier "
-    "by R4P_TESTS"
+    "by R4P_TESTS, and R4P_TESTS_CLAIM lets them claim"
 )
 
 

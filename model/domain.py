@@ -149,6 +149,8 @@ class ObservedEvidence:
     unknown: str | None = None
     """Why `regression` is None, for a person; may quote untrusted text. None: no tests were wanted, or they ran."""
     reproduction: ReproductionResult | None = None
+    reproduction_unknown: str | None = None
+    """Why `reproduction` is None, for a person; may quote untrusted text. None: no such tests were wanted, or they ran."""
     ci: CiResult | None = None
 
 

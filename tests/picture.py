@@ -1,4 +1,4 @@
-"""Draws the verdict of `make demo DEMO="--json FILE"` as GitHub would show it: `python -m tests.picture FILE docs/verdict.png`.
+"""Draws the verdict with tests of `make demo DEMO="--json FILE"` as GitHub would show it: `python -m tests.picture FILE docs/verdict.png`.
 
 Needs Chromium. Not a test; the picture in the README is made with it.
 """
@@ -66,7 +66,7 @@ def main(source: Path, target: Path) -> int:
         return 2
     with tempfile.TemporaryDirectory() as scratch:
         html = Path(scratch) / "page.html"
-        html.write_text(page(json.loads(source.read_text())))
+        html.write_text(page(json.loads(source.read_text())["with_tests"]))
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         flags += [f"--user-data-dir={scratch}/profile", "--hide-scrollbars"]
         dump = [chromium, *flags, "--window-size=900,900", "--dump-dom", html.as_uri()]

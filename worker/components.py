@@ -115,11 +115,15 @@ class Components:
         return TreeStore(self.suite_settings.tests_trees)
 
     @cached_property
+    def engine(self) -> Engine:
+        """The language model that the settings choose; the first use loads an embedded model."""
+        return _load_engine(_choose_engine(load(EngineSettings)))
+
+    @cached_property
     def agent_setup(self) -> AgentSetup:
         """The agent that the settings choose, with its language model; the first use loads an embedded model."""
-        engine = _load_engine(_choose_engine(load(EngineSettings)))
         settings = self.agent_settings
-        return AgentSetup(settings.agent, engine, settings.repair_prompt)
+        return AgentSetup(settings.agent, self.engine, settings.repair_prompt)
 
     @property
     def agent_description(self) -> AgentDescription | None:
@@ -145,10 +149,14 @@ class Components:
         return self.judge_setups[adapter.name]
 
     def _create_verifier(self, settings: EngineSettings, model: str | None = None) -> Verifier:
-        choice = _choose_engine(settings)
+        engine = (
+            self.engine
+            if model is None
+            else _load_engine(replace(_choose_engine(settings), model=model))
+        )
         return catalog.load_verifier(
             settings.verifier,
-            _load_engine(replace(choice, model=model or choice.model)),
+            engine,
             prompt=settings.prompt,
             voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
         )

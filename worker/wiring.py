@@ -43,7 +43,7 @@ from app.jobs.outcome_jobs import (
     PollReactions,
     ResolvePermission,
 )
-from app.jobs.suite_jobs import PrepareTests, RunTests
+from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
 from app.learning.training_plan import LauncherKind as Name
 from app.operator.processes import remote_environment
 from app.policy.delivery_decision import build_decide
@@ -59,6 +59,7 @@ from app.settings import (
     WriterSettings,
     load,
 )
+from model import catalog
 from worker.agents import agent_process
 from worker.agents.propose import ProposePatchesHandler
 from worker.commands.issue_commands import IssueCommands
@@ -99,6 +100,7 @@ from worker.repositories.poll_deliveries import DeliveryPoller
 from worker.repositories.redeliver import plan_redelivery, request_redeliveries
 from worker.repositories.repository_config import refresh_config
 from worker.testing.run_tests import RunTestsHandler
+from worker.testing.write_tests import WriteTestsHandler
 
 
 def _record_event(parts: Components) -> Handler:
@@ -126,7 +128,8 @@ def _evaluate_issue(parts: Components) -> Handler:
 def _prepare_tests(parts: Components) -> Handler:
     exporter = TreeExporter(parts.suite_settings.tests_trees)
     handover = TreeHandover(parts.github, parts.checkouts, exporter)
-    return PrepareTestsHandler(handover, parts.suite_settings, load(CeilingSettings))
+    has_model = catalog.has_writing_model(parts.agent_settings.verifier)
+    return PrepareTestsHandler(handover, parts.suite_settings, load(CeilingSettings), has_model)
 
 
 def _propose_patches(parts: Components) -> Handler:
@@ -150,6 +153,7 @@ def _publish_verdict(parts: Components) -> Handler:
         parts.pace.debounce_seconds,
         has_writer=parts.identity.writer_app_id is not None,
         tests_wait_seconds=parts.suite_settings.tests_wait_seconds,
+        tests_claim=parts.suite_settings.tests_claim,
     )
 
 
@@ -193,6 +197,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
     PrepareTests: _prepare_tests,
+    WriteTests: lambda parts: WriteTestsHandler(lambda: parts.engine),
     RunTests: lambda parts: RunTestsHandler(parts.test_trees, parts.suite_settings),
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,

@@ -115,13 +115,16 @@ def list_group_notes(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
 
 def _list_unknown(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
     """Yield each reason why tests say nothing once, with the patches that it is about."""
-    patches: dict[str, list[str]] = defaultdict(list)
+    patches: dict[tuple[str, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
-        if verdict.evidence is not None and verdict.evidence.unknown is not None:
-            patches[verdict.evidence.unknown].append(verdict.id)
-    for reason, ids in patches.items():
+        evidence = verdict.evidence or _NOTHING
+        if evidence.unknown is not None:
+            patches["tests", evidence.unknown].append(verdict.id)
+        if evidence.reproduction_unknown is not None:
+            patches["tests written for the issue", evidence.reproduction_unknown].append(verdict.id)
+    for (kind, reason), ids in patches.items():
         about = "" if len(ids) == len(verdicts) else f" about {join_names(ids)}"
-        yield f"There is no evidence from tests{about}: {quote_line(reason, _REASON)}."
+        yield f"There is no evidence from {kind}{about}: {quote_line(reason, _REASON)}."
 
 
 def _list_written(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
@@ -190,6 +193,8 @@ def _list_observations(evidence: ObservedEvidence) -> Iterator[str]:
         yield f"Tests: unknown, {quote_line(evidence.unknown, _REASON)}"
     if evidence.reproduction is not None:
         yield f"Tests written for the issue: {_describe_written(evidence.reproduction)}"
+    elif evidence.reproduction_unknown is not None:
+        yield f"Tests written for the issue: unknown, {quote_line(evidence.reproduction_unknown, _REASON)}"
     if evidence.ci is not None and evidence.ci.state is not CiState.NOT_RUN:
         yield _describe_ci(evidence.ci)
 

@@ -50,7 +50,9 @@ def write_suite_note(tests: SuiteStatus) -> str:
             why = quote_line(tests.detail, 300)
             return f"There is no evidence from the repository's tests: {why}."
     flaky = f" {tests.flaky:,} more are flaky there and do not count." if tests.flaky else ""
-    return f"The repository's tests ran: {tests.expected:,} pass on the base.{flaky}"
+    noun = "test" if tests.written == 1 else "tests"
+    written = f" {tests.written:,} {noun} written for the issue ran too." if tests.written else ""
+    return f"The repository's tests ran: {tests.expected:,} pass on the base.{flaky}{written}"
 
 
 def write_config_note(problem: str) -> str:

@@ -184,6 +184,8 @@ class SuiteStatus:
     """Tests that pass on the base in every run."""
     flaky: int = 0
     """Tests that pass on the base in some runs only."""
+    written: int = 0
+    """Tests written for the issue that ran on the candidates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,6 +184,11 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         GITHUB: _ALL,
         TESTS: "select, update(finished_at, failure, expected, flaky, results)",
     },
+    "reproduction_tests": {
+        GITHUB: _ALL,
+        VERIFY: "select, update(finished_at, failure, scripts, tokens, example_path, example_text)",
+        TESTS: "select(evaluation_id, created_at, finished_at, failure, scripts)",
+    },
     "test_baselines": {GITHUB: _ALL, TESTS: "select, insert"},
     "drafts": {GITHUB: _ALL, WRITER: "select, update(pull_number, not_opened)"},
     "hints": {GITHUB: _ALL, AGENTS: _READ},

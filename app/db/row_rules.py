@@ -125,6 +125,7 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
     RowRule(VERIFY, "evaluation_candidates", "update", _OF_EVALUATION),
     RowRule(VERIFY, "evaluation_alternatives", "update", _OF_EVALUATION),
     RowRule(VERIFY, "votes", "insert", check=_OF_EVALUATION),
+    RowRule(VERIFY, "reproduction_tests", "all", _OF_EVALUATION),
     RowRule(VERIFY, "shadow_verdicts", "all", _OF_EVALUATION),
     RowRule(
         VERIFY,
@@ -157,6 +158,7 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
     RowRule(TESTS, "attempts", "select", f"id = {_pick('attempt')}"),
     RowRule(TESTS, "patches", "select", _OF_PATCHES),
     RowRule(TESTS, "group_tests", "all", _OF_EVALUATION),
+    RowRule(TESTS, "reproduction_tests", "select", _OF_EVALUATION),
     RowRule(TESTS, "test_baselines", "all", f"repository_id = {_pick('repository')}"),
     RowRule(WRITER, "repositories", "select", f"id = {_pick('repository')}"),
     RowRule(WRITER, "drafts", "all", f"id = {_pick('draft')}"),

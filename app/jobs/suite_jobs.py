@@ -1,4 +1,4 @@
-"""Jobs that run the repository's own tests on the candidates of an evaluation, and the keys of all its jobs (pure)."""
+"""Jobs that run tests on the candidates of an evaluation, and the keys of all its jobs (pure)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +17,14 @@ class PrepareTests(EvaluationJob):
 
 
 @dataclass(frozen=True, slots=True)
+class WriteTests(EvaluationJob):
+    """Let the engine write tests for the issue of an evaluation, and store their scripts."""
+
+    queue = Queue.VERIFY
+    kind = "write_tests"
+
+
+@dataclass(frozen=True, slots=True)
 class RunTests(EvaluationJob):
     """Run the tests on the base and on each candidate, and store which tests each candidate breaks."""
 
@@ -24,7 +32,7 @@ class RunTests(EvaluationJob):
     kind = "run_tests"
 
 
-_KINDS: Final = (ProposePatches, VerifyGroup, PrepareTests, RunTests)
+_KINDS: Final = (ProposePatches, VerifyGroup, PrepareTests, WriteTests, RunTests)
 
 
 def list_evaluation_keys(evaluations: Iterable[EvaluationId]) -> list[str]:

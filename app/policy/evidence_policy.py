@@ -1,15 +1,24 @@
 """Decide what observed evidence does to a verdict (pure).
 
-Evidence only takes claims back. Tests that pass never make a patch correct: a wrong patch may keep them all.
+Evidence takes claims back. Tests that pass never make a patch correct: a wrong patch may keep them all. Tests that a patch
+breaks make it incorrect only if the operator wants that and a rival breaks fewer.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from app.github.facts import CommitCheck
-from model.domain import CiResult, CiState, ObservedEvidence, PatchVerdict, Verdict
+from model.domain import (
+    CiResult,
+    CiState,
+    ObservedEvidence,
+    PatchId,
+    PatchVerdict,
+    RegressionResult,
+    Verdict,
+)
 from model.execution.regression import describe_rewritten
 
 _MOST_NAMES: Final = 10
@@ -23,42 +32,96 @@ class EvidenceRule(StrEnum):
     """It breaks tests that pass on the base."""
     REWRITES_TESTS = "rewrites_tests"
     """It breaks only tests that it rewrites or removes itself."""
+    FAILS_WRITTEN_TESTS = "fails_written_tests"
+    """It passes no test that was written for the issue, and a rival passes all of them."""
     CI_FAILED = "ci_failed"
     """A check of the repository's CI fails on its head, and not on the default branch."""
 
 
-def find_rule(evidence: ObservedEvidence) -> EvidenceRule | None:
-    """Return the first rule that forbids to claim the patch correct; None when there is none."""
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """What the tests of a whole group say about its patches."""
+
+    passing: tuple[PatchId, ...] = ()
+    """The patches that pass every test written for the issue; none where there is no such test."""
+    beaten: frozenset[PatchId] = frozenset()
+    """The patches that are claimed incorrect, because they break more tests of the base than a rival."""
+
+
+_NO_FACTS: Final = GroupFacts()
+
+
+def compare_group(evidence: Mapping[PatchId, ObservedEvidence], *, tests_claim: bool) -> GroupFacts:
+    """Return the facts about a group from the evidence about its patches.
+
+    `tests_claim` says whether the operator lets tests claim a patch incorrect. The rule is that of the verifier
+    `regression`: patches that break equally many tests are level, because the issue may ask for that change. A test that
+    the patch itself rewrites or removes does not count.
+    """
+    written = {patch: shown.reproduction for patch, shown in evidence.items()}
+    most = max((result.tests for result in written.values() if result), default=0)
+    passing = tuple(patch for patch, result in written.items() if result and result.passed == most)
+    broken = {
+        patch: tests.broken - tests.rewritten
+        for patch, shown in evidence.items()
+        if (tests := shown.regression) and not _is_disputed(tests)
+    }
+    fewest = min(broken.values(), default=0)
+    beaten = frozenset(patch for patch, count in broken.items() if count > fewest)
+    return GroupFacts(passing, beaten if tests_claim else frozenset())
+
+
+def _is_disputed(tests: RegressionResult) -> bool:
+    """Return whether the patch breaks only tests that it rewrites or removes itself."""
+    return bool(tests.broken) and tests.rewritten == tests.broken
+
+
+def find_rule(evidence: ObservedEvidence, passing: Sequence[PatchId] = ()) -> EvidenceRule | None:
+    """Return the first rule that forbids to claim the patch correct; None when there is none.
+
+    `passing` are the patches of the group that pass every test written for the issue.
+    """
     if (tests := evidence.regression) is not None and tests.broken:
-        is_disputed = tests.rewritten == tests.broken
-        return EvidenceRule.REWRITES_TESTS if is_disputed else EvidenceRule.BREAKS_TESTS
+        return EvidenceRule.REWRITES_TESTS if _is_disputed(tests) else EvidenceRule.BREAKS_TESTS
+    if passing and evidence.reproduction is not None and not evidence.reproduction.passed:
+        return EvidenceRule.FAILS_WRITTEN_TESTS
     if evidence.ci is not None and evidence.ci.state is CiState.FAILED:
         return EvidenceRule.CI_FAILED
     return None
 
 
-def weigh_evidence(patch: PatchVerdict) -> PatchVerdict:
+def weigh_evidence(patch: PatchVerdict, group: GroupFacts = _NO_FACTS) -> PatchVerdict:
     """Return the verdict that the evidence of `patch` allows: *unsure* in place of *correct* when a rule forbids it.
 
-    The patch then has no probability, because the calibrator knows nothing of the evidence.
+    A patch that is beaten in its `group` is *incorrect*. Neither has a probability, because the calibrator knows
+    nothing of the evidence.
     """
-    rule = find_rule(patch.evidence) if patch.evidence is not None else None
-    if rule is None or patch.verdict is not Verdict.CORRECT:
+    rule = find_rule(patch.evidence, group.passing) if patch.evidence is not None else None
+    if rule is None or patch.verdict not in {Verdict.CORRECT, Verdict.UNSURE}:
         return patch
-    reason = f"{_explain(rule, patch.evidence)} {patch.reason}"
-    return replace(patch, verdict=Verdict.UNSURE, probability=None, reason=reason)
+    is_beaten = patch.id in group.beaten
+    reason = f"{_explain(rule, patch, group)} {patch.reason}"
+    verdict = Verdict.INCORRECT if is_beaten else Verdict.UNSURE
+    return replace(patch, verdict=verdict, probability=None, reason=reason)
 
 
-def _explain(rule: EvidenceRule, evidence: ObservedEvidence | None) -> str:
-    if rule is not EvidenceRule.CI_FAILED and evidence and (tests := evidence.regression):
+def _explain(rule: EvidenceRule, patch: PatchVerdict, group: GroupFacts) -> str:
+    consequence = "so the verdict does not claim it correct."
+    tests = patch.evidence.regression if patch.evidence else None
+    if rule in {EvidenceRule.BREAKS_TESTS, EvidenceRule.REWRITES_TESTS} and tests:
         own = describe_rewritten(tests.broken, tests.rewritten)
         broken = (
             f"It breaks {tests.broken:,} of {tests.expected:,} tests that pass on the base{own}"
         )
         if rule is EvidenceRule.REWRITES_TESTS:
-            return f"{broken}. A maintainer has to say whether it may; so the verdict does not claim it correct."
-        return f"{broken}; so the verdict does not claim it correct."
-    return "A check of its CI fails; so the verdict does not claim it correct."
+            return f"{broken}. A maintainer has to say whether it may; {consequence}"
+        if patch.id in group.beaten:
+            consequence = "a rival breaks fewer, and the operator lets tests decide that."
+        return f"{broken}; {consequence}"
+    if rule is EvidenceRule.FAILS_WRITTEN_TESTS:
+        names = ", ".join(group.passing[:_MOST_NAMES])
+        return f"It passes no test written for the issue, and {names} passes all; {consequence}"
+    return f"A check of its CI fails; {consequence}"
 
 
 def decide_ci(checks: Sequence[CommitCheck], base: Sequence[CommitCheck]) -> CiResult | None:

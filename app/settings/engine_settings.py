@@ -101,6 +101,11 @@ class SuiteSettings(Settings):
     tests_wait_seconds: float = Field(default=300.0, ge=0)
     """Longest time that a verdict waits for its tests. Tests that end later change the comment once more."""
 
+    tests_claim: bool = False
+    """Call a patch *incorrect* that breaks more tests of the base than a rival does. Without this, it is *unsure*."""
+    reproduction_tests: int = Field(default=0, ge=0, le=8)
+    """Tests that the engine writes for the issue of one group, if its repository asks for them. They cost tokens. 0: none."""
+
     def list_mistakes(self) -> list[str]:
         """Return what a worker that runs tests lacks, one line each; empty: nothing."""
         if self.tests is None:

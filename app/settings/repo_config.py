@@ -142,6 +142,8 @@ class RepositoryTests(BaseModel):
     """Name of a test environment that the bot's operator has built."""
     seconds: Annotated[int, Field(ge=1, le=1_800, strict=True)] = 300
     """Time limit of one run of all tests."""
+    reproduction: Annotated[bool, BeforeValidator(_parse_bool), Field(strict=True)] = False
+    """Let the bot's language model write tests for the issue as well, if the operator has switched this on."""
 
 
 NESTED: dict[str, type[BaseModel]] = {

@@ -3,8 +3,8 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +50,18 @@ class WritingLimits:
 _LIMITS: Final = WritingLimits()
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenTests:
+    """What an engine wrote when it was asked for tests of an issue. Nothing in it was run."""
+
+    texts: tuple[str, ...]
+    """The scripts. Equal ones are votes for one test."""
+    dropped: Mapping[DropReason, int] = field(default_factory=dict)
+    """How many replies hold no script, by reason."""
+    tokens: int = 0
+    """Tokens that the engine read and wrote, without cached ones."""
+
+
 def write_tests(
     engine: Engine, issue: Issue, tree: Path, *, seed: int = 0, limits: WritingLimits = _LIMITS
 ) -> KeptTests:
@@ -57,8 +69,27 @@ def write_tests(
 
     Reads the folder `tree` and runs nothing. A request that fails is counted as dropped. Raises EngineDown.
     """
+    example = find_tree_example(tree, issue)
+    written = ask_for_tests(engine, issue, example, seed=seed, limits=limits)
+    collected = collect_tests(written.texts)
+    return replace(collected, dropped=Counter(written.dropped) + Counter(collected.dropped))
+
+
+def find_tree_example(tree: Path, issue: Issue) -> ExampleFile | None:
+    """Return the test file of the folder `tree` that is nearest to an issue; None where none is near."""
     with Workspace.open(tree) as workspace:
-        example = find_example(_list_files(tree), issue.text, workspace.read_original)
+        return find_example(_list_files(tree), issue.text, workspace.read_original)
+
+
+def ask_for_tests(
+    engine: Engine,
+    issue: Issue,
+    example: ExampleFile | None,
+    *,
+    seed: int = 0,
+    limits: WritingLimits = _LIMITS,
+) -> WrittenTests:
+    """Ask the engine for tests of an issue. A request that fails is counted as dropped. Raises EngineDown."""
     template = prompt_template.load(PROMPT)
     prompt = build_prompt(
         template, issue, example, engine, engine.count_tokens, limits.reply_tokens
@@ -67,16 +98,17 @@ def write_tests(
     answers = engine.complete(
         [replace(request, seed=seed * 1_000 + number) for number in range(limits.tests)]
     )
-    texts, dropped = [], Counter[DropReason]()
+    texts, dropped, tokens = [], Counter[DropReason](), 0
     for answer in answers:
+        if not isinstance(answer, EngineError):
+            tokens += answer.prompt_tokens - answer.cached_tokens + answer.completion_tokens
         if isinstance(answer, EngineError) or not answer.finished:
             dropped[DropReason.NO_REPLY] += 1
         elif script := read_script(answer.text):
             texts.append(script)
         else:
             dropped[DropReason.NO_SCRIPT] += 1
-    collected = collect_tests(texts)
-    return replace(collected, dropped=dropped + Counter(collected.dropped))
+    return WrittenTests(tuple(texts), dropped, tokens)
 
 
 def build_prompt(

@@ -154,7 +154,6 @@ def decide(patch: PatchId, evidence: Evidence, scores: Mapping[PatchId, float | 
 def observe(evidence: PatchEvidence) -> ObservedEvidence:
     """Return the evidence as a verdict publishes it."""
     regression, unknown = evidence.regression, evidence.regression.unknown
-    results = [passes for _, passes in evidence.reproduction if passes is not None]
     return ObservedEvidence(
         regression=RegressionResult(
             regression.expected,
@@ -165,8 +164,14 @@ def observe(evidence: PatchEvidence) -> ObservedEvidence:
         if unknown is None
         else None,
         unknown=unknown,
-        reproduction=ReproductionResult(len(results), sum(results)) if results else None,
+        reproduction=count_passed(evidence),
     )
+
+
+def count_passed(evidence: PatchEvidence) -> ReproductionResult | None:
+    """Count the reproduction tests whose outcome is known, and those that pass; None when no outcome is known."""
+    results = [passes for _, passes in evidence.reproduction if passes is not None]
+    return ReproductionResult(len(results), sum(results)) if results else None
 
 
 def describe_evidence(evidence: PatchEvidence) -> str:

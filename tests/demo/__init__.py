@@ -1,1 +1,1 @@
-"""The demo (`make demo`): the bot on a real issue with four real rival patches, from webhook to outcome."""
+"""The demo (`make demo`): the bot on two real issues with four rival patches each, from webhook to outcome."""

@@ -17,7 +17,7 @@ def main(
         bool, typer.Option("--keep", help="Leave everything running and print the URLs.")
     ] = False,
 ) -> None:
-    """Run the whole bot against a stand-in for GitHub, on one real issue with four pull requests."""
+    """Run the whole bot against a stand-in for GitHub, on two real issues with four pull requests each."""
     require_extras("tests.demo", "demo", "embedded")
     from tests.demo import scenario
 

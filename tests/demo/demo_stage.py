@@ -1,8 +1,8 @@
-"""The stage of the demo: a stand-in for GitHub, the whole bot and one repository."""
+"""The stage of the demo: a stand-in for GitHub, the whole bot and its repositories."""
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from app.db.session import create_database_engine, transaction
 from app.db.store.issues import groups
 from app.operator.up import Bot, BotDown, Listen
 from app.values.identifiers import RepositoryId
-from tests.demo.example import example
+from tests.demo.example.example import Example
 from tests.github.facts import App
 from tests.github.repo import Repo
 from tests.github.stand_in import StandIn
@@ -27,20 +27,21 @@ class DemoStage:
 
     standin: StandIn
     bot: Bot
-    repo: Repo
-    installation: int
+    repositories: Mapping[str, Repo]
+    """By `owner/name`."""
     slug: str
     """The App's name; it comments as `slug[bot]`."""
 
 
 @contextmanager
-def run_stage(data: Path, settings: dict[str, str]) -> Iterator[DemoStage]:
-    """Start the stand-in and the bot's processes, and connect them.
+def run_stage(
+    data: Path, settings: dict[str, str], examples: Sequence[Example]
+) -> Iterator[DemoStage]:
+    """Start the stand-in and the bot's processes, and connect them. Each example has a repository of its own.
 
     The bot has its ordinary settings, and none of its code knows that this is a demo.
     """
     secret = secrets.token_hex(20)
-    example_tree = example.load().tree
     with StandIn.start(data / "github") as standin:
         app = standin.register_app(webhook_secret=secret, slug=SLUG)
         key = _private_file(data / "app.pem", app.private_key)
@@ -53,18 +54,21 @@ def run_stage(data: Path, settings: dict[str, str]) -> Iterator[DemoStage]:
             "R4P_CHECKOUT_DIR": str(data / "checkouts"),
         }
         with Bot(data, Listen(), identity | settings) as bot:
-            repo, installation = _install(standin, app, bot, example_tree)
-            yield DemoStage(standin, bot, repo, installation, app.slug)
+            yield DemoStage(standin, bot, _install(standin, app, bot, examples), app.slug)
 
 
-def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tuple[Repo, int]:
-    """Set the webhook's URL, create the repository and install the App on it."""
+def _install(standin: StandIn, app: App, bot: Bot, examples: Sequence[Example]) -> dict[str, Repo]:
+    """Set the webhook's URL, create the repositories and install the App on them."""
     standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
-    repo = standin.create_repository(example.REPOSITORY, tree)
-    standin.grant(repo, MAINTAINER, "maintain")
-    installation = standin.install(app, [repo])
-    _await_config(bot, repo)
-    return repo, installation
+    repositories = {
+        each.repository: standin.create_repository(each.repository, each.tree) for each in examples
+    }
+    for repo in repositories.values():
+        standin.grant(repo, MAINTAINER, "maintain")
+    standin.install(app, list(repositories.values()))
+    for repo in repositories.values():
+        _await_config(bot, repo)
+    return repositories
 
 
 def _await_config(bot: Bot, repo: Repo) -> None:

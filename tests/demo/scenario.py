@@ -1,4 +1,4 @@
-"""The demo plays a real issue with four rival patches, from webhook to outcome."""
+"""The demo plays two real issues with four rival patches each: from webhook to outcome, and with tests that run."""
 
 import json
 import shutil
@@ -23,13 +23,16 @@ from model.catalog import EngineChoice
 from model.domain import Issue, Patch
 from model.errors import ModelError
 from model.verdict_json import read_patches
+from tests.builders.plain_environments import build_plain_environment
 from tests.builders.stored_outcomes import OutcomeRow
-from tests.demo import terminal
+from tests.demo import terminal, tinydb_example
 from tests.demo.bot_progress import BotProgress, TookTooLong
 from tests.demo.demo_stage import MAINTAINER, DemoStage, run_stage
 from tests.demo.example import example
+from tests.demo.example.example import Example
 from tests.demo.terminal import Steps
 from tests.github.facts import CheckFacts, CommentFacts
+from tests.github.repo import Repo
 from tests.github.server_thread import StandInError
 
 VERDICT_SECONDS = 600.0
@@ -50,6 +53,7 @@ FAILURES = (DemoFailed, TookTooLong, BotDown, EmbeddedError, StandInError, Model
 class Published:
     """The published verdict as the stand-in shows it."""
 
+    repo: Repo
     comment: CommentFacts
     checks: dict[int, CheckFacts]
     """By pull request."""
@@ -98,7 +102,16 @@ class Story:
         """Run the stage until the end of the story."""
         started = time.monotonic()
         with self.steps.step("starting the stand-in for GitHub and the bot"):
-            entering = run_stage(data, {"R4P_DEBOUNCE_SECONDS": "2", "R4P_CONCURRENCY": "1"})
+            environments = build_plain_environment(
+                data / "environments", tinydb_example.ENVIRONMENT, tinydb_example.PACKAGES
+            )
+            settings = {
+                "R4P_DEBOUNCE_SECONDS": "2",
+                "R4P_CONCURRENCY": "1",
+                "R4P_TESTS": str(environments),
+                "R4P_TESTS_CLAIM": "true",
+            }
+            entering = run_stage(data, settings, (example.load(), tinydb_example.load()))
             world = entering.__enter__()
             self.timings["start"] = time.monotonic() - started
         try:
@@ -107,37 +120,39 @@ class Story:
             with self.steps.step("stopping everything"):
                 entering.__exit__(None, None, None)
 
-    def verdict(self, world: DemoStage) -> tuple[BotProgress, Published]:
-        """Open the issue and its rivals, wait for the verdict and show it."""
-        story = example.load()
-        with self._measure("verdict"), self.steps.step("one issue, four rival patches") as update:
+    def verdict(
+        self, world: DemoStage, story: Example, name: str, what: str
+    ) -> tuple[BotProgress, Published]:
+        """Open the issue of an example and its rivals, wait for the verdict and show it.
+
+        `name` is the step's name among the timings, and `what` its name beside the progress bar.
+        """
+        repo = world.repositories[story.repository]
+        with self._measure(name), self.steps.step(what) as update:
             since = world.standin.mark()
-            number = world.repo.open_issue(story.title, story.body, author="reporter")
+            number = repo.open_issue(story.title, story.body, author="reporter")
             for rival in story.rivals:
-                body = f"Fixes #{number}."
-                world.repo.open_pr(rival.title, body, rival.login, diff=rival.diff)
-            watch = BotProgress.over(world.bot, world.repo.id, number)
+                repo.open_pr(rival.title, f"Fixes #{number}.", rival.login, diff=rival.diff)
+            watch = BotProgress.over(world.bot, repo.id, number)
             evaluation = watch.wait(
                 "verdict",
                 watch.is_published,
                 VERDICT_SECONDS,
                 lambda: update(watch.progress() or "collecting", 0, 0),
             )
-            published = _read_published(world, number, evaluation, since)
-        where = f"{world.repo.full_name}#{number}"
+            published = _read_published(world, repo, number, evaluation, since)
+        where = f"{repo.full_name}#{number}"
         terminal.show_comment(self.out, where, published.comment.author, published.comment.body)
         terminal.show_checks(self.out, published.checks)
         return watch, published
 
-    def outcomes(
-        self, world: DemoStage, watch: BotProgress, published: Published
-    ) -> tuple[OutcomeRow, ...]:
+    def outcomes(self, watch: BotProgress, published: Published) -> tuple[OutcomeRow, ...]:
         """Merge one pull request, close the others, wait for the outcomes and show them."""
         *others, chosen = sorted(published.checks)
         with self._measure("outcomes"), self.steps.step("a maintainer merges one, closes the rest"):
-            world.repo.merge(chosen, user=MAINTAINER, method="squash")
+            published.repo.merge(chosen, user=MAINTAINER, method="squash")
             for number in others:
-                world.repo.close(number, user=MAINTAINER)
+                published.repo.close(number, user=MAINTAINER)
             wanted = {chosen, *others}
             rows = watch.wait(
                 "outcome of every pull request",
@@ -164,10 +179,13 @@ def play(*, json_file: Path | None, keep: bool) -> int:
     try:
         story.prepare()
         with story.world(data) as world:
-            watch, published = story.verdict(world)
-            rows = story.outcomes(world, watch, published)
+            what = "one issue, four rival patches"
+            watch, published = story.verdict(world, example.load(), "verdict", what)
+            rows = story.outcomes(watch, published)
+            what = "another issue, whose repository has tests"
+            _, tested = story.verdict(world, tinydb_example.load(), "tests", what)
             story.ask_model()
-            result = _result(story, world, published, rows)
+            result = _result(story, world, published, rows) | {"with_tests": _describe(tested)}
             _summary(story, result)
             if json_file is not None:
                 json_file.write_text(json.dumps(result, indent=2) + "\n")
@@ -184,10 +202,12 @@ def play(*, json_file: Path | None, keep: bool) -> int:
     return 0
 
 
-def _read_published(world: DemoStage, issue: int, evaluation: Evaluation, since: int) -> Published:
+def _read_published(
+    world: DemoStage, repo: Repo, issue: int, evaluation: Evaluation, since: int
+) -> Published:
     """Read the verdict from the stand-in; DemoFailed if something is missing."""
     calls = api_calls(world, since)
-    comments = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
+    comments = [c for c in repo.comments(issue) if c.author == f"{world.slug}[bot]"]
     if len(comments) != 1:
         raise DemoFailed(f"{len(comments)} comments on the issue, expected exactly one")
     has_votes = any(patch.votes.valid for patch in read_patches(evaluation.verdict))
@@ -196,11 +216,11 @@ def _read_published(world: DemoStage, issue: int, evaluation: Evaluation, since:
     checks = {}
     for candidate in evaluation.candidates:
         number = candidate.pull
-        runs = [r for r in world.repo.check_runs(number) if r.name == "r4p/verdict"]
+        runs = [r for r in repo.check_runs(number) if r.name == "r4p/verdict"]
         if len(runs) != 1:
             raise DemoFailed(f"{len(runs)} check runs on #{number}, expected exactly one")
         checks[int(number)] = runs[0]
-    return Published(comments[0], checks, evaluation, calls)
+    return Published(repo, comments[0], checks, evaluation, calls)
 
 
 def _choose_embedded(
@@ -235,19 +255,24 @@ def _result(
         raise DemoFailed(f"GitHub's schemas were violated {len(violations)} times: {violations[0]}")
     outcomes: list[Json] = [row.as_json() for row in rows]
     return {
-        "issue_comment": published.comment.body,
-        "check_runs": {str(number): asdict(run) for number, run in published.checks.items()},
-        "verdict": published.evaluation.verdict,
+        **_describe(published),
         "outcomes": outcomes,
         "timings": {name: round(seconds, 3) for name, seconds in story.timings.items()},
         "api_calls": {"verdict": published.calls, "total": api_calls(world)},
     }
 
 
+def _describe(published: Published) -> dict[str, Json]:
+    return {
+        "issue_comment": published.comment.body,
+        "check_runs": {str(number): asdict(run) for number, run in published.checks.items()},
+        "verdict": published.evaluation.verdict,
+    }
+
+
 def _summary(story: Story, result: dict[str, Json]) -> None:
     story.out.print(
-        f"\nOne verdict, {len(str(result['issue_comment']))} characters, "
-        f"API calls {result['api_calls']}, seconds {result['timings']}",
+        f"\nTwo verdicts, API calls {result['api_calls']}, seconds {result['timings']}",
         markup=False,
         highlight=False,
     )
@@ -257,7 +282,7 @@ def _linger(story: Story, world: DemoStage) -> None:
     story.out.print(f"bot       {world.bot.operations_url}/readyz", markup=False)
     story.out.print(f"metrics   {world.bot.operations_url}/metrics", markup=False)
     story.out.print(
-        f"stand-in  {world.standin.url}/api/v3/repos/{world.repo.full_name}", markup=False
+        f"stand-in  {world.standin.url}/api/v3/repos/{example.load().repository}", markup=False
     )
     story.out.print(f"database  {world.bot.services.database_url}", markup=False)
     story.out.print("Ctrl-C stops it.")

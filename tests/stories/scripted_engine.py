@@ -47,7 +47,16 @@ AGENTS = (
 )
 """Mini-SE reads, edits and hands in."""
 
+WRITTEN_TEST = """from area import area
+print("Issue resolved" if area(2, 3) == 6 else "Issue reproduced")
+"""
+
 LINES = (
+    {
+        "when": "Write the script that tells whether this issue",
+        "reply": f"It adds:\n\n```python\n{WRITTEN_TEST}```\n",
+        "repeat": True,
+    },
     *AGENTS,
     # A reply that was opened for the model ends in no box either.
     {"when": f"{_BABBLE}\n", "reply": "poetry}", "repeat": True},

@@ -40,7 +40,7 @@ ELSEWHERE = {
     "check_claims",  # test_claim_checks.py
     "hear_review",  # test_review_hints.py
     "propose_patches",  # test_propose.py
-    *("prepare_tests", "run_tests"),  # test_prepare_tests.py, test_run_tests.py
+    *("prepare_tests", "write_tests", "run_tests"),  # test_prepare_tests.py, tests/worker/testing
     "redeliver",
     "refit_calibrators",
     "train_model",

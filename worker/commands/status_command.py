@@ -120,9 +120,10 @@ def _describe_tests(connection: Connection, newest: Evaluation | None) -> SuiteS
     if outcome.failure is not None:
         return SuiteStatus(SuiteState.UNKNOWN, outcome.failure)
     if tests.finished_at is not None:
-        return SuiteStatus(
-            SuiteState.KNOWN, expected=outcome.expected or 0, flaky=outcome.flaky or 0
-        )
+        results = (shown.reproduction for shown in outcome.results.values())
+        written = max((result.tests for result in results if result), default=0)
+        counts = outcome.expected or 0, outcome.flaky or 0
+        return SuiteStatus(SuiteState.KNOWN, "", *counts, written)
     running = progress.read_progress(connection, RunTests.build_key(newest.id))
     if running:
         return SuiteStatus(SuiteState.RUNNING, running)

@@ -1,21 +1,29 @@
 """Prepare the tests of an evaluation: check that they may run, and hand the base's source tree to their worker."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from app.db.session import transaction
-from app.db.store.evidence import group_tests
+from app.db.store.evidence import group_tests, reproduction_tests
 from app.db.store.evidence.group_tests import SuiteOutcome, SuiteRequest
-from app.db.store.issues import groups
+from app.db.store.evidence.reproduction_tests import WritingTask
+from app.db.store.issues import evaluations, groups
 from app.db.store.queue import installation_controls
 from app.jobs.job import Planned
-from app.jobs.suite_jobs import PrepareTests, RunTests
-from app.policy.ceilings import override_ceilings
+from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
+from app.policy.ceilings import explain_reached_ceiling, override_ceilings
+from app.policy.event_policy import BY_COMMAND
 from app.settings import CeilingSettings, SuiteSettings
+from model.domain import Issue
+from model.reproduction.test_writing import find_tree_example
 from worker.judging.rivals import Rivals
 from worker.judging.tree_handover import BaseCommit, TreeHandover
 from worker.queue.context import Context
 
 SWITCHED_OFF = "the operator of this bot runs no tests"
+WRITING_SWITCHED_OFF = "the operator of this bot lets no model write tests"
+NO_MODEL = "this bot has no language model that could write them"
+NOT_WAITING = "nobody waits for them any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,8 @@ class PrepareTestsHandler:
     handover: TreeHandover
     settings: SuiteSettings
     ceilings: CeilingSettings
+    has_model: bool = False
+    """Whether the bot has a language model that can write tests for an issue."""
 
     def __call__(self, context: Context, job: PrepareTests) -> None:
         """Hand over the source tree and plan the tests, unless they are over or may not run."""
@@ -44,11 +54,42 @@ class PrepareTestsHandler:
                 why = f"the base commit {wanted.base_sha[:7]} cannot be read any more"
                 self._give_up(context, job, why)
                 return
+            task = self._plan_writing(context, job, exported.tree) if wanted.reproduction else None
+            place = (job.installation, job.repository, job.issue, job.evaluation)
+            planned = [WriteTests(*place)] if isinstance(task, WritingTask) else []
             with context.transaction() as connection:
                 exported.hand_over(job.evaluation)
                 group_tests.start(connection, job.evaluation)
-                place = (job.installation, job.repository, job.issue, job.evaluation)
-                context.enqueue(connection, [Planned(RunTests(*place))])
+                if task is not None:
+                    reproduction_tests.request(connection, job.evaluation, task)
+                context.enqueue(
+                    connection, [Planned(each) for each in (*planned, RunTests(*place))]
+                )
+
+    def _plan_writing(self, context: Context, job: PrepareTests, tree: Path) -> WritingTask | str:
+        """Return what the engine writes for the group's issue, or why it writes nothing.
+
+        Only this process has tree and issue, so it looks for the test file that the engine sees.
+        """
+        if not self.settings.reproduction_tests:
+            return WRITING_SWITCHED_OFF
+        if not self.has_model:
+            return NO_MODEL
+        with transaction(context.database) as connection:
+            limits = installation_controls.read_limits(connection, job.installation)
+            usage = installation_controls.read_daily_usage(connection, job.repository)
+            evaluation = evaluations.load(connection, job.evaluation)
+        if evaluation is None:
+            return NOT_WAITING
+        why = explain_reached_ceiling(
+            override_ceilings(self.ceilings, limits),
+            replace(usage, repository_evaluations=0, installation_evaluations=0),
+            is_commanded=evaluation.trigger == BY_COMMAND,
+        )
+        if why is not None:
+            return why
+        issue = Issue(evaluation.title, evaluation.body)
+        return WritingTask(self.settings.reproduction_tests, find_tree_example(tree, issue))
 
     def _give_up(self, context: Context, job: PrepareTests, why: str) -> None:
         with context.transaction() as connection:
@@ -79,4 +120,5 @@ def build_suite_request(rivals: Rivals) -> SuiteRequest | None:
         tests.seconds,
         base.branch if base else None,
         base.commit if base else None,
+        tests.reproduction,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from app.db.session import transaction
@@ -9,7 +10,7 @@ from app.db.store.evidence import group_tests
 from app.db.store.evidence.group_tests import GroupTests
 from app.db.store.issues.evaluations import Evaluation, patch_id
 from app.github.facts import Heads
-from app.policy.evidence_policy import decide_ci, weigh_evidence
+from app.policy.evidence_policy import compare_group, decide_ci, weigh_evidence
 from app.values.identifiers import CommitSha, PullNumber
 from model.domain import CiResult, ObservedEvidence, PatchId
 from model.verdict_json import add_evidence
@@ -25,13 +26,19 @@ def count_wait(context: Context, evaluation: Evaluation, seconds: float) -> floa
         return group_tests.compute_wait(connection, evaluation.id, seconds)
 
 
-def add_observations(context: Context, evaluation: Evaluation, heads: Heads) -> Evaluation:
-    """Return the evaluation with the evidence that is known now; store its verdict if that changes."""
+def add_observations(
+    context: Context, evaluation: Evaluation, heads: Heads, *, tests_claim: bool = False
+) -> Evaluation:
+    """Return the evaluation with the evidence that is known now; store its verdict if that changes.
+
+    `tests_claim` says whether tests may claim a patch incorrect.
+    """
     with transaction(context.database) as connection:
         tests = group_tests.load(connection, evaluation.id)
     document = cast("dict[str, Any]", evaluation.verdict)
     evidence = dict(list_evidence(evaluation, tests, heads))
-    weighed = add_evidence(document, evidence, weigh_evidence)
+    weigh = partial(weigh_evidence, group=compare_group(evidence, tests_claim=tests_claim))
+    weighed = add_evidence(document, evidence, weigh)
     if weighed == document:
         return evaluation
     with context.transaction() as connection:

@@ -39,6 +39,8 @@ class PublishVerdictHandler:
     """True when the operator configured a writer App for draft pull requests."""
     tests_wait_seconds: float = 0.0
     """Longest time that a verdict waits for the tests of its group."""
+    tests_claim: bool = False
+    """Whether tests may claim a patch incorrect that breaks more of them than a rival."""
 
     def __call__(self, context: Context, job: PublishVerdict) -> None:
         """Publish the verdict, unless it waits for tests, a newer one is out or the issue is closed.
@@ -76,7 +78,7 @@ class PublishVerdictHandler:
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
             return
-        evaluation = add_observations(context, evaluation, heads)
+        evaluation = add_observations(context, evaluation, heads, tests_claim=self.tests_claim)
         moved = self._publish(publisher, stored, evaluation, heads)
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)

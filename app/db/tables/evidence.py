@@ -1,6 +1,17 @@
 """Tables of the tests that run on the candidates of a group, and of what they showed on the base."""
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    false,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables.columns import metadata, moment, now
@@ -20,6 +31,13 @@ group_tests = Table(
     Column("command", Text, nullable=False),
     Column("environment", Text, nullable=False, comment="name of the test environment"),
     Column("seconds", Integer, nullable=False, comment="time limit of one run"),
+    Column(
+        "reproduction",
+        Boolean,
+        nullable=False,
+        server_default=false(),
+        comment="whether the repository wants tests written for the issue",
+    ),
     Column("base_branch", Text, comment="branch of base_sha; null: no commit to test on"),
     Column("base_sha", Text, comment="commit on which the tests run"),
     now("created_at"),
@@ -31,6 +49,28 @@ group_tests = Table(
     Column("results", JSONB, comment="evidence by patch id, as in r4p.verdict/1; null: none yet"),
     Index("ix_group_tests_started_at", "started_at"),
     comment="the repository's tests on one frozen group",
+)
+
+reproduction_tests = Table(
+    "reproduction_tests",
+    metadata,
+    Column(
+        "evaluation_id",
+        BigInteger,
+        ForeignKey(evaluations.c.id, ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("wanted", Integer, nullable=False, comment="tests that the engine is asked for"),
+    Column("example_path", Text, comment="test file of the base that the engine sees"),
+    Column("example_text", Text, comment="its text; null once the engine has ended"),
+    now("created_at"),
+    moment("finished_at"),
+    Column("failure", Text, comment="why there is no script, for people"),
+    Column("scripts", JSONB, comment="texts of the scripts; null: none yet"),
+    Column("tokens", Integer, nullable=False, server_default="0", comment="cost of the replies"),
+    Index("ix_reproduction_tests_created_at", "created_at"),
+    comment="tests that the engine writes for the issue of one frozen group",
 )
 
 test_baselines = Table(

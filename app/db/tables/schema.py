@@ -2,7 +2,7 @@
 
 from app.db.tables.alternatives import agent_runs, attempts, drafts, evaluation_alternatives, hints
 from app.db.tables.columns import metadata
-from app.db.tables.evidence import group_tests, test_baselines
+from app.db.tables.evidence import group_tests, reproduction_tests, test_baselines
 from app.db.tables.groups import (
     approvals,
     delegations,
@@ -68,6 +68,7 @@ __all__ = [
     "pull_requests",
     "purged_usage",
     "repositories",
+    "reproduction_tests",
     "shadow_verdicts",
     "test_baselines",
     "trainings",

@@ -47,7 +47,9 @@ def check_tests() -> Line:
         return Line(Mark.LESS, about, f"R4P_TESTS {settings.tests} holds no test environment", fix)
     if why := check_sandbox():
         return Line(Mark.LESS, about, f"none can run: {why}")
-    return Line(Mark.OK, about, f"environments in {settings.tests}: {', '.join(names)}")
+    count = settings.reproduction_tests
+    written = f"; the model writes {count} tests for an issue" if count else ""
+    return Line(Mark.OK, about, f"environments in {settings.tests}: {', '.join(names)}{written}")
 
 
 def check_drafts() -> Line:

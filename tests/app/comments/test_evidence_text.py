@@ -103,6 +103,19 @@ def test_reason_that_all_share_is_said_once():
     assert f"- There is no evidence from tests: {why}." in shown
 
 
+def test_missing_written_tests_are_a_reason_of_their_own():
+    why = "none of 4 written tests shows the issue on the base"
+    rows = (
+        observe(CORRECT, regression=KEPT, reproduction_unknown=why),
+        observe(INCORRECT, regression=KEPT, reproduction_unknown=why),
+    )
+    assert f"- There is no evidence from tests written for the issue: {why}." in read_comment(*rows)
+    assert (
+        f"- Tests written for the issue: unknown, {why}"
+        in write_check_run(view(*rows), rows[0]).summary
+    )
+
+
 def test_checklist_stands_below_the_reason_unmet_lines_first():
     assert """\
 Checklist for the issue:

@@ -15,8 +15,9 @@ from app.db.session import create_database_engine
 from app.db.store.alternatives import attempts, drafts
 from app.db.store.alternatives.attempts import Place
 from app.db.store.alternatives.drafts import DraftRequest
-from app.db.store.evidence import group_tests
+from app.db.store.evidence import group_tests, reproduction_tests
 from app.db.store.evidence.group_tests import SuiteRequest
+from app.db.store.evidence.reproduction_tests import WritingTask
 from app.db.store.issues import evaluations, votes
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.store.queue import jobs
@@ -126,6 +127,7 @@ def _add_tenant(connection: Connection, group: int, place, diff: str) -> Tenant:
     attempt = attempts.save(connection, spot, record, AlternativeNumber(1))
     request = DraftRequest(CommentId(1), 1, "maintainer")
     group_tests.request(connection, evaluation, SuiteRequest("pytest", "py", 60, "main", None))
+    reproduction_tests.request(connection, evaluation, WritingTask(2, None))
     draft = drafts.request_draft(connection, place[1], attempt, request).id
     return Tenant(group, evaluation, attempt, draft)
 

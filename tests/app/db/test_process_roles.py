@@ -9,11 +9,12 @@ from app.db import process_roles
 from app.db.process_grants import GRANTS, VIEWS
 from app.db.process_roles import NoRoles
 from app.db.row_rules import FOLLOW_UPS, ROW_RULES
-from app.db.store.evidence import group_tests
+from app.db.store.evidence import group_tests, reproduction_tests
 from app.db.store.issues import evaluations
 from app.db.store.queue import jobs
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import metadata, patches
+from app.db.tables.schema import reproduction_tests as reproduction_table
 from app.jobs.draft_jobs import TellDraft
 from app.jobs.job import Planned, PublishVerdict, Queue, VerifyGroup
 from app.values.identifiers import EvaluationId
@@ -102,6 +103,9 @@ REFUSED = {
         f"{INSERT_JOB} ('run_tests', 'tests', 'k', '{{}}', 7)",
     ),
     "verify reads test results": ("verify", "select results from group_tests"),
+    "verify asks for more tests": ("verify", "update reproduction_tests set wanted = 8"),
+    "tests writes a script": ("tests", "update reproduction_tests set scripts = '[]'"),
+    "tests reads the example": ("tests", "select example_text from reproduction_tests"),
     "train publishes": ("train", "update evaluations set state = 'published'"),
     "train reads a delivery": ("train", "select 1 from deliveries"),
     "train adds a job": ("train", f"{INSERT_JOB} ('publish_verdict', 'github', 'k', '{{}}', 7)"),
@@ -130,6 +134,22 @@ def test_postgresql_refuses_what_is_not_the_processs_work(scene, process, statem
     with pytest.raises(ProgrammingError) as refused:
         scene.attempt(process, statement)
     assert isinstance(refused.value.orig, psycopg.errors.InsufficientPrivilege)
+
+
+def test_the_judging_worker_writes_the_scripts_of_its_own_group_only(scene):
+    database = scene.log_in("verify")
+    with database.begin() as connection:
+        task = reproduction_tests.load_task(connection, scene.own.evaluation)
+        assert task == reproduction_tests.WritingTask(2, None)
+        assert reproduction_tests.load_task(connection, scene.other.evaluation) is None
+        reproduction_tests.finish(connection, scene.own.evaluation, ["print()"], 7)
+        reproduction_tests.finish(connection, scene.other.evaluation, ["print()"], 7)
+    database.dispose()
+    with scene.owner.connect() as connection:
+        written = connection.scalars(
+            select(reproduction_table.c.evaluation_id).where(reproduction_table.c.tokens == 7)
+        ).all()
+    assert written == [scene.own.evaluation]
 
 
 @pytest.mark.parametrize("process", ["verify", "agents"])
@@ -164,6 +184,11 @@ def test_a_worker_sees_and_finishes_the_tests_of_its_own_group_only(scene):
     finish = "update group_tests set finished_at = now() where evaluation_id = :id"
     assert scene.attempt("tests", finish, id=scene.own.evaluation) == 1
     assert scene.attempt("tests", finish, id=scene.other.evaluation) == 0
+    database = scene.log_in("tests")
+    with database.connect() as connection:
+        assert reproduction_tests.load_scripts(connection, scene.own.evaluation) is not None
+        assert reproduction_tests.load_scripts(connection, scene.other.evaluation) is None
+    database.dispose()
     keep = (
         "insert into test_baselines (repository_id, base_sha, command, environment, document)"
         " values ({}, 'b', 'c', 'e', '')"

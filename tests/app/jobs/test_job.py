@@ -30,7 +30,7 @@ from app.jobs.outcome_jobs import (
     PollReactions,
     ResolvePermission,
 )
-from app.jobs.suite_jobs import PrepareTests, RunTests
+from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
 
 EXAMPLES = [
     (RecordEvent(7, "guid"), "record_event:guid"),
@@ -41,6 +41,7 @@ EXAMPLES = [
     (ProposePatches(7, 70, 3, 5), "propose_patches:5"),
     (VerifyGroup(7, 70, 3, 5), "verify_group:5"),
     (PrepareTests(7, 70, 3, 5), "prepare_tests:5"),
+    (WriteTests(7, 70, 3, 5), "write_tests:5"),
     (RunTests(7, 70, 3, 5), "run_tests:5"),
     (PublishVerdict(7, 70, 3, 5), "publish_verdict:70:3"),
     (RunCommand(7, 70, 3, "900", "guid"), "run_command:900"),

@@ -17,4 +17,7 @@ def test_tests_of_repositories_are_off_without_an_environment_or_on(
         f"less: R4P_TESTS {tmp_path} holds no test environment: build one by `r4p environments build`",
     )
     build_plain_environment(tmp_path)
-    assert doctor()[1]["tests"] == f"ok: environments in {tmp_path}: plain"
+    ready = f"ok: environments in {tmp_path}: plain"
+    assert doctor()[1]["tests"] == ready
+    written = f"{ready}; the model writes 4 tests for an issue"
+    assert doctor(reproduction_tests="4")[1]["tests"] == written

@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from app.github.facts import CommitCheck
-from app.policy.evidence_policy import EvidenceRule, decide_ci, find_rule, weigh_evidence
+from app.policy.evidence_policy import (
+    EvidenceRule,
+    GroupFacts,
+    compare_group,
+    decide_ci,
+    find_rule,
+    weigh_evidence,
+)
 from model.domain import (
     CiResult,
     CiState,
@@ -63,6 +70,60 @@ def test_a_patch_that_rewrites_what_it_breaks_is_left_to_a_maintainer(rewritten,
     assert weighed.reason == reason
 
 
+def test_an_unsure_patch_that_breaks_tests_has_no_probability():
+    before = replace(CLAIM, verdict=Verdict.UNSURE, evidence=BROKEN)
+    weighed = weigh_evidence(before)
+    assert (weighed.verdict, weighed.probability) == (Verdict.UNSURE, None)
+    refuted = replace(before, verdict=Verdict.INCORRECT)
+    assert weigh_evidence(refuted) == refuted
+
+
+def test_a_patch_that_fails_the_written_tests_is_not_claimed_correct_if_a_rival_passes_all():
+    fails = ObservedEvidence(reproduction=ReproductionResult(2, 0))
+    half = ObservedEvidence(reproduction=ReproductionResult(2, 1))
+    late = ObservedEvidence(reproduction=ReproductionResult(1, 1))
+    all_pass = ObservedEvidence(reproduction=ReproductionResult(2, 2))
+    evidence = {PatchId("#4"): fails, PatchId("#5"): half, PatchId("#6"): late}
+    assert compare_group(evidence, tests_claim=False) == GroupFacts()
+    assert weigh_evidence(replace(CLAIM, evidence=fails)).verdict is Verdict.CORRECT
+    group = compare_group(evidence | {PatchId("#7"): all_pass}, tests_claim=True)
+    assert group == GroupFacts((PatchId("#7"),))
+    weighed = weigh_evidence(replace(CLAIM, evidence=fails), group)
+    assert weighed.verdict is Verdict.UNSURE
+    assert weighed.reason == (
+        "It passes no test written for the issue, and #7 passes all; so the verdict does not claim it correct. It works."
+    )
+    assert find_rule(half, group.passing) is None
+
+
+@pytest.mark.parametrize("verdict", [Verdict.CORRECT, Verdict.UNSURE])
+def test_the_operator_may_let_tests_claim_what_breaks_more_than_a_rival(verdict):
+    fewer = ObservedEvidence(RegressionResult(812, 1, ("t::a",)))
+    unknown = ObservedEvidence(unknown="the run failed")
+    evidence = {PatchId("#4"): BROKEN, PatchId("#5"): fewer, PatchId("#6"): unknown}
+    before = replace(CLAIM, verdict=verdict, evidence=BROKEN)
+    group = compare_group(evidence, tests_claim=True)
+    assert group.beaten == {"#4"}
+    weighed = weigh_evidence(before, group)
+    assert (weighed.verdict, weighed.probability) == (Verdict.INCORRECT, None)
+    assert weighed.reason == (
+        "It breaks 3 of 812 tests that pass on the base; a rival breaks fewer, and the operator lets tests decide that. "
+        "It works."
+    )
+    level = compare_group({PatchId("#4"): BROKEN, PatchId("#5"): BROKEN}, tests_claim=True)
+    assert weigh_evidence(before, level).verdict is Verdict.UNSURE
+    disputed = ObservedEvidence(RegressionResult(812, 9, ("t::a",), 9))
+    partly = ObservedEvidence(RegressionResult(812, 4, ("t::a",), 3))
+    rewriting = {PatchId("#4"): disputed, PatchId("#5"): partly, PatchId("#6"): fewer}
+    assert compare_group(rewriting, tests_claim=True).beaten == frozenset()
+    alone = compare_group({PatchId("#4"): BROKEN, PatchId("#6"): unknown}, tests_claim=True)
+    assert weigh_evidence(before, alone).verdict is Verdict.UNSURE
+    silent = compare_group(evidence, tests_claim=False)
+    assert weigh_evidence(before, silent).verdict is Verdict.UNSURE
+    rival = replace(before, id=PatchId("#5"), evidence=fewer)
+    assert weigh_evidence(rival, group).verdict is Verdict.UNSURE
+
+
 def test_a_patch_whose_ci_fails_is_not_claimed_correct():
     weighed = weigh_evidence(replace(CLAIM, evidence=RED))
     assert (weighed.verdict, find_rule(RED)) == (Verdict.UNSURE, EvidenceRule.CI_FAILED)
@@ -89,7 +150,7 @@ def test_evidence_that_breaks_nothing_changes_no_verdict(evidence, verdict):
     assert weigh_evidence(before) == before
 
 
-@pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.CORRECT}))
+@pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.CORRECT, Verdict.UNSURE}))
 @pytest.mark.parametrize("evidence", [BROKEN, RED], ids=["tests", "CI"])
 def test_other_verdicts_stay(verdict, evidence):
     before = replace(CLAIM, verdict=verdict, evidence=evidence)

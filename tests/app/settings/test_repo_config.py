@@ -107,7 +107,10 @@ NAME = "give a name of letters, digits, `.`, `_` and `-`, of up to 64 characters
 @pytest.mark.parametrize(
     ("tests", "expected"),
     [
-        ("3", "`tests` can't be `3`: give a mapping of `command`, `environment` and `seconds`"),
+        (
+            "3",
+            "`tests` can't be `3`: give a mapping of `command`, `environment`, `seconds` and `reproduction`",
+        ),
         ("{command: pytest}", f"`tests.environment` is missing: {NAME}"),
         (
             "{command: pytest, environment: ../host}",

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from importlib.resources import files
 
-REPOSITORY = "octo-org/django"
 PATH = "django/contrib/auth/forms.py"
 
 CONFIG = """\
@@ -28,12 +27,14 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The issue, the files and the rival patches of the demo."""
+    """The issue, the files and the rival patches of one repository of the demo."""
 
+    repository: str
+    """`owner/name` on the stand-in for GitHub."""
     title: str
     body: str
     tree: dict[str, str]
-    """Path to content of the base commit."""
+    """Content of the base commit's files by path."""
     rivals: tuple[Rival, ...]
 
 
@@ -47,6 +48,7 @@ def load() -> Example:
         ".github/r4p.yml": CONFIG,
     }
     return Example(
+        repository="octo-org/django",
         title=heading.removeprefix("# "),
         body=body.strip(),
         tree=tree,

@@ -9,7 +9,7 @@ from tests.stories.verdicts import ADVISORY
 
 pytestmark = [pytest.mark.services, pytest.mark.proof]
 
-CONFIG = f"{ADVISORY}tests: {{command: python -m unittest test_area, environment: {NAME}, seconds: 60}}\n"
+CONFIG = f"{ADVISORY}tests: {{command: python -m unittest test_area, environment: {NAME}, seconds: 60, reproduction: true}}\n"
 TESTS = """import unittest
 from area import area
 
@@ -29,7 +29,10 @@ def testing_stage(bubblewrap, tmp_path_factory):
     """A bot whose operator has switched tests on, with one environment."""
     data = tmp_path_factory.mktemp("stage")
     environments = build_plain_environment(tmp_path_factory.mktemp("environments"))
-    settings = stages.build_script_settings(data) | {"R4P_TESTS": str(environments)}
+    settings = stages.build_script_settings(data) | {
+        "R4P_TESTS": str(environments),
+        "R4P_REPRODUCTION_TESTS": "2",
+    }
     with stages.run_stage(data, settings) as running:
         yield running
 
@@ -48,6 +51,7 @@ def test_the_comment_names_the_broken_test_and_a_hostile_patch_scores_nothing(te
     # Both words please the scripted judge, and the first breaks a test of the base.
     broken = testing_story.rival(issue, "w * h + 1 - 1 if w else 7")
     hostile = testing_story.rival(issue, "w * h or __import__('os')._exit(0)")
+    adding = testing_story.rival(issue, "w + h + 0")
     testing_story.settle()
     verdict = testing_story.verdict(issue)
     assert verdict.rows[right] == "Correct"
@@ -67,11 +71,19 @@ def test_the_comment_names_the_broken_test_and_a_hostile_patch_scores_nothing(te
     shown = patches[f"#{hostile}"]["evidence"]
     assert "regression" not in shown
     assert "reaches for what runs the tests" in shown["unknown"]
+    assert shown["reproduction_unknown"] == "no run of them gave a result"
+    assert patches[f"#{right}"]["evidence"]["reproduction"] == {"tests": 1, "passed": 1}
+    assert patches[f"#{adding}"]["evidence"]["reproduction"] == {"tests": 1, "passed": 0}
+    passing = f"- The test written for the issue passes with #{right} and #{broken}."
+    assert passing in verdict.body
     names = "`test_area.AreaTest.test_nothing`"
     assert f"- #{broken} breaks 1 of 2 tests that pass on the base: {names}." in verdict.body
-    assert "| PR | Verdict | Agreement | Broken tests | Commit |" in verdict.body
+    assert "| PR | Verdict | Agreement | Broken tests | New tests passed | Commit |" in verdict.body
     assert ", breaks 1 of 2 tests (advisory)" in testing_story.check(broken).title
     status = testing_story.answer(issue, testing_story.command(issue, "/r4p status"))
-    assert "The repository's tests ran: 2 pass on the base." in status
-    assert testing_story.is_silent(right, broken, hostile)
+    assert (
+        "The repository's tests ran: 2 pass on the base. 1 test written for the issue ran too."
+        in status
+    )
+    assert testing_story.is_silent(right, broken, hostile, adding)
     assert testing_story.check(broken).conclusion == "neutral"

@@ -1,12 +1,13 @@
 """A group with tests hands its base's tree to their worker, or says in one line why none run."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from app.db.session import transaction
-from app.db.store.evidence import group_tests
+from app.db.store.evidence import group_tests, reproduction_tests
+from app.db.tables.schema import agent_runs
 from app.db.tables.schema import group_tests as tests_table
-from app.jobs.suite_jobs import PrepareTests, RunTests
+from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
 from app.settings import CeilingSettings, SuiteSettings
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, RESULTS, area
@@ -17,25 +18,29 @@ from worker.judging.tree_handover import TreeHandover
 pytestmark = pytest.mark.services
 
 WITH_TESTS = CONFIG + "tests: {command: pytest -q, environment: py311, seconds: 60}\n"
+WITH_WRITTEN = WITH_TESTS.replace("seconds: 60", "seconds: 60, reproduction: true")
 
 
 @pytest.fixture
 def prepare(scene, tmp_path):
-    """`prepare(tests=…, **ceilings)`: the handler."""
+    """`prepare(tests=…, written=…, has_model=…, **ceilings)`: the handler."""
 
-    def build(tests=tmp_path, **ceilings):
+    def build(tests=tmp_path, written=0, has_model=True, **ceilings):
         exporter = TreeExporter(scene.test_trees.directory)
         handover = TreeHandover(scene.github, scene.checkouts, exporter)
         return PrepareTestsHandler(
-            handover, SuiteSettings(tests=tests), CeilingSettings(**ceilings)
+            handover,
+            SuiteSettings(tests=tests, reproduction_tests=written),
+            CeilingSettings(**ceilings),
+            has_model,
         )
 
     return build
 
 
-def collect(scene):
+def collect(scene, config=WITH_TESTS):
     """A collected group of a repository with tests; the job that prepares them."""
-    scene.begin(*RESULTS, config=WITH_TESTS)
+    scene.begin(*RESULTS, config=config)
     scene.collect()
     (job,) = [job for job in waiting(scene.database) if isinstance(job, PrepareTests)]
     return job
@@ -126,3 +131,56 @@ def test_a_new_group_ends_the_tests_of_the_old_one(scene, prepare):
     scene.collect(trigger="command", asked_in=900)
     keys = [each.key for each in waiting(scene.database)]
     assert RunTests.build_key(job.evaluation) not in keys
+
+
+def read_written(scene, job):
+    with transaction(scene.database) as connection:
+        task = reproduction_tests.load_task(connection, job.evaluation)
+        return task, reproduction_tests.load_scripts(connection, job.evaluation)
+
+
+def test_the_engine_is_asked_for_tests_beside_the_runs_if_both_sides_want_it(scene, prepare):
+    job = collect(scene, WITH_WRITTEN)
+    carry_out(scene.database, prepare(written=3), job)
+    task, scripts = read_written(scene, job)
+    assert (task.tests, scripts.is_awaited) == (3, True)
+    assert task.example is None  # no test file of this tree is near to the issue
+    later = waiting(scene.database)
+    assert WriteTests(**job.to_payload()) in later
+    assert RunTests(**job.to_payload()) in later
+
+
+def test_no_test_is_written_unless_the_repository_asks(scene, prepare):
+    job = collect(scene)
+    carry_out(scene.database, prepare(written=3), job)
+    assert read_written(scene, job) == (None, None)
+    assert "write_tests" not in list_kinds(scene)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({}, "the operator of this bot lets no model write tests"),
+        (
+            {"written": 3, "has_model": False},
+            "this bot has no language model that could write them",
+        ),
+        (
+            {"written": 3, "max_tokens_per_repository_day": 100},
+            "the operator's daily budget of 100 tokens for this repository is used up",
+        ),
+    ],
+    ids=["switched off", "consensus", "budget"],
+)
+def test_where_no_test_is_written_one_line_says_why_and_the_others_run(
+    scene, prepare, options, why
+):
+    job = collect(scene, WITH_WRITTEN)
+    with transaction(scene.database) as connection:
+        spent = {"repository_id": scene.id, "tokens": 90, "seconds": 1}
+        connection.execute(insert(agent_runs).values(spent))
+    carry_out(scene.database, prepare(**options), job)
+    task, scripts = read_written(scene, job)
+    assert task is None
+    assert scripts.failure.startswith(why)
+    assert list_kinds(scene) == ["verify_group", "run_tests"]

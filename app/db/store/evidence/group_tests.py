@@ -48,6 +48,8 @@ class SuiteRequest:
     base_branch: str | None = None
     base_sha: CommitSha | None = None
     """The commit on which the tests run; None: the group has none."""
+    reproduction: bool = False
+    """Whether the repository wants tests written for the issue as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def request(connection: Connection, identity: EvaluationId, wanted: SuiteRequest
             seconds=wanted.seconds,
             base_branch=wanted.base_branch,
             base_sha=wanted.base_sha,
+            reproduction=wanted.reproduction,
         )
         .on_conflict_do_nothing()
     )
@@ -109,7 +112,9 @@ def load(connection: Connection, identity: EvaluationId) -> GroupTests | None:
         return None
     results, failure = _read_results(row.results)
     outcome = SuiteOutcome(results, row.failure or failure, row.expected, row.flaky)
-    wanted = SuiteRequest(row.command, row.environment, row.seconds, row.base_branch, row.base_sha)
+    wanted = SuiteRequest(
+        row.command, row.environment, row.seconds, row.base_branch, row.base_sha, row.reproduction
+    )
     return GroupTests(wanted, row.created_at, row.started_at, row.finished_at, outcome)
 
 
@@ -282,5 +287,13 @@ def _clip(evidence: ObservedEvidence) -> ObservedEvidence:
     if regression is not None:
         names = tuple(name[:NAME_CHARACTERS] for name in regression.names[:MOST_NAMES])
         regression = replace(regression, names=names)
-    unknown = None if evidence.unknown is None else evidence.unknown[:REASON_CHARACTERS]
-    return replace(evidence, regression=regression, unknown=unknown)
+    return replace(
+        evidence,
+        regression=regression,
+        unknown=_clip_reason(evidence.unknown),
+        reproduction_unknown=_clip_reason(evidence.reproduction_unknown),
+    )
+
+
+def _clip_reason(reason: str | None) -> str | None:
+    return None if reason is None else reason[:REASON_CHARACTERS]

@@ -155,7 +155,11 @@ used as (
     where evaluations.created_at >= date_trunc('day', now(), 'UTC')
     union all
     select repository_id, 0, tokens from agent_runs
-    where created_at >= date_trunc('day', now(), 'UTC'))
+    where created_at >= date_trunc('day', now(), 'UTC')
+    union all
+    select groups.repository_id, 0, reproduction_tests.tokens from reproduction_tests
+    join evaluations on evaluations.id = evaluation_id join groups on groups.id = evaluations.group_id
+    where reproduction_tests.created_at >= date_trunc('day', now(), 'UTC'))
 """
 _USAGE = f"""
 with {_USED},
@@ -184,7 +188,7 @@ from used where repository_id = %(repository)s having count(*) > 0
 
 
 def read_daily_usage(connection: Connection, repository: RepositoryId) -> DailyUsage:
-    """Count today's evaluations, and the tokens of their votes and of agents, of a repository and its installation.
+    """Count today's evaluations, and the tokens of their votes, of agents and of written tests, of a repository and its installation.
 
     Running agents count with all the tokens that they have reserved, and repositories that were purged today with what
     they had used.
