@@ -41,6 +41,7 @@ from app.jobs.outcome_jobs import (
     HearReview,
     MeasureSurvival,
     PollReactions,
+    RecordOpinion,
     ResolvePermission,
 )
 from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
@@ -63,6 +64,7 @@ from model import catalog
 from worker.agents import agent_process
 from worker.agents.propose import ProposePatchesHandler
 from worker.commands.issue_commands import IssueCommands
+from worker.commands.page_opinion import record_opinion
 from worker.commands.run_command import RunCommandHandler
 from worker.components import Components
 from worker.git.tree_export import TreeExporter
@@ -208,6 +210,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     ResolvePermission: lambda parts: partial(observe_outcomes.resolve_permission, parts.github),
     CheckClaims: lambda parts: partial(check_claims, parts.github, parts.checkouts),
     HearReview: lambda parts: partial(hear_review, parts.github),
+    RecordOpinion: lambda parts: partial(record_opinion, parts.github),
     PollReactions: lambda parts: partial(observe_outcomes.poll_reactions, parts.github),
     MeasureSurvival: lambda parts: partial(
         observe_outcomes.measure_survival, parts.github, parts.checkouts

@@ -75,12 +75,13 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: _READ,
         TESTS: _READ,
     },
-    "purged_usage": {GITHUB: "select, insert, delete", AGENTS: _READ},
+    "purged_usage": {WEB: _READ, GITHUB: "select, insert, delete", AGENTS: _READ},
     "effects": {GITHUB: _ALL, WRITER: "select, insert, update"},
     "etags": {GITHUB: _ALL, WRITER: "select, insert, update"},
     "write_limits": {GITHUB: _ALL, WRITER: "select, insert, update"},
     # Installations, issues and pull requests.
     "installations": {
+        WEB: "select(id, account_id)",
         GITHUB: _ALL,
         AGENTS: "select(id, account_id, suspended_at)",
         WRITER: "select(id, suspended_at)",

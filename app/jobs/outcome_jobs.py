@@ -56,6 +56,33 @@ class CheckClaims(Job):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordOpinion(Job):
+    """Record what a person said about a verdict on a page, as `/r4p agree` and `/r4p disagree` do."""
+
+    queue = Queue.GITHUB
+    kind = "record_opinion"
+
+    repository: RepositoryId
+    issue: IssueNumber
+    name: str
+    """A random name, so that no form is recorded twice."""
+    about: str
+    """The patch, such as `#12` or `A1`; empty: the whole verdict."""
+    is_right: bool
+    reason: str
+    """Untrusted text in one line."""
+    person: int
+    """GitHub's id of the person."""
+    login: str
+    moment: str
+    """When the person sent the form, in ISO 8601."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class HearReview(Job):
     """Use a maintainer's review of an alternative's draft as guidance for a second attempt."""
 

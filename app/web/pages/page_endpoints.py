@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.db.store.queue.job_rows import StoredJob
 from app.github.api.person import PersonApi, PersonUnknown, PersonUnreadable
+from app.settings import CeilingSettings
 from app.web.pages.access import RightsCache, Viewer
 from app.web.pages.rendering import render_problem
 from app.web.pages.session import Cookies, Session
@@ -52,6 +53,7 @@ class Site:
     is_operator: Callable[[str], bool]
     ring: Callable[[tuple[StoredJob, ...]], None]
     """Tells the workers of new jobs."""
+    ceilings: CeilingSettings
     public_track_records: frozenset[str]
     """Repositories, in lower case, whose track record everybody sees."""
     threads: anyio.CapacityLimiter = field(
@@ -85,6 +87,18 @@ def build_page_endpoint(site: Site, page: ViewerPage) -> Endpoint:
         return await anyio.to_thread.run_sync(
             _show, site, session, page, request, limiter=site.threads
         )
+
+    return answer
+
+
+def build_public_endpoint(site: Site, public: OpenPage, page: ViewerPage) -> Endpoint:
+    """Build the endpoint of a page that everybody sees if `public` finds it, and else only signed-in people."""
+    of_viewer = build_page_endpoint(site, page)
+
+    async def answer(request: Request) -> Response:
+        name = f"{request.path_params['owner']}/{request.path_params['name']}".lower()
+        is_public = name in site.public_track_records and site.cookies.read_session(request) is None
+        return await (build_open_endpoint(site, public) if is_public else of_viewer)(request)
 
     return answer
 

@@ -1,6 +1,7 @@
 """Render pages from templates: every value escaped, a strict content security policy, nothing cached."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -14,6 +15,17 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 _FOLDER: Final = Path(__file__).parent / "templates"
+_HIDDEN: Final = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+)
+"""Control characters, and characters that hide text or turn its direction."""
+
+
+def _show_hidden(value: object) -> object:
+    """Replace hidden characters of a stranger's text, so that a page reads as it is (`trojan source`)."""
+    return _HIDDEN.sub("\ufffd", value) if type(value) is str else value
+
+
 _ENVIRONMENT: Final = Environment(
     loader=FileSystemLoader(_FOLDER),
     autoescape=True,
@@ -21,6 +33,7 @@ _ENVIRONMENT: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
     auto_reload=False,
+    finalize=_show_hidden,
 )
 STYLESHEET: Final = "/static/pages.css"
 _HEADERS: Final = {

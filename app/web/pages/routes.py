@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.routing import Route
 
@@ -9,8 +10,15 @@ from app.db.session import WEB_LIMITS, create_database_engine
 from app.db.store.queue.job_rows import StoredJob
 from app.github.api.person import PersonApi, create_http_client
 from app.github.endpoints import build_endpoints
-from app.settings import DatabaseSettings, IdentitySettings, PagesSettings
-from app.web.pages import sign_in, worksheet
+from app.settings import CeilingSettings, DatabaseSettings, IdentitySettings, PagesSettings, load
+from app.web.pages import (
+    group,
+    operations_pages,
+    repository,
+    sign_in,
+    track_record,
+    worksheet,
+)
 from app.web.pages.access import RightsCache
 from app.web.pages.page_endpoints import (
     MAX_THREADS,
@@ -21,22 +29,35 @@ from app.web.pages.page_endpoints import (
     build_action_endpoint,
     build_open_endpoint,
     build_page_endpoint,
+    build_public_endpoint,
 )
 from app.web.pages.rendering import list_static_routes
 from app.web.pages.session import Cookies
 
+REPOSITORY: Final = "/r/{owner}/{name}"
 OPEN: dict[str, OpenPage] = {
     "/welcome": sign_in.show_welcome,
     "/sign-in": sign_in.begin_sign_in,
     sign_in.CALLBACK: sign_in.finish_sign_in,
+    f"{REPOSITORY}/badge.svg": track_record.draw_badge,
 }
 """Pages that need no session, by path."""
 PAGES: dict[str, ViewerPage] = {
     "/": worksheet.show_worksheet,
+    REPOSITORY: repository.show_repository,
+    f"{REPOSITORY}/issues/{{issue:int}}": group.show_group,
+    "/track-record": track_record.show_track_records,
+    "/help": repository.show_help,
+    "/deliveries": operations_pages.show_queue,
+    "/deliveries/find": operations_pages.find_delivery,
+    "/deliveries/{guid}": operations_pages.show_delivery,
+    "/models": operations_pages.show_models,
 }
 """Pages for signed-in people, by path."""
 ACTIONS: dict[str, Action] = {
     "/sign-out": sign_in.sign_out,
+    f"{REPOSITORY}/issues/{{issue:int}}/opinion": group.record_opinion,
+    "/jobs/{job:int}/retry": operations_pages.retry_job,
 }
 """Forms, by path."""
 
@@ -78,6 +99,7 @@ def create_pages(
         rights=RightsCache(api),
         is_operator=settings.is_operator,
         ring=ring,
+        ceilings=load(CeilingSettings),
         public_track_records=frozenset(name.lower() for name in settings.public_track_records),
     )
 
@@ -90,7 +112,11 @@ def create_pages(
 
 def list_routes(site: Site) -> list[Route]:
     """List the routes of all pages and forms."""
+    record = build_public_endpoint(
+        site, track_record.show_public_record, track_record.show_track_record
+    )
     return [
+        Route(f"{REPOSITORY}/track-record", record),
         *(Route(path, build_open_endpoint(site, page)) for path, page in OPEN.items()),
         *(Route(path, build_page_endpoint(site, page)) for path, page in PAGES.items()),
         *(

@@ -28,6 +28,7 @@ from app.jobs.outcome_jobs import (
     HearReview,
     MeasureSurvival,
     PollReactions,
+    RecordOpinion,
     ResolvePermission,
 )
 from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
@@ -48,6 +49,10 @@ EXAMPLES = [
     (RefreshConfig(7, 70), "refresh_config:70"),
     (ResolvePermission(7, 70, "mona"), "resolve_permission:70:mona"),
     (PollReactions(7, 70, 3), "poll_reactions:70:3"),
+    (
+        RecordOpinion(7, 70, 3, "f" * 32, "#12", True, "", 5, "mona", "2026-11-23T09:00:00+00:00"),
+        f"record_opinion:{'f' * 32}",
+    ),
     (MeasureSurvival(7, 70, 12, 30), "measure_survival:70:12:30"),
     (CheckClaims(7, 70, 12), "check_claims:70:12:0"),
     (HearReview(7, 70, "guid"), "hear_review:70:guid"),

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sqlalchemy import Connection
+
 from app.jobs.job import DEBOUNCES, Json, Planned, Queue
 from app.values.identifiers import DeliveryGuid, JobId
 
@@ -87,3 +89,10 @@ linked as (
     on conflict do nothing)
 select id, queue, is_due from stored
 """
+
+
+def store_planned(connection: Connection, planned: Sequence[Planned]) -> tuple[StoredJob, ...]:
+    """Store jobs that no delivery and no other job caused, such as those that a person asks for on a page."""
+    values = {"jobs": serialize_jobs(planned), "delivery": None}
+    rows = connection.exec_driver_sql(f"with planned as (select * from {PLANNED}) {STORE}", values)
+    return tuple(StoredJob(row.id, Queue(row.queue), row.is_due) for row in rows)

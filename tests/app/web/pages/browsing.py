@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import httpx
 import uvicorn
 from pydantic import SecretStr
+from sqlalchemy import Engine
 
 from app.metrics import Metrics
 from app.settings import (
@@ -36,6 +37,8 @@ class PageScene:
     cat: Repo
     dog: Repo
     url: str
+    owner: Engine
+    """An engine on the tables of the web process, with all rights."""
     browsers: list[httpx.Client] = field(default_factory=list)
     """All browsers, which the fixture closes."""
 
@@ -85,7 +88,7 @@ def serve_pages(github, app, database_url, redis_url, **settings):
             public_url=url,
             oauth_client_id=app.client_id,
             oauth_client_secret=SecretStr(app.client_secret),
-            **{"operators": "ops", **settings},
+            **{"operators": "ops", "public_track_records": "open/Source", **settings},
         )
         wanted = WebSettings(
             DatabaseSettings(database_url=database_url),

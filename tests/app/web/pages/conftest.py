@@ -1,7 +1,11 @@
 """People at a stand-in for GitHub, and two installations with a judged issue each."""
 
 import pytest
+from sqlalchemy import text
 
+from app.db import process_roles
+from app.db.process_roles import build_role_url
+from app.db.session import create_database_engine
 from tests.app.web.pages.browsing import PageScene, serve_pages
 from tests.builders import judged_group
 from tests.github.stand_in import StandIn
@@ -28,21 +32,34 @@ def places(standin):
 
 
 @pytest.fixture(scope="session")
-def web_url(places, standin, services):
-    """The URL of a web process with its pages, on the database that tests share one after the other."""
-    with serve_pages(standin, places[0], services.clean_database(), services.redis_url) as url:
+def owner(services):
+    """An engine that owns the tables of a database with the roles of the processes."""
+    with services.database() as url:
+        process_roles.create_roles(url, can_log_in=True)
+        engine = create_database_engine(url)
+        yield engine
+        engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def web_url(places, standin, services, owner):
+    """The URL of a web process that logs into the database under its own role."""
+    database_url = build_role_url(owner.url.render_as_string(hide_password=False), "web")
+    database_url = database_url.replace("postgresql+psycopg://", "postgresql://", 1)
+    with serve_pages(standin, places[0], database_url, services.redis_url) as url:
         yield url
 
 
 @pytest.fixture
-def pages(places, standin, database, web_url):
+def pages(places, standin, owner, web_url):
     app, cat, dog, installations = places
-    with database.begin() as connection:
+    with owner.begin() as connection:
+        connection.execute(text("truncate installations, patches, jobs, deliveries cascade"))
         for repo, installation in zip((cat, dog), installations, strict=True):
             judged_group.save_repository(connection, installation, repo.id, repo.full_name)
             judged_group.save_group(connection, repo.id)
     before = len(standin.violations())
-    scene = PageScene(standin, app, cat, dog, web_url)
+    scene = PageScene(standin, app, cat, dog, web_url, owner)
     yield scene
     for browser in scene.browsers:
         browser.close()

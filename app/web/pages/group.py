@@ -1,0 +1,184 @@
+"""The page of one group: its candidates side by side, votes, evidence, history and outcomes; and the opinion form."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from app.comments.evidence_text import MERGEABLE_NOTE
+from app.db.store.pages import group_page as store
+from app.db.store.pages.group_page import CandidateRow, GroupDetails, GroupHead, VoteRow
+from app.db.store.queue.job_rows import store_planned
+from app.jobs.job import Planned
+from app.jobs.outcome_jobs import RecordOpinion
+from app.policy.commands import REGISTRY, Verb
+from app.values.identifiers import RepositoryId
+from app.web.pages.access import Viewer
+from app.web.pages.diff_view import DiffView, build_diff_view
+from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site
+from app.web.pages.rendering import render_page
+from model.domain import PatchVerdict
+from model.evaluation.wilson import compute_wilson_interval
+from model.rivals.difference_text import write_sentences
+from model.verdict_json import read_differences, read_patches
+
+_MAX_ISSUE: Final = 10**9
+_REASON: Final = 400
+_SHOWN: Final = 8
+"""Patches side by side; the rest is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A patch of the page: its row, the verdict on it, and its diff."""
+
+    row: CandidateRow
+    verdict: PatchVerdict | None
+    diff: DiffView | None
+
+
+def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
+    """Show the group of the issue in the path."""
+    with site.database.connect() as connection:
+        group = find_group(connection, viewer, request)
+        details = store.load_group_details(connection, group)
+    candidates = _build_candidates(details)
+    document = details.verdict or {}
+    values = {
+        "viewer": viewer,
+        "group": group,
+        "details": details,
+        "candidates": candidates[:_SHOWN],
+        "intervals": [_write_interval(each.verdict) for each in candidates],
+        "left_over": candidates[_SHOWN:],
+        "votes": build_matrix(details.votes, [each.row.id for each in candidates]),
+        "overlap": _build_overlap(candidates),
+        "differences": _write_differences(document),
+        "engine": document.get("engine", {}),
+        "history": document.get("calibrator", {}).get("issues"),
+        "mergeable": MERGEABLE_NOTE.replace("*", ""),
+        "issue_url": f"{site.github_url}/{group.full_name}/issues/{group.issue}",
+        "pull_url": f"{site.github_url}/{group.full_name}/pull/",
+        "may_decide": viewer.has_permission(
+            RepositoryId(group.repository), REGISTRY[Verb.AGREE].needs
+        ),
+        "is_thanked": request.query_params.get("noted") == "1",
+    }
+    return render_page("group.html.j2", values)
+
+
+def record_opinion(site: Site, viewer: Viewer, request: Request, form: Form) -> Response:
+    """Plan what `/r4p agree` or `/r4p disagree` does. The worker asks GitHub for the permission once more."""
+    with site.database.begin() as connection:
+        group = find_group(connection, viewer, request)
+        if not viewer.has_permission(RepositoryId(group.repository), REGISTRY[Verb.AGREE].needs):
+            raise PageRefused("Only people with write access to the repository judge a verdict.")
+        details = store.load_group_details(connection, group)
+        job = _build_job(group, details, viewer, form)
+        stored = store_planned(connection, [Planned(job)])
+    site.ring(stored)
+    back = f"/r/{group.full_name}/issues/{group.issue}?noted=1"
+    return RedirectResponse(back, HTTPStatus.SEE_OTHER)
+
+
+def find_group(connection: Connection, viewer: Viewer, request: Request) -> GroupHead:
+    """Return the group that the path names. Raises PageMissing if there is none that the person may see."""
+    number = request.path_params["issue"]
+    full_name = f"{request.path_params['owner']}/{request.path_params['name']}"
+    repository = store.find_repository(connection, full_name, viewer.repositories)
+    if repository is None or number > _MAX_ISSUE:
+        raise PageMissing
+    group = store.find_group_head(connection, repository, number)
+    if group is None:
+        raise PageMissing
+    return group
+
+
+def _build_job(
+    group: GroupHead, details: GroupDetails, viewer: Viewer, form: Form
+) -> RecordOpinion:
+    """Read the form. Raises PageRefused with the fix."""
+    about, reason = form.get("about", ""), " ".join(form.get("reason", "").split())[:_REASON]
+    if form.get("answer") not in {"agree", "disagree"}:
+        raise PageRefused("Choose whether the verdict is right or wrong.")
+    if about and about not in {row.id for row in details.candidates}:
+        raise PageRefused("This verdict has no such patch. Reload the page.")
+    is_right = form["answer"] == "agree"
+    if not is_right and not reason:
+        raise PageRefused("Say why the verdict is wrong, because the bot learns from it.")
+    return RecordOpinion(
+        installation=group.installation,
+        repository=RepositoryId(group.repository),
+        issue=group.issue,
+        name=uuid.uuid4().hex,
+        about=about,
+        is_right=is_right,
+        reason=reason,
+        person=viewer.person,
+        login=viewer.login,
+        moment=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _build_candidates(details: GroupDetails) -> list[Candidate]:
+    verdicts = {}
+    if details.verdict is not None and "patches" in details.verdict:
+        verdicts = {str(each.id): each for each in read_patches(details.verdict)}
+    return [
+        Candidate(
+            row, verdicts.get(row.id), None if row.diff is None else build_diff_view(row.diff)
+        )
+        for row in details.candidates
+    ]
+
+
+def _write_interval(verdict: PatchVerdict | None) -> str:
+    """Return the 95 % interval of the share of votes for a patch; empty without votes."""
+    if verdict is None or not verdict.votes.valid:
+        return ""
+    low, high = compute_wilson_interval(verdict.votes.correct, verdict.votes.valid)
+    return f"({low:.0%} to {high:.0%})"
+
+
+def build_matrix(votes: Sequence[VoteRow], patches: Sequence[str]) -> list[dict[str, Any]]:
+    """Build a row per vote and a cell per patch: correct, incorrect, unreadable or absent."""
+    return [
+        {
+            "number": vote.number + 1,
+            "forced": vote.forced,
+            "cells": [_judge_seat(vote, patch) for patch in patches],
+        }
+        for vote in votes
+    ]
+
+
+def _judge_seat(vote: VoteRow, patch: str) -> str:
+    if patch not in vote.seats:
+        return "absent"
+    if vote.correct is None:
+        return "unreadable"
+    return "correct" if patch in vote.correct else "incorrect"
+
+
+def _build_overlap(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
+    """Return each changed file with the change of every patch, the files that most patches change first."""
+    changes: dict[str, dict[str, str]] = {}
+    for each in candidates:
+        for file in each.diff.files if each.diff else ():
+            change = f"+{file.added} −{file.deleted}"
+            changes.setdefault(file.path, {})[each.row.id] = change
+    ranked = sorted(changes.items(), key=lambda item: (-len(item[1]), item[0]))[:20]
+    return [
+        (path, [of_patch.get(each.row.id, "") for each in candidates]) for path, of_patch in ranked
+    ]
+
+
+def _write_differences(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the sentences that tell the rivals apart, as plain text."""
+    return write_sentences(read_differences(document), str, str)

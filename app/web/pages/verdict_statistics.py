@@ -1,0 +1,99 @@
+"""Turn counts of verdicts into shares with intervals, and into the points of a reliability diagram (pure)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.db.store.pages.track_record import VerdictTally
+from model.evaluation.wilson import compute_wilson_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share with its 95 % Wilson interval; `value` is None without cases."""
+
+    hits: int
+    cases: int
+
+    @property
+    def value(self) -> float | None:
+        """The share, 0 to 1."""
+        return self.hits / self.cases if self.cases else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval's bounds; 0 and 1 without cases."""
+        return compute_wilson_interval(self.hits, self.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityPoint:
+    """Patches with similar probabilities: the mean probability, and the share that was correct."""
+
+    mean: float
+    observed: Share
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """How one model's verdicts in one repository came true."""
+
+    repository: int
+    model: str
+    patches: int
+    claims: Share
+    """Patches judged correct or incorrect, of all judged patches: the coverage."""
+    unsure: Share
+    """Patches judged unsure: the abstention."""
+    correct: Share
+    """Patches judged correct that were, of those with a known result: the precision after reverts."""
+    incorrect: Share
+    """Patches judged incorrect that were, of those with a known result."""
+    reliability: tuple[ReliabilityPoint, ...]
+
+
+def build_records(tallies: Iterable[VerdictTally]) -> tuple[ModelRecord, ...]:
+    """Build one record per repository and model, those with most patches first."""
+    groups: dict[tuple[int, str], list[VerdictTally]] = defaultdict(list)
+    for tally in tallies:
+        groups[tally.repository, tally.model].append(tally)
+    records = [_build_record(*place, rows) for place, rows in groups.items()]
+    return tuple(sorted(records, key=lambda record: (-record.patches, record.model)))
+
+
+def _build_record(repository: int, model: str, rows: Sequence[VerdictTally]) -> ModelRecord:
+    judged = _count(rows, {"correct", "incorrect", "unsure"})
+    return ModelRecord(
+        repository=repository,
+        model=model,
+        patches=sum(row.patches for row in rows),
+        claims=Share(_count(rows, {"correct", "incorrect"}), judged),
+        unsure=Share(_count(rows, {"unsure"}), judged),
+        correct=_measure(rows, "correct", is_correct=True),
+        incorrect=_measure(rows, "incorrect", is_correct=False),
+        reliability=tuple(_build_points(rows)),
+    )
+
+
+def _count(rows: Iterable[VerdictTally], verdicts: set[str]) -> int:
+    return sum(row.patches for row in rows if row.verdict in verdicts)
+
+
+def _measure(rows: Iterable[VerdictTally], verdict: str, *, is_correct: bool) -> Share:
+    known = [row for row in rows if row.verdict == verdict and row.is_correct is not None]
+    hits = sum(row.patches for row in known if row.is_correct is is_correct)
+    return Share(hits, sum(row.patches for row in known))
+
+
+def _build_points(rows: Iterable[VerdictTally]) -> list[ReliabilityPoint]:
+    bins: dict[int, list[VerdictTally]] = defaultdict(list)
+    for row in rows:
+        if row.bin is not None and row.is_correct is not None:
+            bins[row.bin].append(row)
+    points = []
+    for _, members in sorted(bins.items()):
+        cases = sum(row.patches for row in members)
+        hits = sum(row.patches for row in members if row.is_correct)
+        mean = sum(row.probability_sum for row in members) / cases
+        points.append(ReliabilityPoint(mean, Share(hits, cases)))
+    return points

@@ -1,0 +1,245 @@
+"""Each page shows its facts, to people who may read the repository, and to nobody else."""
+
+import pytest
+from sqlalchemy import insert, select, text
+
+from app.db.store.pages.track_record import tally_verdicts
+from app.db.store.queue import jobs
+from app.db.store.queue.deliveries import Delivery, store_rebuilt
+from app.db.tables.schema import jobs as job_table
+from app.jobs.job import Planned, RecordEvent
+from app.web.pages.routes import ACTIONS, OPEN, PAGES
+from app.web.pages.track_record import CACHE_SECONDS, RecordCache
+from model.domain import Verdict
+from tests.app.web.pages.browsing import read_csrf
+from tests.builders import judged_group
+
+pytestmark = pytest.mark.services
+GUID = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
+OF_CAT = (
+    "/r/octo/cat",
+    "/r/octo/cat/issues/3",
+    "/r/octo/cat/track-record",
+    "/?repository=octo/cat",
+)
+OF_OPERATORS = ("/deliveries", f"/deliveries/{GUID}", "/models")
+ISSUE = "/r/octo/cat/issues/3"
+
+
+def save_delivery(pages):
+    """A delivery whose job gave up; returns the job's id."""
+    with pages.owner.begin() as connection:
+        store_rebuilt(connection, Delivery(GUID, "issues", 5, pages.cat.id, b"{}"))
+        (stored,) = jobs.enqueue(connection, [Planned(RecordEvent(5, GUID))])
+        connection.execute(
+            text("update jobs set state = 'dead', error = 'no <b>luck</b>', delivery_guid = :guid"),
+            {"guid": GUID},
+        )
+    return stored.id
+
+
+def list_jobs(pages, kind):
+    with pages.owner.begin() as connection:
+        rows = connection.execute(select(job_table).where(job_table.c.kind == kind)).all()
+    return [row.payload for row in rows]
+
+
+@pytest.mark.parametrize("path", OF_CAT)
+def test_a_page_of_a_repository_is_for_people_who_can_read_it(pages, path):
+    assert pages.sign_in("reader").get(path).status_code == 200
+    for login in ("stranger", "ops", "nobody"):
+        answer = pages.sign_in(login).get(path)
+        assert answer.status_code == 404, login
+        assert "cat" not in answer.text
+    assert pages.open_browser().get(path).status_code == 303
+
+
+def test_a_page_that_may_not_be_seen_looks_like_one_that_does_not_exist(pages):
+    browser = pages.sign_in("stranger")
+    hidden, absent = browser.get(ISSUE), browser.get("/r/octo/none/issues/3")
+    assert (hidden.status_code, hidden.text) == (absent.status_code, absent.text)
+
+
+def test_lists_hold_nothing_of_another_installation(pages):
+    browser = pages.sign_in("mona")
+    for path in ("/", "/track-record", "/help"):
+        page = browser.get(path)
+        assert page.status_code == 200
+        assert "rival/dog" not in page.text
+        assert "stranger" not in page.text
+
+
+@pytest.mark.parametrize("path", OF_OPERATORS)
+def test_pages_of_operators_do_not_exist_for_others(pages, path):
+    save_delivery(pages)
+    assert pages.sign_in("mona").get(path).status_code == 404
+    assert pages.sign_in("ops").get(path).status_code == 200
+
+
+def test_every_route_is_tested():
+    """A new page needs a line in a list above, so that it is tried with two installations."""
+    assert {*OPEN} == {"/welcome", "/sign-in", "/sign-in/callback", "/r/{owner}/{name}/badge.svg"}
+    assert {*PAGES} == {
+        "/",
+        "/help",
+        "/track-record",
+        "/r/{owner}/{name}",
+        "/r/{owner}/{name}/issues/{issue:int}",
+        "/deliveries",
+        "/deliveries/find",
+        "/deliveries/{guid}",
+        "/models",
+    }
+    assert {*ACTIONS} == {
+        "/sign-out",
+        "/r/{owner}/{name}/issues/{issue:int}/opinion",
+        "/jobs/{job:int}/retry",
+    }
+
+
+def test_the_worksheet_shows_verdicts_and_usage(pages):
+    page = pages.sign_in("mona").get("/").text
+    for shown in ("octo/cat#3", "#12", "Correct", "93 % likely correct", "hubot", "8,800"):
+        assert shown in page
+
+
+def test_the_group_shows_patches_votes_and_evidence(pages):
+    page = pages.sign_in("mona").get(ISSUE).text
+    for shown in (
+        "2 of 812",
+        "test_empty_cart",
+        "3 of 3 correct",
+        "shop/cart.py",
+        "prices = ",
+        "qwen-32b",
+    ):
+        assert shown in page
+    assert '<span class="word">return</span>' in page
+    assert page.count('<th scope="row">4') == 1
+
+
+def test_an_unknown_issue_is_missing(pages):
+    browser = pages.sign_in("mona")
+    for number in ("4", "99999999999999999999", "x"):
+        assert browser.get(f"/r/octo/cat/issues/{number}").status_code == 404
+
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> \u202egnp.evil"
+
+
+def test_text_of_strangers_is_escaped_everywhere(pages):
+    diff = judged_group.diff_of(f"return '{HOSTILE}'", "a/<b>x</b>.py")
+    rivals = {12: (HOSTILE[:30], Verdict.CORRECT, 0.9, diff), 13: ("b", Verdict.UNSURE, 0.5, diff)}
+    with pages.owner.begin() as connection:
+        judged_group.save_group(connection, pages.cat.id, 8, HOSTILE, rivals)
+    browser = pages.sign_in("mona")
+    for path in ("/", "/r/octo/cat/issues/8"):
+        page = browser.get(path).text
+        for raw in ("<script", "<img", "<b>x", "\u202e"):
+            assert raw not in page
+        assert "&lt;script&gt;" in page
+
+
+def test_an_opinion_becomes_one_job(pages):
+    browser = pages.sign_in("mona")
+    form = {"csrf": read_csrf(browser.get(ISSUE)), "about": "#15", "answer": "disagree"}
+    assert browser.post(f"{ISSUE}/opinion", data=form).status_code == 403
+    answer = browser.post(f"{ISSUE}/opinion", data=form | {"reason": "it  is\nright"})
+    assert answer.status_code == 303
+    assert "on its way" in browser.get(answer.headers["location"]).text
+    (job,) = list_jobs(pages, "record_opinion")
+    assert (job["about"], job["is_right"], job["reason"]) == ("#15", False, "it is right")
+    assert (job["login"], job["repository"], job["issue"]) == ("mona", pages.cat.id, 3)
+
+
+@pytest.mark.parametrize(("login", "status"), [("reader", 403), ("stranger", 404), ("ops", 404)])
+def test_an_opinion_needs_write_access(pages, login, status):
+    browser = pages.sign_in(login)
+    page = browser.get(ISSUE if login == "reader" else "/")
+    assert "It is right" not in page.text
+    form = {"csrf": read_csrf(page), "about": "", "answer": "agree"}
+    assert browser.post(f"{ISSUE}/opinion", data=form).status_code == status
+    assert list_jobs(pages, "record_opinion") == []
+
+
+def test_an_operator_retries_a_dead_job(pages):
+    job = save_delivery(pages)
+    page = (browser := pages.sign_in("ops")).get("/deliveries")
+    assert "no &lt;b&gt;luck" in page.text
+    form = {"csrf": read_csrf(page)}
+    assert pages.sign_in("mona").post(f"/jobs/{job}/retry", data=form).status_code == 403
+    other = pages.sign_in("mona")
+    own = {"csrf": read_csrf(other.get("/"))}
+    assert other.post(f"/jobs/{job}/retry", data=own).status_code == 404
+    assert browser.post(f"/jobs/{job}/retry", data=form).status_code == 303
+    assert browser.post(f"/jobs/{job}/retry", data=form).status_code == 403
+
+
+def test_a_delivery_is_searched_by_its_guid(pages):
+    save_delivery(pages)
+    browser = pages.sign_in("ops")
+    answer = browser.get("/deliveries/find", params={"guid": f" {GUID} "})
+    assert answer.headers["location"] == f"/deliveries/{GUID}"
+    assert "record_event" in browser.get(answer.headers["location"]).text
+    assert browser.get("/deliveries/find", params={"guid": "//evil"}).status_code == 404
+
+
+def test_a_repository_names_the_origin_of_each_setting(pages):
+    with pages.owner.begin() as connection:
+        connection.execute(
+            text("update repositories set config_text = :file where id = :id"),
+            {"file": "version: 1\nmode: advisory\nvotes: 32\n", "id": pages.cat.id},
+        )
+    page = pages.sign_in("mona").get("/r/octo/cat").text
+    assert "<code>mode</code></th><td>advisory</td><td>.github/r4p.yml</td>" in page
+    assert "<code>comments</code></th><td>outcomes</td><td>default</td>" in page
+    assert "1,000" in page
+
+
+def test_a_public_track_record_and_its_badge_need_no_session(pages):
+    with pages.owner.begin() as connection:
+        judged_group.save_repository(connection, 99, 990, "open/source")
+        judged_group.save_group(connection, 990)
+        connection.execute(
+            insert(job_table).values(
+                kind="record_event", queue="events", payload={}, installation_id=99
+            )
+        )
+    browser = pages.open_browser()
+    assert "open/source" in browser.get("/r/open/source/track-record").text
+    badge = browser.get("/r/open/source/badge.svg")
+    assert badge.headers["content-type"].startswith("image/svg+xml")
+    assert "unknown" in badge.text
+    assert browser.get("/r/octo/cat/badge.svg").status_code == 404
+    assert browser.get("/r/open/source/issues/3").status_code == 303
+
+
+MERGED = """
+with event as (
+    insert into outcome_events (source, repository_id, pull_number, kind, data, occurred_at)
+    values ('t' || :pull || :kind, :repository, :pull, 'x', '{}', now() - interval '20 days') returning id)
+insert into outcomes (repository_id, pull_number, kind, head_sha, permission, event_id, rule_version)
+select :repository, :pull, :kind, :head, 'write', id, 1 from event
+"""
+
+
+def test_a_merge_that_holds_counts_and_a_revert_counts_against(pages):
+    with pages.owner.begin() as connection:
+        for pull, kind in ((12, "merged"), (15, "merged"), (15, "reverted"), (17, "disagree")):
+            head = f"{pull:040x}"
+            values = {"pull": pull, "kind": kind, "repository": pages.cat.id, "head": head}
+            connection.execute(text(MERGED), values)
+        tallies = tally_verdicts(connection, [pages.cat.id])
+    known = {tally.verdict: tally.is_correct for tally in tallies}
+    assert known == {"correct": True, "incorrect": False, "unsure": None}
+
+
+def test_counts_are_read_again_after_a_minute(pages):
+    moment = [0.0]
+    cache = RecordCache(lambda: moment[0])
+    assert cache.read(pages.owner, [pages.cat.id])[0].patches == 3
+    with pages.owner.begin() as connection:
+        connection.execute(text("delete from evaluations"))
+    assert cache.read(pages.owner, [pages.cat.id])[0].patches == 3
+    moment[0] = CACHE_SECONDS + 1
+    assert cache.read(pages.owner, [pages.cat.id]) == ()
