@@ -107,7 +107,7 @@ def test_the_group_shows_patches_votes_and_evidence(pages):
     page = pages.sign_in("mona").get(ISSUE).text
     for shown in (
         "2 of 812",
-        "test_empty_cart",
+        "test_max_length",
         "3 of 3 correct",
         "shop/cart.py",
         "prices = ",

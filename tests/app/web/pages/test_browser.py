@@ -1,0 +1,79 @@
+"""The pages in a real browser: axe finds nothing serious, and the policy of the page breaks nothing."""
+
+import shutil
+
+import pytest
+
+pytestmark = [pytest.mark.services, pytest.mark.proof]
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+CHROMIUM = shutil.which("chromium")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PATHS = (
+    "/",
+    "/r/octo/cat/issues/3",
+    "/r/octo/cat",
+    "/r/octo/cat/track-record",
+    "/help",
+    "/deliveries",
+    "/models",
+    "/r/none/such",
+)
+PHONE, DESK = {"width": 360, "height": 740}, {"width": 1200, "height": 900}
+
+
+@pytest.fixture
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with sync_api.sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(pages, chromium, scheme):
+    pages.github.grant(pages.cat, "ops", "write")
+    pages.github.sign_in_as("ops")
+    context = chromium.new_context(color_scheme=scheme, viewport=DESK, bypass_csp=True)
+    page = context.new_page()
+    page.goto(f"{pages.url}/welcome")
+    found = [*_list_serious(page, "/welcome")]
+    page.click("text=Sign in with GitHub")
+    page.wait_for_url(f"{pages.url}/")
+    for path in PATHS:
+        page.goto(pages.url + path)
+        found += _list_serious(page, path)
+    pages.github.grant(pages.cat, "ops", "none")
+    assert found == []
+
+
+def test_pages_fit_a_phone_and_break_no_policy(pages, chromium):
+    pages.github.sign_in_as("mona")
+    context = chromium.new_context(viewport=PHONE)
+    page = context.new_page()
+    problems = []
+    page.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type == "error" else None,
+    )
+    page.goto(f"{pages.url}/sign-in")
+    page.wait_for_url(f"{pages.url}/")
+    for path in PATHS[:5]:
+        page.goto(pages.url + path)
+        too_wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert too_wide <= 0, path
+    page.goto(f"{pages.url}/r/octo/cat/issues/3")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.click("text=It is right")
+    page.wait_for_url("**?noted=1")
+    assert problems == []
+
+
+def _list_serious(page, path):
+    for violation in axe.Axe().run(page).response["violations"]:
+        if violation["impact"] in {"serious", "critical"}:
+            nodes = [node["html"][:120] for node in violation["nodes"][:3]]
+            yield path, violation["id"], nodes
