@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,8 +29,11 @@ from app.settings import (
 from app.web.health import answer_alive
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.operations import create_operations_app, serve_operations
-from app.web.pages.routes import create_pages
+from app.web.pages.rendering import list_static_routes
 from app.web.webhook import PATH, Decide, RequestLimits, WebhookReceiver
+
+if TYPE_CHECKING:
+    from app.web.pages.routes import Pages
 
 MAX_CONNECTIONS: Final = 1_000
 """Most open connections. Uvicorn answers 503 to more, because each may hold a buffer of 64 kB."""
@@ -77,7 +80,7 @@ def create_app(
     limits = limits or RequestLimits(secrets, settings.webhook.max_body_bytes)
     decide = decide or build_decide(settings.identity, frozenset(settings.webhook.allowed_accounts))
     door = WebhookReceiver(limits, decide, pool, background, ignored, metrics)
-    pages = create_pages(settings.pages, settings.identity, settings.database, background.ring_soon)
+    pages = _create_pages(settings, background)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -91,7 +94,8 @@ def create_app(
         await ignored.flush()
         background.stop()
         doorbell.close()
-        pages.close()
+        if pages is not None:
+            pages.close()
         await pool.close()
 
     app = FastAPI(
@@ -100,8 +104,19 @@ def create_app(
     # Plain routes, because FastAPI's argument handling costs a tenth of the webhook's time.
     app.add_route(PATH, door.receive, methods=["POST"], include_in_schema=False)
     app.add_route("/healthz", answer_alive)
-    app.router.routes.extend(pages.routes)
+    app.router.routes.extend(list_static_routes())  # the set-up needs the stylesheet too
+    if pages is not None:
+        app.router.routes.extend(pages.routes)
     return app
+
+
+def _create_pages(settings: WebSettings, doorbell: BackgroundDoorbell) -> "Pages | None":
+    """Build the pages, whose libraries load only if the settings switch them on."""
+    if not settings.pages.has_sign_in:
+        return None
+    from app.web.pages.routes import create_pages
+
+    return create_pages(settings.pages, settings.identity, settings.database, doorbell.ring_soon)
 
 
 def serve(host: str, port: int) -> None:

@@ -20,7 +20,7 @@ from app.web.pages.access import RightsCache, Viewer
 from app.web.pages.rendering import render_problem
 from app.web.pages.session import Cookies, Session
 
-MAX_THREADS: Final = 8
+MAX_THREADS: Final = 4
 """Pages that are made at the same time. More wait, so that webhooks keep the processor and the database."""
 _MAX_FORM: Final = 8_192
 _MAX_FIELDS: Final = 20

@@ -21,7 +21,7 @@ _HIDDEN: Final = re.compile(
 """Control characters, and characters that hide text or turn its direction."""
 
 
-def _show_hidden(value: object) -> object:
+def show_hidden(value: Any) -> Any:
     """Replace hidden characters of a stranger's text, so that a page reads as it is (`trojan source`)."""
     return _HIDDEN.sub("\ufffd", value) if type(value) is str else value
 
@@ -33,7 +33,7 @@ _ENVIRONMENT: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
     auto_reload=False,
-    finalize=_show_hidden,
+    finalize=show_hidden,
 )
 STYLESHEET: Final = "/static/pages.css"
 _HEADERS: Final = {

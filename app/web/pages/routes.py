@@ -31,7 +31,6 @@ from app.web.pages.page_endpoints import (
     build_page_endpoint,
     build_public_endpoint,
 )
-from app.web.pages.rendering import list_static_routes
 from app.web.pages.session import Cookies
 
 REPOSITORY: Final = "/r/{owner}/{name}"
@@ -76,14 +75,13 @@ def create_pages(
     database: DatabaseSettings,
     ring: Callable[[tuple[StoredJob, ...]], None],
 ) -> Pages:
-    """Build the pages; without OAuth settings only the stylesheet, which the set-up needs too.
+    """Build the pages. Raises ValueError without a client secret.
 
     `ring` tells the workers of new jobs. No connection opens before the first page.
     """
-    routes = list_static_routes()
     secret, public_url = settings.oauth_client_secret, settings.public_url
     if secret is None or public_url is None:
-        return Pages(routes, lambda: None)
+        raise ValueError("the pages need an OAuth client secret and a public URL")
     endpoints = build_endpoints(identity.github_url)
     http = create_http_client()
     engine = create_database_engine(
@@ -107,7 +105,7 @@ def create_pages(
         http.close()
         engine.dispose()
 
-    return Pages([*routes, *list_routes(site)], close)
+    return Pages(list_routes(site), close)
 
 
 def list_routes(site: Site) -> list[Route]:

@@ -21,7 +21,8 @@ from app.web.pages.verdict_statistics import ModelRecord, build_records
 CACHE_SECONDS: Final = 60.0
 """How long a repository's counts are shown again. They change slowly, and counting 100,000 verdicts takes a second."""
 _MAX_REPOSITORIES: Final = 1_000
-_SHOWN: Final = 50
+_SHOWN: Final = 20
+"""Records on one page, those with most patches first."""
 
 
 @dataclass(slots=True)

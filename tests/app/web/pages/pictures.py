@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 from sqlalchemy import text
 
@@ -106,6 +107,7 @@ def _take(url, issue, folder):
             page.wait_for_url(f"{url}/")
             page.goto(url + path.format(issue=issue))
             page.screenshot(path=folder / name)
+            Image.open(folder / name).quantize(96).save(folder / name, optimize=True)
             context.close()
         browser.close()
 
