@@ -51,7 +51,7 @@ class DiffLine:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class ChangedFile:
     """How many lines of a file a patch adds and deletes."""
 
     path: str
@@ -65,7 +65,7 @@ class DiffView:
 
     html: Markup
     """Its lines, with every text escaped; empty: there is no diff in the text."""
-    files: tuple[FileChange, ...]
+    files: tuple[ChangedFile, ...]
     is_cut: bool
     """True if the page leaves lines out."""
 
@@ -112,12 +112,12 @@ def _walk(texts: list[str]) -> Iterator[DiffLine]:
             old, new = old + 1, new + 1
 
 
-def _count_files(texts: list[str]) -> Iterator[FileChange]:
+def _count_files(texts: list[str]) -> Iterator[ChangedFile]:
     path, added, deleted, is_body = None, 0, 0, False
     for text in [*texts, "diff --git "]:
         if text.startswith("diff --git "):
             if path is not None:
-                yield FileChange(path[:_LONGEST], added, deleted)
+                yield ChangedFile(path[:_LONGEST], added, deleted)
             path, added, deleted, is_body = _read_path(text), 0, 0, False
         elif text.startswith("@@ "):
             is_body = True

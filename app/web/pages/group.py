@@ -35,7 +35,7 @@ _SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ShownCandidate:
     """A patch of the page: its row, the verdict on it, and its diff."""
 
     row: CandidateRow
@@ -126,12 +126,12 @@ def _build_job(
     )
 
 
-def _build_candidates(details: GroupDetails) -> list[Candidate]:
+def _build_candidates(details: GroupDetails) -> list[ShownCandidate]:
     verdicts = {}
     if details.verdict is not None and "patches" in details.verdict:
         verdicts = {str(each.id): each for each in read_patches(details.verdict)}
     return [
-        Candidate(
+        ShownCandidate(
             row, verdicts.get(row.id), None if row.diff is None else build_diff_view(row.diff)
         )
         for row in details.candidates
@@ -166,7 +166,7 @@ def _judge_seat(vote: VoteRow, patch: str) -> str:
     return "correct" if patch in vote.correct else "incorrect"
 
 
-def _build_overlap(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
+def _build_overlap(candidates: Sequence[ShownCandidate]) -> list[tuple[str, list[str]]]:
     """Return each changed file with the change of every patch, the files that most patches change first."""
     changes: dict[str, dict[str, str]] = {}
     for each in candidates:

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.db.store.models import models, trainings
-from app.db.store.pages import recent_deliveries
 from app.db.store.queue import job_trace, upkeep
 from app.values.identifiers import DeliveryGuid, JobId
 from app.web.pages.access import Viewer
@@ -26,7 +25,7 @@ def show_queue(site: Site, viewer: Viewer, request: Request) -> Response:
     with site.database.connect() as connection:
         values = {
             "viewer": viewer,
-            "deliveries": recent_deliveries.list_newest(connection, _DELIVERIES),
+            "deliveries": job_trace.list_newest_deliveries(connection, _DELIVERIES),
             "counts": upkeep.count_jobs(connection),
             "waiting": upkeep.count_waiting(connection),
             "dead": upkeep.list_dead(connection, _DEAD),

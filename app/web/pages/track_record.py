@@ -81,12 +81,9 @@ def draw_badge(site: Site, request: Request) -> Response:
     """Draw the badge of a public repository: the precision of its model with most verdicts."""
     records, _ = _read_public(site, request)
     share = records[0].correct if records else None
-    known = share is not None and share.value is not None
-    text = (
-        f"{share.value:.0%} of {share.cases:,}"
-        if known and share and share.value is not None
-        else "unknown"
-    )
+    text = "unknown"
+    if share is not None and share.value is not None:
+        text = f"{share.value:.0%} of {share.cases:,}"
     response = render_page("badge.svg.j2", {"text": text, "width": 7 * len(text) + 14})
     response.headers["Content-Type"] = "image/svg+xml; charset=utf-8"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

@@ -41,6 +41,25 @@ class TraceStep:
     confirmed_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class DeliveryRow:
+    """A stored delivery: its event, and the number of its jobs, of those that gave up, and of those not done."""
+
+    guid: DeliveryGuid
+    event: str
+    received_at: datetime
+    jobs: int
+    dead: int
+    open: int
+
+
+_NEWEST_DELIVERIES: Final = """
+select newest.guid, newest.event, newest.received_at, count(jobs.id) as jobs,
+    count(*) filter (where jobs.state = 'dead') as dead, count(*) filter (where jobs.state in ('ready', 'running')) as open
+from (select id, guid, event, received_at from deliveries order by id desc limit %(limit)s) as newest
+left join jobs on jobs.delivery_guid = newest.guid
+group by newest.id, newest.guid, newest.event, newest.received_at order by newest.id desc
+"""
 _OF_DELIVERY: Final = "select id from jobs where delivery_guid = %(guid)s"
 _NUMBERS: Final = """
 select %(number)s::bigint as number union
@@ -126,3 +145,9 @@ def find_repositories(
 def _build_step(row: Row[Any]) -> TraceStep:
     columns: tuple[Any, ...] = tuple(row)
     return TraceStep(*columns)
+
+
+def list_newest_deliveries(connection: Connection, limit: int) -> tuple[DeliveryRow, ...]:
+    """List the newest deliveries of all installations, at most `limit`, newest first."""
+    rows = connection.exec_driver_sql(_NEWEST_DELIVERIES, {"limit": limit})
+    return tuple(DeliveryRow(*row) for row in rows)
