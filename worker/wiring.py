@@ -76,10 +76,7 @@ from worker.judging.reconcile import plan_reconciliation
 from worker.judging.rivals import RivalCollector
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
-from worker.learning.launchers.kubernetes import Kubernetes
-from worker.learning.launchers.local import Local
-from worker.learning.launchers.ray import Ray
-from worker.learning.launchers.slurm import Slurm
+from worker.learning.launchers import kubernetes, local, ray, slurm
 from worker.learning.launchers.task import Launcher
 from worker.learning.refit_calibrators import plan_refit, refit_calibrators
 from worker.learning.register_model import Registrar
@@ -289,15 +286,15 @@ def create_launcher(settings: TrainSettings) -> Launcher:
     """Create the launcher that the settings choose for training stages: SLURM, Ray, Kubernetes or local."""
     match settings.train_launcher:
         case Name.SLURM:
-            return Slurm(settings.train_gpus, settings.train_options)
+            return slurm.Slurm(settings.train_gpus, settings.train_options)
         case Name.RAY:
-            return Ray(settings.train_address, settings.train_gpus, settings.train_options)
+            return ray.Ray(settings.train_address, settings.train_gpus, settings.train_options)
         case Name.KUBERNETES:
-            return Kubernetes(
+            return kubernetes.Kubernetes(
                 image=settings.train_image or "",
                 claim=settings.train_claim or "",
                 mount=settings.train_dir.resolve(),
                 namespace=settings.train_namespace,
                 gpus=settings.train_gpus,
             )
-    return Local()
+    return local.Local()

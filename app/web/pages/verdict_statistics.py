@@ -80,9 +80,9 @@ def _count(rows: Iterable[VerdictTally], verdicts: set[str]) -> int:
 
 
 def _measure(rows: Iterable[VerdictTally], verdict: str, *, is_correct: bool) -> Share:
-    known = [row for row in rows if row.verdict == verdict and row.is_correct is not None]
-    hits = sum(row.patches for row in known if row.is_correct is is_correct)
-    return Share(hits, sum(row.patches for row in known))
+    decided = [row for row in rows if row.verdict == verdict and row.is_correct is not None]
+    hits = sum(row.patches for row in decided if row.is_correct is is_correct)
+    return Share(hits, sum(row.patches for row in decided))
 
 
 def _build_points(rows: Iterable[VerdictTally]) -> list[ReliabilityPoint]:
