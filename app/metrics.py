@@ -1,17 +1,25 @@
 """Counters of the web process, in a prometheus-client registry of their own."""
 
+import platform
 import threading
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import version
 from itertools import product
 from typing import Final
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
+    Histogram,
     ProcessCollector,
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from app.events.parser import HANDLED_EVENTS
@@ -39,6 +47,24 @@ class Refusal(StrEnum):
     """All bodies together hold too many bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A metric whose values come from elsewhere at each scrape: its name, help text and labels."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    is_counter: bool = False
+
+    def build(self, samples: Iterable[tuple[tuple[str, ...], float]] = ()) -> Metric:
+        """Build the metric from its samples, each the values of the labels and a number."""
+        kind = CounterMetricFamily if self.is_counter else GaugeMetricFamily
+        metric = kind(self.name, self.help, labels=self.labels)
+        for labels, value in samples:
+            metric.add_metric(labels, value)
+        return metric
+
+
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a series to each counter that no dashboard uses
 
 
@@ -51,6 +77,12 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
+        Gauge(
+            "r4p_build_info",
+            "1 for the version of the bot and of its Python.",
+            ["version", "python"],
+            registry=self._registry,
+        ).labels(version("r4p-bot"), platform.python_version()).set(1)
         self._deliveries = Counter(
             "r4p_deliveries_total",
             "Webhook deliveries answered by this process, by event and outcome.",
@@ -68,6 +100,12 @@ class Metrics:
         self._doorbell_failures = Counter(
             "r4p_doorbell_failures_total",
             "Rings that the broker did not take. The sweeper rings again.",
+            registry=self._registry,
+        )
+        self._webhook_seconds = Histogram(
+            "r4p_webhook_seconds",
+            "Seconds from the arrival of a request to the webhook until its answer was ready.",
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 4, 10),
             registry=self._registry,
         )
         self._series = {*product([""], _REFUSALS), *product(HANDLED_EVENTS, _OUTCOMES)}
@@ -88,6 +126,10 @@ class Metrics:
         """Count one doorbell message to workers that the Celery broker did not take."""
         self._doorbell_failures.inc()
 
+    def time_webhook(self) -> AbstractContextManager[object]:
+        """Return a context that measures how long the answer to one request to the webhook takes."""
+        return self._webhook_seconds.time()
+
     def register(self, collector: Collector) -> None:
         """Add a collector whose metrics Prometheus gets at each scrape."""
         self._registry.register(collector)
@@ -99,6 +141,10 @@ class Metrics:
     def format_text(self) -> bytes:
         """Return every series in Prometheus' text format 0.0.4."""
         return generate_latest(self._registry)
+
+    def list_metrics(self) -> list[Metric]:
+        """Return every metric with its present samples."""
+        return list(self._registry.collect())
 
     def _limit_labels(self, event: str, outcome: str) -> tuple[str, str]:
         with self._lock:

@@ -12,6 +12,7 @@ from deploy.reference.commands import describe_comments, describe_exit_codes, de
 from deploy.reference.database import describe_tables
 from deploy.reference.environment import describe_environment
 from deploy.reference.library import describe_library
+from deploy.reference.metrics import describe_metrics
 from deploy.reference.settings import describe_repository, describe_settings
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -26,6 +27,7 @@ def build_overview() -> str:
         "- [Settings of the bot](reference-settings.md): each `R4P_…` variable\n"
         "- [Settings of a repository](#settings-of-a-repository)\n"
         "- [Commands that people write on GitHub](#commands-that-people-write-on-github)\n"
+        "- [Metrics](#metrics)\n"
         "- [Exit codes](#exit-codes)\n"
         "- [Database](reference-database.md): each table and column\n"
         "- [Python](reference-python.md): each public name of `import model`\n",
@@ -35,6 +37,10 @@ def build_overview() -> str:
         describe_repository(),
         "## Commands that people write on GitHub\n",
         describe_comments(),
+        "## Metrics\n",
+        "The web process answers them on its second port at `/metrics` ([monitoring](operations.md#monitoring)). Metrics with a star come "
+        "from the database: they cover all workers, and every web process answers the same. The others are the web process's own.\n",
+        describe_metrics(),
         "## Exit codes\n",
         describe_exit_codes(),
     )

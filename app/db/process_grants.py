@@ -166,7 +166,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: "select(id, group_id, number, patch_sha256)",
     },
     "agent_runs": {
-        WEB: "select(repository_id, tokens, created_at)",
+        WEB: "select(repository_id, tokens, seconds, created_at, ended_at)",
         GITHUB: _ALL,
         AGENTS: "select, insert, update(tokens, seconds, ended_at)",
     },

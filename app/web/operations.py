@@ -15,6 +15,7 @@ from app.metrics import Metrics
 from app.settings import BrokerSettings, DatabaseSettings, OperationsSettings, refuse
 from app.web.health import Health, answer_alive
 from app.web.stored_metrics import StoredMetrics
+from app.web.verdict_metrics import VerdictMetrics
 
 MAX_CONNECTIONS: Final = 50
 
@@ -26,6 +27,7 @@ def create_operations_app(
     pool = create_database_engine(database.database_url, pool_size=1, limits=HEALTH_LIMITS)
     doorbell = Doorbell(broker.redis_url)
     metrics.register(StoredMetrics(pool))
+    metrics.register(VerdictMetrics(pool))
     health = Health(pool, doorbell, metrics)
 
     @asynccontextmanager

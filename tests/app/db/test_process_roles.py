@@ -18,7 +18,10 @@ from app.db.tables.schema import reproduction_tests as reproduction_table
 from app.jobs.draft_jobs import TellDraft
 from app.jobs.job import Planned, PublishVerdict, Queue, VerifyGroup
 from app.values.identifiers import EvaluationId
+from app.web.stored_metrics import FAMILIES as QUEUE_FAMILIES
 from app.web.stored_metrics import StoredMetrics
+from app.web.verdict_metrics import FAMILIES as VERDICT_FAMILIES
+from app.web.verdict_metrics import VerdictMetrics
 from tests.app.db.process_scene import OTHER, OWN, SECRET
 from tests.builders.queue_rows import LEASE
 
@@ -247,8 +250,9 @@ def test_a_worker_stores_only_the_job_that_follows_its_own(scene, process, follo
 
 def test_the_web_process_may_read_all_that_it_measures(scene):
     database = scene.log_in("web")
-    names = {metric.name for metric in StoredMetrics(database).collect()}
-    assert {"r4p_jobs", "r4p_paused", "r4p_training", "r4p_test_groups"} <= names
+    stored = [*StoredMetrics(database).collect(), *VerdictMetrics(database).collect()]
+    names = {metric.name for metric in stored}
+    assert names == {family.name for family in (*QUEUE_FAMILIES, *VERDICT_FAMILIES)}
     database.dispose()
 
 

@@ -23,8 +23,9 @@ delete from jobs where id in (select id from jobs where state in ('done','supers
 """Must repeat the condition of the index `ix_jobs_ended`; otherwise PostgreSQL reads the whole
 table."""
 COUNTS: Final = """
-select queue, state, count(*) as jobs, coalesce(extract(epoch from
-    now() - min(run_after) filter (where state = 'ready' and run_after < now())), 0) as lag
+select queue, state, count(*) as jobs, coalesce(extract(epoch from now() - case state
+    when 'ready' then min(run_after) filter (where run_after < now())
+    when 'running' then min(claimed_at) end), 0) as seconds
 from jobs where state = 'ready' or state = 'running' or state = 'dead'
 group by queue, state order by queue, state
 """
@@ -67,13 +68,13 @@ class DeadJob:
 class Count:
     """The number of jobs of one queue in one state.
 
-    `lag_seconds` is how long the oldest due job has been due; 0 without a due job.
+    `seconds` is how long the oldest due job has been due, or the longest running job has run; 0 without such a job.
     """
 
     queue: str
     state: str
     jobs: int
-    lag_seconds: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ def requeue(connection: Connection, job: JobId) -> bool:
 def count_jobs(connection: Connection) -> tuple[Count, ...]:
     """Count ready, running and dead jobs, with one `Count` for each queue and state."""
     rows = connection.exec_driver_sql(COUNTS)
-    return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
+    return tuple(Count(row.queue, row.state, row.jobs, float(row.seconds)) for row in rows)
 
 
 def find_last_done(connection: Connection, kind: str) -> datetime | None:
