@@ -7,6 +7,7 @@ import typer
 from typer import Option
 
 from app.operator import installations_cli
+from app.operator.backup.cli import backup, restore
 from app.operator.data_option import DataOption
 from model.commands.evaluate import evaluate
 from model.commands.execution import environments
@@ -49,6 +50,9 @@ def _root(
 # These modules import no torch and no numpy until their command runs.
 for command in (verify, test, index, evaluate, propose, report):
     main.command(rich_help_panel=_JUDGE)(command)
+
+for command in (backup, restore):
+    main.command(rich_help_panel=_OPERATE)(command)
 
 main.add_typer(environments.app, name="environments", rich_help_panel=_JUDGE)
 

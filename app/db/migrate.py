@@ -7,7 +7,8 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from alembic.util import CommandError
+from sqlalchemy import Connection, inspect
 
 import migrations
 from app.db.session import MIGRATION_LIMITS, open_engine
@@ -38,6 +39,21 @@ def read_revision(connection: Connection) -> str | None:
 def find_newest_revision() -> str | None:
     """Return the newest schema revision, which this version of the bot needs."""
     return ScriptDirectory(str(Path(migrations.__file__).parent)).get_current_head()
+
+
+def count_tables(connection: Connection) -> int:
+    """Count the tables and views of any program in the schema of this connection."""
+    schema = inspect(connection)
+    return len(schema.get_table_names()) + len(schema.get_view_names())
+
+
+def is_known_revision(revision: str) -> bool:
+    """Return whether this version of the bot has the schema revision, so that it can migrate a database from there."""
+    scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
+    try:
+        return scripts.get_revision(revision) is not None
+    except CommandError:
+        return False
 
 
 def build_configuration(connection: Connection) -> Config:

