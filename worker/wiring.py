@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app import logs
+from app import logs, tracing
 from app.db.session import create_database_engine
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.dispatch import Doorbell
@@ -54,6 +54,7 @@ from app.settings import (
     CeilingSettings,
     DatabaseSettings,
     EngineSettings,
+    LogSettings,
     QueueSettings,
     RetentionSettings,
     TrainSettings,
@@ -274,6 +275,7 @@ def create_runtime(
     """
     database_url = load(DatabaseSettings).database_url
     logs.hide_passwords(database_url, broker.redis_url)
+    tracing.configure(load(LogSettings), "worker")
     database = create_database_engine(database_url, pool_size=4)
     doorbell = Doorbell(broker.redis_url)
     return Runtime(

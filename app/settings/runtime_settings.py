@@ -11,12 +11,15 @@ LEAST_DAYS: Final = 8
 
 
 class LogSettings(Settings):
-    """Level and format of this process's log."""
+    """Level and format of this process's log, and where its traces go."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """The least important records that the process logs."""
     log_format: Literal["text", "json"] = "text"
     """`json` writes one JSON object a line."""
+    traces_url: str = Field("", pattern=r"^(https?://.+)?$")
+    """Address that takes OpenTelemetry traces by OTLP over HTTP, such as `http://collector:4318/v1/traces`. Empty: no traces.
+    It needs the extra `otel`."""
 
 
 class ChildSettings(Settings):

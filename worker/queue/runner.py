@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from app import logs
+from app import logs, tracing
 from app.db.session import transaction
 from app.db.store.queue import installation_controls, jobs
 from app.db.store.queue.claim_statements import FIRST_TURN, Turn, take_turn
@@ -141,6 +141,7 @@ class Runner:
         """
         with (
             logs.bind_ids(**_list_ids(claimed)),
+            tracing.trace_work(claimed.job.kind, **_list_ids(claimed), attempt=claimed.attempt),
             Heartbeat(self.database, claimed, self.pace) as heartbeat,
         ):
             context = Context(
@@ -194,6 +195,7 @@ class Runner:
             random.random(),
         )
         why = f"{type(error).__name__}: {error}"
+        tracing.mark_failure(why)
         match decide_ending(error, attempts, datetime.now(UTC)):
             case LostLease():
                 log.info("job %s belongs to another worker", claimed.id)
@@ -217,8 +219,8 @@ class Runner:
                 return  # the sweeper rings for what is left
 
 
-def _list_ids(claimed: ClaimedJob) -> dict[str, object]:
-    """List what a log line of this job names: the job, its delivery, and what its payload is about."""
+def _list_ids(claimed: ClaimedJob) -> dict[str, Any]:
+    """List what a log line and a span of this job name: the job, its delivery, and what its payload is about."""
     payload = claimed.job.to_payload()
     about = {name: payload.get(name) for name in ("repository", "evaluation")}
     return {"job": claimed.id, "delivery": claimed.delivery, **about}
