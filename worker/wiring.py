@@ -269,10 +269,7 @@ def _postpone_building(make: Callable[[], Handler]) -> Handler:
 def create_runtime(
     pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]
 ) -> Runtime:
-    """Create the objects with which a worker process runs jobs, with connections of its own.
-
-    `pace` holds the intervals and limits of the queue, and `stopping` returns whether the process is about to end.
-    """
+    """Create the objects with which a worker process runs jobs at the queue's `pace`, until `stopping` returns true."""
     database_url = load(DatabaseSettings).database_url
     logs.hide_passwords(database_url, broker.redis_url)
     tracing.configure(load(LogSettings), "worker")

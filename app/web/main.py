@@ -76,12 +76,9 @@ def create_app(
     pool = deliveries.create_pool(database_url, size=settings.database.pool_size)
     doorbell = Doorbell(settings.broker.redis_url)
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
-    secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
-    for secret in secrets:
-        remember(secret.decode())
-    limits = limits or RequestLimits(secrets, settings.webhook.max_body_bytes)
+    own_limits = _read_limits(settings.webhook)
     decide = decide or build_decide(settings.identity, frozenset(settings.webhook.allowed_accounts))
-    door = WebhookReceiver(limits, decide, pool, background, ignored, metrics)
+    door = WebhookReceiver(limits or own_limits, decide, pool, background, ignored, metrics)
     pages = _create_pages(settings, background)
 
     @asynccontextmanager
@@ -111,10 +108,17 @@ def create_app(
     # Plain routes, because FastAPI's argument handling costs a tenth of the webhook's time.
     app.add_route(PATH, receive, methods=["POST"], include_in_schema=False)
     app.add_route("/healthz", answer_alive)
-    app.router.routes.extend(list_static_routes())  # the set-up needs the stylesheet too
-    if pages is not None:
-        app.router.routes.extend(pages.routes)
+    # The set-up needs the stylesheet too.
+    app.router.routes.extend([*list_static_routes(), *(pages.routes if pages else ())])
     return app
+
+
+def _read_limits(settings: WebhookSettings) -> RequestLimits:
+    """Return the limits of requests, and keep the webhook secrets out of logs."""
+    secrets = tuple(secret.get_secret_value().encode() for secret in settings.webhook_secret)
+    for secret in secrets:
+        remember(secret.decode())
+    return RequestLimits(secrets, settings.max_body_bytes)
 
 
 def _create_pages(settings: WebSettings, doorbell: BackgroundDoorbell) -> "Pages | None":
