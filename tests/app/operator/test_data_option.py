@@ -29,7 +29,9 @@ def environment(monkeypatch):
 
 
 @pytest.mark.services
-@pytest.mark.parametrize(("application", "words"), COMMANDS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("application", "words"), COMMANDS, ids=[" ".join(words) for _, words in COMMANDS]
+)
 def test_the_command_reads_the_database_of_the_folder(
     application, words, tmp_path, database_url, services, monkeypatch
 ):
@@ -39,7 +41,9 @@ def test_the_command_reads_the_database_of_the_folder(
     assert read_environment()["R4P_DATABASE_URL"] == database_url
 
 
-@pytest.mark.parametrize(("application", "words"), COMMANDS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("application", "words"), COMMANDS, ids=[" ".join(words) for _, words in COMMANDS]
+)
 def test_a_folder_without_a_running_bot_is_one_line(application, words, tmp_path):
     done = CliRunner().invoke(application, [*words, "--data", str(tmp_path)])
     assert done.exit_code == 2
