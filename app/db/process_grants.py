@@ -186,6 +186,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TESTS: "select, update(finished_at, failure, expected, flaky, results)",
     },
     "reproduction_tests": {
+        WEB: "select(evaluation_id, created_at, tokens)",
         GITHUB: _ALL,
         VERIFY: "select, update(finished_at, failure, scripts, tokens, example_path, example_text)",
         TESTS: "select(evaluation_id, created_at, finished_at, failure, scripts)",

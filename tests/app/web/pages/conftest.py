@@ -3,9 +3,10 @@
 import pytest
 from sqlalchemy import text
 
-from app.db import process_roles
+from app.db import migrate, process_roles
 from app.db.process_roles import build_role_url
 from app.db.session import create_database_engine
+from app.operator.embedded import Embedded
 from tests.app.web.pages.browsing import PageScene, serve_pages
 from tests.builders import judged_group
 from tests.github.stand_in import StandIn
@@ -32,11 +33,15 @@ def places(standin):
 
 
 @pytest.fixture(scope="session")
-def owner(services):
-    """An engine that owns the tables of a database with the roles of the processes."""
-    with services.database() as url:
-        process_roles.create_roles(url, can_log_in=True)
-        engine = create_database_engine(url)
+def owner(tmp_path_factory):
+    """An engine that owns the tables of a database with the roles of the processes.
+
+    Roles belong to a server, so this is not the server of all tests.
+    """
+    with Embedded(tmp_path_factory.mktemp("pages") / "data") as server:
+        migrate.upgrade(server.database_url)
+        process_roles.create_roles(server.database_url, can_log_in=True)
+        engine = create_database_engine(server.database_url)
         yield engine
         engine.dispose()
 
