@@ -39,8 +39,7 @@ ELSEWHERE = {
     *("open_draft", "tell_draft"),  # test_open_draft.py
     "check_claims",  # test_claim_checks.py
     "hear_review",  # test_review_hints.py
-    "propose_patches",  # test_propose.py
-    "record_opinion",  # test_page_opinion.py
+    *("propose_patches", "record_opinion"),  # test_propose.py, test_page_opinion.py
     *("prepare_tests", "write_tests", "run_tests"),  # test_prepare_tests.py, tests/worker/testing
     "redeliver",
     "refit_calibrators",

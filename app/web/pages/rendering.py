@@ -40,7 +40,8 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
+    # Not "no-referrer": with that a browser sends a form's origin as "null", and every form would be refused.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
@@ -79,8 +80,12 @@ def render_problem(status: HTTPStatus, message: str, *, viewer: object = None) -
 
 
 def list_static_routes() -> list[Route]:
-    """Return the route of the stylesheet, which every page links."""
-    return [Route(STYLESHEET, _answer_stylesheet)]
+    """Return the routes of the stylesheet, which every page links, and of the icon, which every browser asks for."""
+    return [Route(STYLESHEET, _answer_stylesheet), Route("/favicon.ico", _answer_icon)]
+
+
+async def _answer_icon(_request: Request) -> Response:
+    return Response(status_code=204, headers=_HEADERS)
 
 
 async def _answer_stylesheet(_request: Request) -> Response:

@@ -177,7 +177,7 @@ def test_pages_allow_no_script_and_forms_only_to_the_chosen_github(wizard):
     assert f"form-action 'self' {wizard.github.url}" in policy
     assert "unsafe" not in policy
     cookie = wizard.browser.post("/setup/token", data={"token": "x"}).headers
-    assert cookie["referrer-policy"] == "no-referrer"
+    assert cookie["referrer-policy"] == "same-origin"
 
 
 def test_a_huge_form_is_refused(wizard):
