@@ -22,7 +22,7 @@ CARRIED = (
     *("trl", "peft", "datasets", "dill", "multiprocess", "xxhash", "pyarrow", "pandas"),
     *("python-dateutil", "six", "pydantic", "pydantic_core", "annotated-types"),
     *("typing-inspection", "RapidFuzz", "unidiff", "gguf", "requests", "urllib3"),
-    "charset-normalizer",
+    *("charset-normalizer", "defusedxml", "tree-sitter"),
 )
 """Packages that come as wheels: what the slices import beside torch, transformers, accelerate and what these need."""
 _GLIBC = (17, 24, 26, 27, 28, 31, 34)

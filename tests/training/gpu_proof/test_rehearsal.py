@@ -20,7 +20,7 @@ from training.runs import run_folder
 PRESENT = frozenset({"torch", "transformers", "accelerate"})
 """What the rented machine has, with what these need."""
 OPTIONAL = frozenset(
-    {"cloudpickle", "joblib", "narwhals", "pillow", "protobuf", "r4p-bot", "scikit-learn", "scipy", "threadpoolctl"}
+    {"cloudpickle", "googleapis-common-protos", "joblib", "narwhals", "pillow", "protobuf", "r4p-bot", "scikit-learn", "scipy", "threadpoolctl"}
 )  # fmt: skip
 """Loaded only where they are installed."""
 
