@@ -110,7 +110,7 @@ class Components:
         return load(SuiteSettings)
 
     @property
-    def test_trees(self) -> TreeStore:
+    def suite_trees(self) -> TreeStore:
         """The folder in which exported source trees wait for tests."""
         return TreeStore(self.suite_settings.tests_trees)
 

@@ -198,7 +198,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     ProposePatches: _propose_patches,
     PrepareTests: _prepare_tests,
     WriteTests: lambda parts: WriteTestsHandler(lambda: parts.engine),
-    RunTests: lambda parts: RunTestsHandler(parts.test_trees, parts.suite_settings),
+    RunTests: lambda parts: RunTestsHandler(parts.suite_trees, parts.suite_settings),
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
@@ -221,10 +221,10 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     ),
     PurgeData: lambda parts: partial(forget.purge_data, parts.github),
     ForgetCheckout: lambda parts: partial(
-        forget.forget_checkout, parts.checkouts, parts.tree_store, parts.test_trees
+        forget.forget_checkout, parts.checkouts, parts.tree_store, parts.suite_trees
     ),
     TidyCheckouts: lambda parts: partial(
-        forget.tidy_checkouts, parts.checkouts, parts.tree_store, parts.test_trees
+        forget.tidy_checkouts, parts.checkouts, parts.tree_store, parts.suite_trees
     ),
     Redeliver: _fetch_lost_webhooks,
     RefitCalibrators: lambda _parts: partial(

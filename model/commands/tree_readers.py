@@ -41,10 +41,7 @@ def open_readers(
     shows = tree is not None and _shows_code(parts, prompt)
     if engine is None or not (reads or shows):
         if tree and not catalog.EXECUTION_VERIFIERS.intersection(parts):
-            raise IncompatibleOptions(
-                f"--tree does nothing for verifier {verifier} with this prompt, which shows no code; add "
-                "--prompt r4p_group_v2, or leave it out"
-            )
+            raise _refuse_tree(verifier)
         yield None
         return
     from model.agents import attempt_setup
@@ -75,6 +72,14 @@ def open_readers(
 
         reviewer = TreeReviewer(engine, open_context)
         yield TreeReaders(chain_sources(source, alone), reviewer, read_code)
+
+
+def _refuse_tree(verifier: str) -> IncompatibleOptions:
+    """Return the error for a tree that neither the verifier nor its prompt reads."""
+    return IncompatibleOptions(
+        f"--tree does nothing for verifier {verifier} with this prompt, which shows no code; add "
+        "--prompt r4p_group_v2, or leave it out"
+    )
 
 
 def _shows_code(parts: Sequence[str], prompt: str | None) -> bool:

@@ -11,21 +11,20 @@ from rich.console import Console
 from rich.table import Table
 
 from tests import services
-from tests.bench import (
+from tests.bench import machine, results
+from tests.bench.bench import FULL, QUICK, Bench, NotMeasured, Subject
+from tests.bench.results import Machine, Section
+from tests.bench.subjects import (
     claiming,
     codegraph,
     diffs,
     executions,
     journey,
-    machine,
     prompts,
-    results,
     turns,
     verdicts,
     webhook,
 )
-from tests.bench.bench import FULL, QUICK, Bench, NotMeasured, Subject
-from tests.bench.results import Machine, Section
 
 DOCS = Path(__file__).parents[2] / "docs"
 SUBJECTS = {

@@ -3,7 +3,7 @@
 from model.engines.scripted import ScriptLine
 from model.evaluation import run_file
 from model.evaluation.labelled_group import read_groups
-from tests.bench import prompts
+from tests.bench.subjects import prompts
 from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.model.evaluation.builders import build_row, format_lines
 from tests.model.fake_engines import RecordingEngine

@@ -32,8 +32,8 @@ from app.values.identifiers import (
 )
 from model import catalog
 from model.engines.scripted import ScriptedEngine, ScriptLine
+from tests.builders.github.pull_requests import build_pull
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.pull_requests import build_pull
 from tests.builders.queue_rows import insert_delivery
 from tests.github.facts import App
 from tests.github.repo import Repo
@@ -110,7 +110,7 @@ class Scenery:
         return TreeStore(self.exports.directory)
 
     @property
-    def test_trees(self):
+    def suite_trees(self):
         return TreeStore(self.directory.parent / "test-trees")
 
     def collecting(self, *, checkouts=None, has_agent=True, limits=None, **ceilings):

@@ -14,8 +14,8 @@ from app.db.store.queue import progress, upkeep
 from app.jobs.job import VerifyGroup
 from app.operator.up import Bot, BotDown
 from app.values.identifiers import IssueNumber, RepositoryId
-from tests.builders import stored_outcomes
-from tests.builders.stored_outcomes import OutcomeRow
+from tests.builders.history import stored_outcomes
+from tests.builders.history.stored_outcomes import OutcomeRow
 
 Found = TypeVar("Found")
 

@@ -23,8 +23,8 @@ from model.catalog import EngineChoice
 from model.domain import Issue, Patch
 from model.errors import ModelError
 from model.verdict_json import read_patches
+from tests.builders.history.stored_outcomes import OutcomeRow
 from tests.builders.plain_environments import build_plain_environment
-from tests.builders.stored_outcomes import OutcomeRow
 from tests.demo import terminal, tinydb_example
 from tests.demo.bot_progress import BotProgress, TookTooLong
 from tests.demo.demo_stage import MAINTAINER, DemoStage, run_stage

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from model.domain import GroupVerdict
 from model.prompts.untrusted import escape_invisible
-from tests.builders.stored_outcomes import OutcomeRow
+from tests.builders.history.stored_outcomes import OutcomeRow
 from tests.github.facts import CheckFacts
 
 _HIDDEN = re.compile(r"<!--.*?-->", re.DOTALL)

@@ -105,7 +105,7 @@ def test_the_trainer_trains(context, tmp_path):
 
 @pytest.mark.parametrize("script", sorted(IMAGES.glob("*.sh")), ids=lambda path: path.name)
 def test_a_script_of_the_images_has_no_mistake_of_syntax(script):
-    subprocess.run(["sh", "-n", script], check=True)
+    assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
 
 
 def test_the_build_gets_everything_that_it_reads(context):

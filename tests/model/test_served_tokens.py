@@ -16,7 +16,7 @@ from model.engines.local_transformers import LocalTransformers
 from model.prompts.special_tokens import read_special_tokens
 from model.prompts.untrusted import restore_escapes
 from model.protocols import Message, Request
-from tests.builders.foreign_tokenizer import MARKERS, build_tokenizer, write_model
+from tests.builders.models.foreign_tokenizer import MARKERS, build_tokenizer, write_model
 from tests.model.agents.agentless_replies import locate_reply
 from tests.model.agents.builders import LOOK, MEND, SUBMIT, open_tool_context
 from tests.model.builders import build_diff

@@ -9,8 +9,8 @@ from sqlalchemy import select, text
 from app.db.store.issues import groups
 from app.db.tables.schema import deliveries, evaluations, installations, jobs, repositories
 from app.db.tables.schema import groups as group_table
-from tests.builders import stored_outcomes
-from tests.builders.stored_outcomes import OutcomeRow
+from tests.builders.history import stored_outcomes
+from tests.builders.history.stored_outcomes import OutcomeRow
 from tests.github.repo import Repo
 from tests.stories.stage import Stage
 

@@ -1,6 +1,6 @@
 """A repository to learn from: its maintainers take only patches that guard a value.
 
-The rule is that of `tests/builders/tiny_model.py`, so a tiny model can learn it; the pull requests are real ones.
+The rule is that of `tests/builders/models/tiny_model.py`, so a tiny model can learn it; the pull requests are real ones.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import DateTime, Engine, text, update
 
 from app.db.tables.schema import jobs, metadata
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.datasets.groups import TrainingGroup
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests import vllm_server
-from tests.builders import tiny_adapters, tiny_model
+from tests.builders.models import tiny_adapters, tiny_model
 
 
 @pytest.fixture(scope="package")

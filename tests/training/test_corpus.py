@@ -28,9 +28,9 @@ from app.values.identifiers import (
 from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue
 from model.protocols import Message
-from tests.builders import judged_history
+from tests.builders.github.pull_requests import build_pull
+from tests.builders.history import judged_history
 from tests.builders.patch_pools import build_diff
-from tests.builders.pull_requests import build_pull
 from tests.model.agents.builders import build_attempt, build_step
 from training.commands import datasets
 from training.corpus import Corpus

@@ -6,7 +6,7 @@ import pytest
 
 from app.github.endpoints import build_endpoints
 from model.engines.scripted import ScriptedEngine
-from tests.builders.git_server import GitServer, Upstream
+from tests.builders.github.git_server import GitServer, Upstream
 from tests.builders.worker_scene import Scenery
 from tests.github.stand_in import StandIn
 from tests.model.agents.builders import ISSUE, TREE

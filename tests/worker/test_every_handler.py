@@ -276,7 +276,7 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
         assert list(scene.directory.glob("*.git"))
         return ForgetCheckout(scene.installation, scene.id)
 
-    handler = partial(forget_checkout, scene.checkouts, scene.trees, scene.test_trees)
+    handler = partial(forget_checkout, scene.checkouts, scene.trees, scene.suite_trees)
     assert twice(handler, arrange, lambda _: list(scene.directory.glob("*.git"))) == []
 
 
@@ -287,7 +287,7 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
         (scene.directory / "123.git").mkdir()
         return TidyCheckouts(OF_THE_APP)
 
-    handler = partial(tidy_checkouts, scene.checkouts, scene.trees, scene.test_trees)
+    handler = partial(tidy_checkouts, scene.checkouts, scene.trees, scene.suite_trees)
     left = twice(handler, arrange, lambda _: scene.checkouts.list_fetched() == (scene.id,))
     assert left is True
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from app.db.session import transaction
 from app.db.tables.schema import outcome_events
 from app.jobs.outcome_jobs import PollReactions, ResolvePermission
-from tests.builders import stored_outcomes
+from tests.builders.history import stored_outcomes
 from tests.builders.job_attempts import waiting
 from tests.worker.outcomes.judged_repository import JudgedRepository
 from worker.outcomes.observe_outcomes import (

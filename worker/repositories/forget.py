@@ -51,7 +51,7 @@ def _is_back(github: GitHub, installation: InstallationId, repository: Repositor
 def forget_checkout(
     checkouts: Checkouts,
     trees: TreeStore,
-    test_trees: TreeStore,
+    suite_trees: TreeStore,
     context: Context,
     job: ForgetCheckout,
 ) -> None:
@@ -64,13 +64,13 @@ def forget_checkout(
     if back is None:
         _forget(checkouts, job.repository)
         _sweep(context, trees, proposals.find_awaited)
-        _sweep(context, test_trees, group_tests.find_awaited)
+        _sweep(context, suite_trees, group_tests.find_awaited)
 
 
 def tidy_checkouts(
     checkouts: Checkouts,
     trees: TreeStore,
-    test_trees: TreeStore,
+    suite_trees: TreeStore,
     context: Context,
     _job: TidyCheckouts,
 ) -> None:
@@ -84,7 +84,7 @@ def tidy_checkouts(
     for repository in unknown:
         _forget(checkouts, repository)
     _sweep(context, trees, proposals.find_awaited)
-    _sweep(context, test_trees, group_tests.find_awaited)
+    _sweep(context, suite_trees, group_tests.find_awaited)
 
 
 def plan_checkout_cleanup(_connection: Connection) -> Sequence[Planned]:

@@ -35,8 +35,8 @@ from app.values.identifiers import (
     RepositoryId,
 )
 from model.domain import Issue, Vote
-from tests.builders import stored_verdict
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
+from tests.builders.history import stored_verdict
 from tests.builders.queue_rows import LEASE
 
 OTHER = (InstallationId(8), RepositoryId(80), IssueNumber(9))

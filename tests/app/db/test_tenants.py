@@ -6,7 +6,7 @@ from sqlalchemy import select, text
 from app.db.store.issues import candidates
 from app.db.tables.schema import patches
 from tests.app.db.process_scene import OTHER
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 
 pytestmark = pytest.mark.services
 

@@ -1,5 +1,5 @@
 from app.events import CheckAction, CheckEvent, Ignored
-from tests.builders.webhook_payloads import CAT, MONA, SHA, TEN, check, envelope, read
+from tests.builders.github.webhook_payloads import CAT, MONA, SHA, TEN, check, envelope, read
 
 
 def test_a_finished_check_run_is_read_whole():

@@ -1,7 +1,16 @@
 import pytest
 
 from app.events import CommentEvent, Ignored
-from tests.builders.webhook_payloads import CAT, MONA, TEN, account, comment, envelope, issue, read
+from tests.builders.github.webhook_payloads import (
+    CAT,
+    MONA,
+    TEN,
+    account,
+    comment,
+    envelope,
+    issue,
+    read,
+)
 
 
 @pytest.mark.parametrize(

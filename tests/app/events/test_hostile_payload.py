@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.events import Ignored, parse
-from tests.builders.webhook_payloads import (
+from tests.builders.github.webhook_payloads import (
     check,
     comment,
     encode,

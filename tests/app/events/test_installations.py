@@ -6,7 +6,7 @@ from app.events import (
     InstallationRepositoriesEvent,
     InstalledRepository,
 )
-from tests.builders.webhook_payloads import MONA, envelope, installation, read
+from tests.builders.github.webhook_payloads import MONA, envelope, installation, read
 
 
 @pytest.mark.parametrize("action", list(InstallationAction))

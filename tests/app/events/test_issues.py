@@ -1,7 +1,7 @@
 import pytest
 
 from app.events import IssueAction, IssueEvent
-from tests.builders.webhook_payloads import CAT, MONA, TEN, envelope, issue, read
+from tests.builders.github.webhook_payloads import CAT, MONA, TEN, envelope, issue, read
 
 
 @pytest.mark.parametrize("action", list(IssueAction))

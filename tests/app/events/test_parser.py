@@ -1,7 +1,7 @@
 import pytest
 
 from app.events import Ignored
-from tests.builders.webhook_payloads import SHA, envelope, pull, push, read
+from tests.builders.github.webhook_payloads import SHA, envelope, pull, push, read
 
 
 @pytest.mark.parametrize(

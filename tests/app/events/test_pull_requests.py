@@ -1,7 +1,7 @@
 import pytest
 
 from app.events import GHOST, Actor, BaseChange, PullAction, PullRequestEvent
-from tests.builders.webhook_payloads import (
+from tests.builders.github.webhook_payloads import (
     CAT,
     MONA,
     OTHER_SHA,

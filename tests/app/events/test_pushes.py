@@ -1,7 +1,7 @@
 import pytest
 
 from app.events import Ignored, PushedCommit, PushEvent
-from tests.builders.webhook_payloads import CAT, MONA, OTHER_SHA, SHA, push, read
+from tests.builders.github.webhook_payloads import CAT, MONA, OTHER_SHA, SHA, push, read
 
 
 def test_a_push_to_the_default_branch_is_read_whole():

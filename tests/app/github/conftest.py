@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.builders.github_scene import open_scene
-from tests.builders.local_github import LocalGitHub, connect
+from tests.builders.github.github_scene import open_scene
+from tests.builders.github.local_github import LocalGitHub, connect
 from tests.github.stand_in import StandIn
 
 

@@ -4,7 +4,7 @@ import jwt
 import pytest
 
 from app.github.redaction import MASK, redact, remember
-from tests.builders.local_github import KEY
+from tests.builders.github.local_github import KEY
 
 LONG = "ghs_12345678_" + "eyJhbGciOi." * 3 + "aB3-_." * 80
 JWT = jwt.encode({"iss": "99"}, KEY, algorithm="RS256")

@@ -11,7 +11,7 @@ from app.operator.doctor import app_checks, webhook_checks
 from app.operator.doctor.finding import Mark
 from app.operator.doctor.report import UNFIT
 from tests.app.operator.test_doctor import doctor, github, run_doctor  # noqa: F401 - fixtures
-from tests.builders.local_github import KEY
+from tests.builders.github.local_github import KEY
 
 NOW = datetime(2026, 11, 23, 15, tzinfo=UTC)
 APP = RegisteredApp(7, "r4p", "https://github.com/apps/r4p", PERMISSIONS, EVENTS, NOW)

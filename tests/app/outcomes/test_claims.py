@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from app.outcomes import EventKind
-from tests.builders.outcome_events import BASE, OTHER, build_event, build_merge, outcomes, proven
+from tests.builders.history.outcome_events import (
+    BASE,
+    OTHER,
+    build_event,
+    build_merge,
+    outcomes,
+    proven,
+)
 
 REVERTED = build_event(EventKind.REVERTED, 4, reverter="#15")
 

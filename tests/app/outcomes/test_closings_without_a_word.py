@@ -3,7 +3,7 @@
 import pytest
 
 from app.outcomes import EventKind
-from tests.builders.outcome_events import build_close, build_event, outcomes
+from tests.builders.history.outcome_events import build_close, build_event, outcomes
 
 
 def test_a_bot_that_closes_within_an_hour_keeps_a_gate():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.outcomes import EventKind, History, derive
-from tests.builders.outcome_events import (
+from tests.builders.history.outcome_events import (
     BASE,
     HEAD,
     OTHER,

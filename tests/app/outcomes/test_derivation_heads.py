@@ -3,7 +3,7 @@
 import pytest
 
 from app.outcomes import EventKind, History, Snapshot, derive
-from tests.builders.outcome_events import (
+from tests.builders.history.outcome_events import (
     BASE,
     HEAD,
     OTHER,

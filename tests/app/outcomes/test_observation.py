@@ -7,7 +7,7 @@ from app.db.store.queue.effects import build_check_key
 from app.events import Ignored, parse
 from app.outcomes import APP, Details, EventKind, observe
 from app.policy.commands import Button
-from tests.builders import webhook_payloads
+from tests.builders.github import webhook_payloads
 
 RECEIVED = datetime(2026, 3, 2, tzinfo=UTC)
 SENT = datetime(2026, 3, 1, 10, tzinfo=UTC)

@@ -35,7 +35,7 @@ from app.policy.event_policy import (
     plan_follow_ups,
     plan_jobs,
 )
-from tests.builders.webhook_payloads import (
+from tests.builders.github.webhook_payloads import (
     CAT,
     MONA,
     SHA,

@@ -15,7 +15,7 @@ from app.settings import IdentitySettings
 from app.values.identifiers import DeliveryGuid
 from app.values.markdown_prose import strip_quotes_and_code
 from tests.app.policy.test_event_policy import NOON, comment
-from tests.builders import webhook_payloads
+from tests.builders.github import webhook_payloads
 
 LIMIT = 65_536  # characters that GitHub allows in a comment
 READ = 4_096  # characters of a comment that are read for commands

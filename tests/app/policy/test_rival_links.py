@@ -11,7 +11,7 @@ from app.github.facts import (
     RepositoryFacts,
 )
 from app.policy.rival_links import LinkStrength, Member, find_closing_numbers, find_members
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
 
 REPOSITORY = "octo/cat"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

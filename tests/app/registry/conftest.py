@@ -14,7 +14,7 @@ from tests.app.registry.measured_runs import (
     write_finished_run,
     write_measurement,
 )
-from tests.builders import tiny_adapters
+from tests.builders.models import tiny_adapters
 from tests.model.chat_server import DEAD_URL
 
 

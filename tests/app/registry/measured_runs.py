@@ -11,7 +11,7 @@ from app.db.store.models import models
 from app.learning.gate_rules import Rules
 from model.adapters import adapter_server
 from model.errors import EngineError
-from tests.builders import tiny_adapters
+from tests.builders.models import tiny_adapters
 from training.gate import gate_file
 from training.gate.gate_decision import GateDecision, GateOutcome
 from training.gate.gate_facts import GateFinding

@@ -13,7 +13,7 @@ from app.registry import promotion
 from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings
 from tests.app.registry.measured_runs import MARKS, find_champion, write_measurement
-from tests.builders import tiny_adapters
+from tests.builders.models import tiny_adapters
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS

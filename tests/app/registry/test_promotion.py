@@ -18,8 +18,8 @@ from app.settings import EngineSettings, QueueSettings
 from model.adapters import adapter_server
 from model.prompts import prompt_template
 from tests.app.registry.measured_runs import MARKS, find_champion, find_state, forget_adapter
-from tests.builders import tiny_adapters
 from tests.builders.job_attempts import carry_out
+from tests.builders.models import tiny_adapters
 from tests.worker.judging import waiting_issues
 from worker.components import Components
 from worker.judging.verify import VerifyGroupHandler

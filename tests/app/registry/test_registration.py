@@ -19,7 +19,7 @@ from tests.app.registry.measured_runs import (
     write_measurement,
     write_result,
 )
-from tests.builders import tiny_adapters
+from tests.builders.models import tiny_adapters
 from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS

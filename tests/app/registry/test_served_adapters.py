@@ -13,7 +13,7 @@ from model.adapters.adapter_probe import Probe
 from model.adapters.adapter_server import Replica
 from model.engines.openai_compatible import connect
 from model.errors import BadAdapter, EngineDown, EngineError
-from tests.builders import tiny_adapters
+from tests.builders.models import tiny_adapters
 
 pytestmark = [
     pytest.mark.model,

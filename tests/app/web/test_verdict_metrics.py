@@ -8,7 +8,7 @@ from app.metrics import Metrics
 from app.outcomes.judgement import Judge
 from app.web.verdict_metrics import FAMILIES, KEEP_SECONDS, VerdictMetrics
 from model.domain import EngineInfo
-from tests.builders import judged_history
+from tests.builders.history import judged_history
 from tests.builders.queue_rows import execute
 
 pytestmark = pytest.mark.services

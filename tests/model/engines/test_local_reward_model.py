@@ -14,7 +14,7 @@ from model.catalog import EngineChoice
 from model.domain import Issue
 from model.errors import BadEngine, EngineDown, EngineError
 from model.protocols import Message, Request
-from tests.builders import tiny_model, tiny_reward_model
+from tests.builders.models import tiny_model, tiny_reward_model
 from tests.model.builders import build_patch
 
 pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore::UserWarning")]

@@ -11,7 +11,7 @@ from model.prompts.special_tokens import (
     select_special_tokens,
 )
 from model.prompts.untrusted import SafeText, escape_issue, escape_patch, restore_escapes
-from tests.builders.foreign_tokenizer import MARKERS, ORDINARY, build_tokenizer
+from tests.builders.models.foreign_tokenizer import MARKERS, ORDINARY, build_tokenizer
 
 INFO = {
     "added_tokens_decoder": dict(enumerate([*MARKERS, *ORDINARY], 256)),

@@ -7,7 +7,7 @@ from app.db.session import transaction
 from app.db.tables.schema import calibrators
 from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
-from tests.builders import judged_history
+from tests.builders.history import judged_history
 from tests.stories.verdicts import ADVISORY
 
 pytestmark = pytest.mark.services

@@ -18,7 +18,7 @@ from app.db.store.models import trainings
 from app.learning.training_plan import TrainingState
 from app.settings import build_child_environment
 from tests import vllm_server
-from tests.builders.tiny_model import NAMES
+from tests.builders.models.tiny_model import NAMES
 from tests.services import ROOT
 from tests.stories import learnable_repository
 from tests.stories import stage as stages

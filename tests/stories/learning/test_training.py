@@ -10,7 +10,7 @@ from app.db.session import transaction
 from app.db.store.models import trainings
 from app.learning.training_plan import TrainingState
 from app.settings import build_child_environment
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from tests.stories import learnable_repository
 from tests.stories import stage as stages
 from tests.stories.story import Story

@@ -20,7 +20,7 @@ from model.calibration.calibration import (
 )
 from model.domain import EngineInfo
 from model.voting.thresholds import Thresholds
-from tests.builders import judged_history
+from tests.builders.history import judged_history
 from tests.services import child, wait_for
 from training.calibrators.adoption import decide_adoption
 from training.calibrators.evidence import PatchEvidence

@@ -10,7 +10,7 @@ from app.db.tables.schema import calibrators as table
 from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
 from model.calibration.calibrator_file import CalibratorFile
-from tests.builders import judged_history
+from tests.builders.history import judged_history
 from tests.training.calibrators.test_refit import INSTALLATION, JUDGE, NO, NOW, REPOSITORY, YES
 from training.calibrators.refit import refit_calibrators
 from training.corpus import Corpus

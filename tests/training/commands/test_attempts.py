@@ -12,7 +12,8 @@ from app.db.store.issues.evaluations import NewEvaluation, VerificationResult
 from app.values.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
 from model.agents.trajectories.trajectory import Attempt
 from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
-from tests.builders import guided_attempts, judged_history
+from tests.builders import guided_attempts
+from tests.builders.history import judged_history
 from tests.model.agents.builders import ISSUE
 from training.commands import export as attempts_cli
 from training.corpus import Corpus

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from tests.training.verl.small_export import PLAN, dataset_at
 from training.commands.cli import main
 from training.plans import plan_file

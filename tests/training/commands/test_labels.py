@@ -11,7 +11,7 @@ from app.db.store.issues import groups
 from app.db.store.outcomes.outcomes import rederive_all
 from app.db.tables.schema import outcomes, repositories
 from model.evaluation.labelled_group import read_groups as groups_read
-from tests.builders import issue_history
+from tests.builders.history import issue_history
 from tests.services import child, wait_for
 from training.commands.labels import app
 

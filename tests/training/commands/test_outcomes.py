@@ -17,8 +17,8 @@ from app.learning.model_serving import Adapter, ModelState
 from app.operator.models_cli import main as models_cli
 from app.outcomes import EventKind
 from model.domain import Verdict
-from tests.builders import issue_history
-from tests.builders.issue_history import BASE, CI, MAINTAINER, Life, head
+from tests.builders.history import issue_history
+from tests.builders.history.issue_history import BASE, CI, MAINTAINER, Life, head
 from tests.services import child, wait_for
 from training.commands.cli import main
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import guided_attempts as attempts
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.datasets import pairs
 from training.datasets.pairs import build_preferences
 from training.plans.plan import BadPlan

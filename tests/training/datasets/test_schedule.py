@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from tests.training.datasets.test_groups import GROUP
 from training.datasets import schedule
 from training.datasets.groups import TrainingGroup

@@ -5,7 +5,7 @@ import pytest
 
 from model.prompts import prompt_template
 from model.verifiers.yes_no import YesNoVerifier
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from tests.model.fake_engines import LogprobEngine, build_token
 from training.datasets import supervised_examples, verifier_prompts
 from training.datasets.supervised_examples import NO_COUNTERPART, UNKNOWN, UNREADABLE

@@ -4,7 +4,7 @@ import pytest
 
 from model.domain import Verdict
 from model.evaluation.wilson import compute_wilson_interval
-from tests.builders.pull_outcomes import ISSUE, JUDGE, START, build_judgement, build_record
+from tests.builders.history.pull_outcomes import ISSUE, JUDGE, START, build_judgement, build_record
 from training.evaluation.track_record import (
     ACCURACY,
     FALSE_ACCEPTS,

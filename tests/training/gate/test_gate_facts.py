@@ -6,7 +6,7 @@ import pytest
 
 from app.learning.gate_rules import Rules
 from model.errors import EngineError
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.evaluation.metrics import GroupReplies
 from training.gate import gate_facts
 

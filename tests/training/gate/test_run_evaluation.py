@@ -13,7 +13,7 @@ from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.adapters.adapter_server import Replica
 from model.errors import BadEngine, EngineDown, TemplateError
 from model.prompts import prompt_template
-from tests.builders import tiny_adapters, tiny_model
+from tests.builders.models import tiny_adapters, tiny_model
 from tests.model.chat_server import DEAD_URL, MODELS, Reply, serve_chat
 from training.commands.cli import main
 from training.datasets import dataset

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.gpu_proof import bundle, data_selection, packing
 from training.gpu_proof.settings import ProofSize
 

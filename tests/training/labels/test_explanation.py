@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model.domain import Verdict
-from tests.builders.pull_outcomes import LATER, MERGED, build_judgement, build_record
+from tests.builders.history.pull_outcomes import LATER, MERGED, build_judgement, build_record
 from training.labels import labels
 from training.labels.explanation import IssueExplanation, format_lines, to_document
 

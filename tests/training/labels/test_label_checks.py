@@ -8,7 +8,14 @@ import pytest
 
 from app.outcomes import OutcomeKind
 from app.outcomes.judgement import LabelCheck
-from tests.builders.pull_outcomes import ASKED, CLOSED, LATER, MERGED, build_outcome, build_record
+from tests.builders.history.pull_outcomes import (
+    ASKED,
+    CLOSED,
+    LATER,
+    MERGED,
+    build_outcome,
+    build_record,
+)
 from training.labels import label_checks, labels
 from training.labels.audit import FlipRates, LabelAudit
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model.domain import Verdict
-from tests.builders.pull_outcomes import (
+from tests.builders.history.pull_outcomes import (
     CLOSED,
     DAY,
     FAILED,

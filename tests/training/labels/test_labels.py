@@ -6,7 +6,7 @@ import pytest
 
 from app.outcomes import OutcomeKind
 from model.domain import Verdict
-from tests.builders.pull_outcomes import (
+from tests.builders.history.pull_outcomes import (
     AGREE,
     APPROVED,
     ASKED,

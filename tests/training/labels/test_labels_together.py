@@ -6,7 +6,7 @@ import pytest
 
 from app.outcomes.judgement import LabelCheck
 from app.values.identifiers import IssueRef, RepositoryRef
-from tests.builders.pull_outcomes import (
+from tests.builders.history.pull_outcomes import (
     CLOSED,
     DAY,
     DISAGREE,

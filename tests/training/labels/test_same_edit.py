@@ -9,8 +9,8 @@ from app.db.session import transaction
 from app.db.store.outcomes import history
 from app.outcomes import EventKind
 from model.domain import Verdict
-from tests.builders import issue_history, stored_outcomes
-from tests.builders.issue_history import BASE, MAINTAINER, MERGED, START
+from tests.builders.history import issue_history, stored_outcomes
+from tests.builders.history.issue_history import BASE, MAINTAINER, MERGED, START
 from training.labels import labels
 
 pytestmark = pytest.mark.services

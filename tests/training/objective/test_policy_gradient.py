@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders.policy_loss import average_loss, compute_token_loss
+from tests.builders.models.policy_loss import average_loss, compute_token_loss
 from training.objective.policy_gradient import (
     TRL_EPSILON,
     normalise_by_group,

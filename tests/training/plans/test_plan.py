@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.datasets.schedule import schedule_rounds
 from training.plans import plan_file
 from training.plans.plan import (

@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tests.builders.run_folders import (
+from tests.builders.models.run_folders import (
     build_comparison,
     build_step,
     decide,

@@ -7,7 +7,7 @@ import pytest
 
 from model.errors import EngineDown, NoTools
 from model.protocols import Message, Request, Tool
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.rollouts.batched_generation import SharedModel, run_conversations
 from training.rollouts.chat_encoding import SampledReply
 from training.rollouts.tokenization import render_prompt, tokenize_text

@@ -5,7 +5,8 @@ import pytest
 from model.agents.tools.toolbox import TOOLS
 from model.agents.trajectories.trajectory import build_conversation
 from model.protocols import Message
-from tests.builders import guided_attempts, tiny_model
+from tests.builders import guided_attempts
+from tests.builders.models import tiny_model
 from training.rollouts import chat_encoding
 from training.rollouts.chat_encoding import SampledReply
 from training.rollouts.tokenization import render_prompt, tokenize_text

@@ -9,9 +9,9 @@ from model.prompts import prompt_template
 from model.prompts.special_tokens import read_special_tokens
 from model.verifiers.admission import AdmissionRules
 from model.verifiers.prompt_builder import PromptBuilder
-from tests.builders import tiny_model
-from tests.builders.foreign_tokenizer import build_tokenizer
-from tests.builders.training_runs import build_plan
+from tests.builders.models import tiny_model
+from tests.builders.models.foreign_tokenizer import build_tokenizer
+from tests.builders.models.training_runs import build_plan
 from tests.model.builders import build_diff
 from tests.model.fake_engines import RecordingEngine
 from training.plans.plan import PromptSettings

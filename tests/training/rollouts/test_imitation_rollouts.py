@@ -5,8 +5,8 @@ import json
 import pytest
 
 from model.domain import Issue
-from tests.builders.foreign_tokenizer import build_tokenizer
-from tests.builders.training_runs import build_plan
+from tests.builders.models.foreign_tokenizer import build_tokenizer
+from tests.builders.models.training_runs import build_plan
 from training.datasets.merged_fixes import MergedFix
 from training.rollouts.imitation_rollouts import build_imitation_rollouts, build_rows
 

@@ -8,7 +8,7 @@ import torch
 from typer.testing import CliRunner
 
 from model.errors import BadEngine, EngineDown
-from tests.builders import tiny_adapters, tiny_model, training_runs
+from tests.builders.models import tiny_adapters, tiny_model, training_runs
 from tests.model.chat_server import MODELS, Reply, serve_chat
 from training.commands.cli import main
 from training.plans import plan_file

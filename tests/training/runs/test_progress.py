@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tests.builders.run_folders import build_step
+from tests.builders.models.run_folders import build_step
 from training.runs import progress
 
 

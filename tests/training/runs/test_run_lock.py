@@ -10,7 +10,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from tests.builders import training_runs
+from tests.builders.models import training_runs
 from tests.services import ROOT
 from training.commands import run
 from training.runs.run_folder import BadRun

@@ -12,7 +12,8 @@ from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown
 from model.prompts import prompt_template
 from model.verifiers.vote_schemes import R4PVerifier
-from tests.builders import guided_attempts, tiny_model, training_runs
+from tests.builders import guided_attempts
+from tests.builders.models import tiny_model, training_runs
 from tests.model.agents.builders import ISSUE
 from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.training.trl.programs import tiny_agent

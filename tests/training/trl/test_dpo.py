@@ -8,7 +8,8 @@ import torch
 from peft import PeftModel
 
 from model.protocols import Message
-from tests.builders import guided_attempts, training_runs
+from tests.builders import guided_attempts
+from tests.builders.models import training_runs
 from training.datasets.attempt_pairs import HELD_OUT, StagePair
 from training.plans.plan import BadPlan
 from training.rollouts import chat_encoding

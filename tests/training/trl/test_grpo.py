@@ -12,7 +12,7 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from model.prompts import prompt_template
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from training.objective import policy_gradient, rewards
 from training.plans import plan_file
 from training.plans.plan import BadPlan

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from tests.builders import training_runs
+from tests.builders.models import training_runs
 from training.datasets.merged_fixes import FORMAT
 from training.runs import run_folder
 from training.trl import train

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from training.datasets.pairs import build_preferences
 from training.plans.plan import BadPlan
 from training.rollouts.tokenization import TOO_LONG

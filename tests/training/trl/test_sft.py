@@ -11,7 +11,7 @@ from model.verifiers.vote_sampling import Sampling
 from model.verifiers.vote_schemes import R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from model.verifiers.yes_no import YesNoVerifier
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from training.plans.plan import BadPlan
 from training.trl import sft
 

@@ -9,7 +9,7 @@ from model.domain import Patch, PatchId
 from model.engines.local_transformers import LocalTransformers
 from model.prompts import prompt_template
 from model.verifiers.yes_no import YesNoVerifier
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from training.evaluation.evaluation_replies import build_issue
 from training.plans import plan_file
 from training.plans.plan import BadPlan

@@ -10,7 +10,8 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from model.commands.exit_codes import Exit
-from tests.builders import guided_attempts, tiny_model, training_runs
+from tests.builders import guided_attempts
+from tests.builders.models import tiny_model, training_runs
 from tests.training.trl.test_reward_model import build_groups
 from training.commands import run as run_cli
 from training.datasets import dataset, pairs

@@ -9,8 +9,8 @@ from datasets import Dataset
 from transformers import AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
-from tests.builders import tiny_model
-from tests.builders.policy_loss import average_loss, compute_token_loss
+from tests.builders.models import tiny_model
+from tests.builders.models.policy_loss import average_loss, compute_token_loss
 from training.objective.policy_gradient import (
     TRL_EPSILON,
     normalise_by_group,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from training.datasets import dataset
 from training.datasets.manifest import Manifest
 from training.plans import plan_file

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from transformers import AutoTokenizer
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from tests.training.verl.small_export import DATASET, PLAN, dataset_at
 from training.datasets import dataset
 from training.plans.plan import BadPlan

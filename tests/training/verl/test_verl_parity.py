@@ -16,8 +16,8 @@ import pytest
 from transformers import AutoTokenizer
 
 from model.protocols import Message
-from tests.builders import tiny_model
-from tests.builders.policy_loss import average_loss, compute_token_loss
+from tests.builders.models import tiny_model
+from tests.builders.models.policy_loss import average_loss, compute_token_loss
 from tests.services import ROOT
 from tests.training.verl.small_export import PLAN, dataset_at
 from training.objective import policy_gradient, rewards

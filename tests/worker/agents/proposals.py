@@ -11,7 +11,7 @@ from app.jobs.job import ProposePatches
 from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
 from model.engines.scripted import ScriptedEngine
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from tests.builders.worker_scene import build_diff as patch
 from tests.model.agents.builders import build_attempt, build_step
 from worker.agents.propose import AgentSetup, ProposePatchesHandler

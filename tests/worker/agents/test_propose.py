@@ -17,7 +17,7 @@ from model.agents.trajectories.guidance import HintSource, build_guidance
 from model.agents.trajectories.trajectory import StopReason
 from model.agents.trajectories.trajectory_json import load_trajectory
 from model.errors import EngineDown
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from tests.builders.job_attempts import carry_out, waiting
 from tests.model.agents.builders import build_attempt
 from tests.worker.agents.proposals import (

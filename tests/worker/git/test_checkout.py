@@ -12,9 +12,9 @@ from app.values.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
-from tests.builders.git_server import GitServer
-from tests.builders.local_github import REPOSITORY
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.git_server import GitServer
+from tests.builders.github.local_github import REPOSITORY
+from tests.builders.github.pull_requests import build_pull
 from worker.git.checkout import Checkouts, is_valid_branch
 from worker.git.hardened_git import GitError, GitLimits, GitUnreachable
 from worker.git.patches import FetchedPull, Refusal, RefusedPull

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from app.github.endpoints import build_endpoints
-from tests.builders.git_server import GitServer, Upstream
-from tests.builders.local_github import REPOSITORY
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.git_server import GitServer, Upstream
+from tests.builders.github.local_github import REPOSITORY
+from tests.builders.github.pull_requests import build_pull
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import Git, GitError, GitLimits, Remote
 from worker.git.patches import FetchedPull, Refusal, RefusedPull

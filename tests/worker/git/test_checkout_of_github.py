@@ -7,8 +7,8 @@ import pytest
 from app.github.api.graphql_reader import read_issue
 from app.github.endpoints import build_endpoints
 from app.github.http.auth import Purpose, Scope
-from tests.builders.github_scene import open_scene
-from tests.builders.merged_pulls import build_merged
+from tests.builders.github.github_scene import open_scene
+from tests.builders.github.merged_pulls import build_merged
 from tests.github.stand_in import StandIn
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError

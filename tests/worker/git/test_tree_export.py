@@ -14,8 +14,8 @@ from app.values.identifiers import (
     CommitSha,
 )
 from model.workspace import Workspace
-from tests.builders.local_github import REPOSITORY
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.local_github import REPOSITORY
+from tests.builders.github.pull_requests import build_pull
 from tests.builders.tars import files_in, member, tar_of
 from worker.git.hardened_git import GitError, GitTimeout, GitTooBig
 from worker.git.tree_export import ExportLimits, TreeExporter, unpack

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders.git_server import Upstream
+from tests.builders.github.git_server import Upstream
 from tests.builders.tars import files_in, member, tar_of, world
 from worker.git.hardened_git import GitError
 from worker.git.tree_export import ExportLimits, unpack

@@ -8,8 +8,8 @@ from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import evaluations, groups
 from app.policy.alternative_policy import RefusalReason
 from model.domain import Issue
+from tests.builders.history.stored_verdict import build_attempt
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.stored_verdict import build_attempt
 from tests.builders.worker_scene import CONFIG, FILES, build_diff
 from worker.git.tree_export import ExportLimits
 

@@ -26,7 +26,7 @@ def prepare(scene, tmp_path):
     """`prepare(tests=…, written=…, has_model=…, **ceilings)`: the handler."""
 
     def build(tests=tmp_path, written=0, has_model=True, **ceilings):
-        exporter = TreeExporter(scene.test_trees.directory)
+        exporter = TreeExporter(scene.suite_trees.directory)
         handover = TreeHandover(scene.github, scene.checkouts, exporter)
         return PrepareTestsHandler(
             handover,
@@ -66,7 +66,7 @@ def test_the_tree_of_the_base_is_handed_over_once(twice, scene, prepare):
         with transaction(database) as connection:
             rows = connection.execute(select(tests_table)).all()
         (row,) = rows
-        tree = scene.test_trees.find(row.evaluation_id)
+        tree = scene.suite_trees.find(row.evaluation_id)
         begun = row.started_at is not None
         return begun, row.failure, sorted(path.name for path in tree.iterdir()), list_kinds(scene)
 
@@ -99,7 +99,7 @@ def test_without_the_operators_switch_nothing_runs_and_one_line_says_so(scene, p
     carry_out(scene.database, prepare(tests=None), job)
     assert read(scene, job).outcome.failure == "the operator of this bot runs no tests"
     assert "run_tests" not in list_kinds(scene)
-    assert scene.test_trees.find(job.evaluation) is None
+    assert scene.suite_trees.find(job.evaluation) is None
 
 
 def test_a_base_that_is_gone_is_one_line(scene, prepare):

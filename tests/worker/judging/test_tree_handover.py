@@ -3,7 +3,7 @@
 import pytest
 
 from app.values.identifiers import CommitSha, EvaluationId
-from tests.builders.local_github import REPOSITORY
+from tests.builders.github.local_github import REPOSITORY
 from tests.builders.tars import files_in
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable

@@ -25,9 +25,9 @@ from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.protocols import Message
-from tests.builders import judged_history, stored_verdict
+from tests.builders.github.pull_requests import build_pull
+from tests.builders.history import judged_history, stored_verdict
 from tests.builders.job_attempts import carry_out
-from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import build_diff
 from tests.model.agents.builders import build_attempt, build_step
 from tests.model.chat_server import MODELS, Reply, build_classification, serve_chat

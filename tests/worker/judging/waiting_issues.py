@@ -6,8 +6,8 @@ from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
 from app.jobs.job import VerifyGroup
 from app.values.identifiers import CommitSha
-from tests.builders import judged_history
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
+from tests.builders.history import judged_history
 
 REPOSITORY = 70
 GOOD = "return w * h"

@@ -12,7 +12,7 @@ from app.jobs.job import OF_THE_APP
 from app.jobs.learning_jobs import RefitCalibrators
 from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
-from tests.builders import judged_history
+from tests.builders.history import judged_history
 from tests.builders.job_attempts import carry_out
 from worker.learning.refit_calibrators import FitFailed, plan_refit, refit_calibrators
 from worker.queue.context import Context

@@ -8,7 +8,7 @@ from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import evaluations
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import repositories
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from tests.worker.outcomes.judged_alternatives import ISSUE, save_alternative, save_verdict
 
 

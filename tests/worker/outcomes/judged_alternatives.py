@@ -14,7 +14,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from worker.judging.verify import build_document
 
 ISSUE = Issue("Crash", "On empty")

@@ -16,7 +16,7 @@ from app.db.tables.schema import outcomes as outcome_table
 from app.jobs.job import RecordEvent
 from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
 from app.values.identifiers import InstallationId, IssueNumber, PullNumber, RepositoryId
-from tests.builders import stored_outcomes
+from tests.builders.history import stored_outcomes
 from tests.builders.job_attempts import carry_out
 from tests.builders.worker_scene import build_pull_row, store_delivery
 from worker.outcomes.record_event import RecordEventHandler

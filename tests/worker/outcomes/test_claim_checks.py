@@ -8,8 +8,8 @@ import pytest
 from app.github.endpoints import build_endpoints
 from app.jobs.outcome_jobs import CheckClaims
 from app.values.identifiers import PullNumber
+from tests.builders.github.local_github import connect
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import connect
 from tests.worker.outcomes.judged_repository import FIX, ORIGINAL, OTHER_FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable

@@ -13,9 +13,9 @@ from app.jobs.outcome_jobs import CheckClaims, PollReactions
 from app.jobs.waits import WaitsFor
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import IssueNumber, PullNumber
-from tests.builders import stored_outcomes
+from tests.builders.github.local_github import LocalGitHub, Reply, connect
+from tests.builders.history import stored_outcomes
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import LocalGitHub, Reply, connect
 from tests.worker.outcomes.judged_repository import FIX, JudgedRepository
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable

@@ -10,7 +10,7 @@ from app.db.session import transaction
 from app.db.tables.schema import outcome_events
 from app.jobs.outcome_jobs import RecordOpinion
 from app.outcomes import EventKind
-from tests.builders.local_github import connect
+from tests.builders.github.local_github import connect
 from tests.worker.outcomes.judged_repository import JudgedRepository
 from worker.commands.page_opinion import build_event, record_opinion
 

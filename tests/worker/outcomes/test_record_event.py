@@ -16,11 +16,10 @@ from app.db.tables.schema import (
 from app.db.tables.schema import outcomes as outcomes_table
 from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
 from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermission
-from tests.builders import stored_outcomes, webhook_payloads
-from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import LocalGitHub, Reply, connect
-from tests.builders.queue_rows import insert_delivery
-from tests.builders.stored_verdict import (
+from tests.builders.github import webhook_payloads
+from tests.builders.github.local_github import LocalGitHub, Reply, connect
+from tests.builders.history import stored_outcomes
+from tests.builders.history.stored_verdict import (
     FIRST,
     INSTALLATION,
     ISSUE,
@@ -30,6 +29,8 @@ from tests.builders.stored_verdict import (
     head_of,
     settle,
 )
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.queue_rows import insert_delivery
 from worker.outcomes.record_event import RecordEventHandler
 from worker.repositories.forget import purge_data
 

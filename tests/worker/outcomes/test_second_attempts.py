@@ -8,7 +8,7 @@ from app.db.store.issues import evaluations
 from app.db.store.issues.evaluations import NewEvaluation
 from app.policy.alternative_policy import Cost, NoAttempt, RefusalReason
 from model.agents.trajectories.guidance import HintSource
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from tests.worker.outcomes.judged_alternatives import ISSUE, list_due_hints
 from worker.outcomes import second_attempts
 from worker.outcomes.second_attempts import MaintainerRemark

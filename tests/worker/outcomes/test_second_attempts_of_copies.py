@@ -12,8 +12,8 @@ from app.events import CheckAction, ReviewAction
 from app.github.api.rest_reader import ReviewComment
 from app.outcomes import EventKind, OutcomeEvent
 from model.agents.trajectories.guidance import HintSource
-from tests.builders import stored_verdict
-from tests.builders.webhook_payloads import build_check_event, build_review_event
+from tests.builders.github.webhook_payloads import build_check_event, build_review_event
+from tests.builders.history import stored_verdict
 from tests.worker.outcomes.judged_alternatives import list_due_hints
 from worker.outcomes import second_attempts
 

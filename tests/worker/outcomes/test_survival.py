@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.builders.local_github import REPOSITORY
-from tests.builders.merged_pulls import build_merged
+from tests.builders.github.local_github import REPOSITORY
+from tests.builders.github.merged_pulls import build_merged
 from worker.git.hardened_git import GitError
 from worker.outcomes.survival import Survival, find_reverts, measure_survival
 

@@ -15,7 +15,7 @@ from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft
 from app.values.identifiers import AlternativeNumber, CommitSha
 from model.domain import Issue
-from tests.builders.stored_verdict import build_attempt
+from tests.builders.history.stored_verdict import build_attempt
 from tests.builders.worker_scene import CONFIG, build_diff
 from worker.publishing.open_draft import OpenDraftHandler
 

@@ -12,8 +12,8 @@ from app.db.store.issues import groups
 from app.jobs.draft_jobs import TellDraft
 from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import PullNumber
+from tests.builders.github.pull_requests import build_pull
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.pull_requests import build_pull
 from tests.builders.worker_scene import CONFIG, FILES, area
 from tests.worker.publishing.conftest import DIFF
 from worker.publishing.replies import tell_draft

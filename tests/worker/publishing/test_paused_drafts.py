@@ -15,8 +15,8 @@ from app.db.store.queue.jobs import Fenced
 from app.jobs.draft_jobs import TellDraft
 from app.jobs.job import Planned
 from app.values.identifiers import RepositoryRef
+from tests.builders.github.paused_publishers import PausedAttempt, Stopping
 from tests.builders.job_attempts import waiting
-from tests.builders.paused_publishers import PausedAttempt, Stopping
 from tests.builders.worker_scene import area
 from worker.queue.context import Context
 

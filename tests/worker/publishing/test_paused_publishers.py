@@ -10,8 +10,8 @@ from app.db.store.queue.installation_controls import InstallationPaused
 from app.db.store.queue.jobs import Fenced
 from app.github.errors import Ambiguous
 from app.values.identifiers import InstallationId
-from tests.builders.local_github import MemoryLimits, connect
-from tests.builders.paused_publishers import STEPS, PausedPublishers
+from tests.builders.github.local_github import MemoryLimits, connect
+from tests.builders.github.paused_publishers import STEPS, PausedPublishers
 from tests.github.stand_in import StandIn
 
 pytestmark = pytest.mark.services

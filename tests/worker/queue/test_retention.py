@@ -26,8 +26,8 @@ from app.db.tables.schema import (
 )
 from app.settings import QueueSettings, RetentionSettings
 from tests.app.db.store.outcomes.test_outcomes import build_merge
+from tests.builders.history.stored_verdict import FIRST, REPOSITORY, SECOND, count, judge, settle
 from tests.builders.queue_rows import insert_delivery
-from tests.builders.stored_verdict import FIRST, REPOSITORY, SECOND, count, judge, settle
 from worker.queue import upkeep as upkeep_module
 from worker.queue.upkeep import Upkeep
 

@@ -14,10 +14,10 @@ from app.db.store.queue import jobs as queue
 from app.db.tables.schema import deliveries, forgotten, installations, repositories
 from app.github.errors import GitHubDown, Unauthorized
 from app.jobs.job import ForgetCheckout, Planned, PurgeData, RefreshConfig
-from tests.builders import webhook_payloads
+from tests.builders.github import webhook_payloads
+from tests.builders.github.local_github import LocalGitHub, Reply, connect
+from tests.builders.history.stored_verdict import INSTALLATION, REPOSITORY, settle
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.local_github import LocalGitHub, Reply, connect
-from tests.builders.stored_verdict import INSTALLATION, REPOSITORY, settle
 from tests.worker.outcomes.test_record_event import RECORD, merge, store
 from worker.queue.errors import Postponed
 from worker.repositories.forget import purge_data

@@ -12,7 +12,7 @@ from app.db.session import transaction
 from app.db.store.queue import jobs
 from app.github.api.delivery_log import DeliveryAttempt
 from app.jobs.job import OF_THE_APP, Planned, Redeliver
-from tests.builders.local_github import LocalGitHub, Reply, connect
+from tests.builders.github.local_github import LocalGitHub, Reply, connect
 from tests.builders.worker_scene import Scenery
 from tests.github.stand_in import StandIn
 from worker.queue.context import Context

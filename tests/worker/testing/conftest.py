@@ -9,7 +9,8 @@ from app.db.store.issues import evaluations
 from app.db.store.issues.evaluations import NewEvaluation
 from app.jobs.suite_jobs import RunTests
 from app.settings import SuiteSettings
-from tests.builders import plain_environments, stored_verdict
+from tests.builders import plain_environments
+from tests.builders.history import stored_verdict
 from tests.builders.worker_scene import build_diff
 from worker.git.tree_store import TreeStore
 from worker.testing.run_tests import RunTestsHandler

@@ -16,7 +16,7 @@ from model.domain import ObservedEvidence, RegressionResult, ReproductionResult
 from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.reproduction.example_search import ExampleFile
 from model.reproduction.reproduction_test import MOST_CHARACTERS
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from tests.builders.job_attempts import carry_out, waiting
 from tests.worker.testing.test_run_tests import attempt
 from worker.queue.errors import Postponed

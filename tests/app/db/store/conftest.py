@@ -3,7 +3,7 @@
 import pytest
 
 from app.db.session import transaction
-from tests.builders.stored_verdict import settle
+from tests.builders.history.stored_verdict import settle
 
 
 @pytest.fixture

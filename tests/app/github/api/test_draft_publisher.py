@@ -17,7 +17,7 @@ from app.github.endpoints import build_endpoints
 from app.github.errors import Ambiguous, Forbidden, NotFound, Unprocessable
 from app.github.http.auth import Purpose, Scope
 from app.values.identifiers import CommitSha
-from tests.builders.local_github import MemoryEffects, connect
+from tests.builders.github.local_github import MemoryEffects, connect
 from worker.git.alternative_commit import build_alternative_commit
 from worker.git.hardened_git import Remote
 

@@ -21,7 +21,7 @@ from app.github.facts import (
 )
 from app.github.wire.graphql_reviews import ReviewSlice
 from app.values.identifiers import IssueNumber, IssueRef, PullNumber
-from tests.builders.github_scene import links, open_scene
+from tests.builders.github.github_scene import links, open_scene
 
 
 def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):

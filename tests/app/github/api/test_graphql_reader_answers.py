@@ -18,8 +18,8 @@ from app.github.facts import (
 )
 from app.github.wire import graphql_queries
 from app.values.identifiers import IssueNumber, IssueRef
-from tests.builders.github_scene import links
-from tests.builders.local_github import REPOSITORY, Reply
+from tests.builders.github.github_scene import links
+from tests.builders.github.local_github import REPOSITORY, Reply
 
 REF = IssueRef(REPOSITORY, IssueNumber(1))
 PULL = {

@@ -7,7 +7,7 @@ from app.github.api.graphql_reader import read_heads, read_issue
 from app.github.api.publisher import CheckButton, CheckDraft, CommentDraft
 from app.github.errors import Ambiguous, Forbidden, NotFound, RateLimited
 from app.values.identifiers import CommitSha, IssueNumber
-from tests.builders.github_scene import MARKER
+from tests.builders.github.github_scene import MARKER
 
 LOST = ["502_after_effect", "reset_after_effect", "timeout_after_effect", "garbled"]
 NEVER_ARRIVED = ["502", "reset", "500", "503", "html"]

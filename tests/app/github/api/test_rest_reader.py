@@ -10,8 +10,8 @@ from app.github.api.delivery_log import list_attempts, redeliver
 from app.github.errors import Forbidden, NotFound
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, RepositoryId
 from app.values.permission import Permission
-from tests.builders.github_scene import open_scene
-from tests.builders.local_github import REPOSITORY, Reply, connect
+from tests.builders.github.github_scene import open_scene
+from tests.builders.github.local_github import REPOSITORY, Reply, connect
 
 
 @pytest.mark.parametrize("role", ["none", "read", "triage", "write", "maintain", "admin"])

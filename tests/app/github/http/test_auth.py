@@ -19,7 +19,7 @@ from app.github.errors import Unauthorized, Unprocessable
 from app.github.http.auth import OPTIONAL, PERMISSIONS, App, Purpose, Scope, Tokens
 from app.github.http.transport import Transport
 from app.github.redaction import redact
-from tests.builders.local_github import KEY, REPOSITORY, Reply, connect
+from tests.builders.github.local_github import KEY, REPOSITORY, Reply, connect
 
 READ = Scope.for_repository(REPOSITORY, Purpose.READ)
 PUBLISH = Scope.for_repository(REPOSITORY, Purpose.PUBLISH)

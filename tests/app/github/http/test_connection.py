@@ -25,13 +25,19 @@ from app.github.http.connection import GitHub, Question
 from app.github.http.rate_limiter import WritePermit
 from app.github.http.transport import build_retry
 from app.github.wire.graphql_issues import RepositoryAnswer
-from tests.builders.local_github import KEY, REPOSITORY, MemoryEtags, MemoryLimits, Reply, connect
+from tests.builders.github.local_github import (
+    KEY,
+    REPOSITORY,
+    MemoryEtags,
+    MemoryLimits,
+    Reply,
+    connect,
+)
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 READ = Scope.for_repository(REPOSITORY, Purpose.READ)
 SECONDARY = {
-    "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try"
-    " again."
+    "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 }
 LIMITED = "Interactions on this repository have been restricted to collaborators only."
 PRIMARY = {"message": "API rate limit exceeded for installation ID 7."}

@@ -19,7 +19,7 @@ from app.github.http.rate_limiter import (
     reserve_write,
 )
 from app.values.identifiers import InstallationId
-from tests.builders.local_github import MemoryLimits
+from tests.builders.github.local_github import MemoryLimits
 
 NOW = 1_000_000.0
 HERE = InstallationId(7)

@@ -8,7 +8,7 @@ from app.db.process_roles import build_role_url
 from app.db.session import create_database_engine
 from app.operator.embedded import Embedded
 from tests.app.web.pages.browsing import PageScene, serve_pages
-from tests.builders import judged_group
+from tests.builders.history import judged_group
 from tests.github.stand_in import StandIn
 
 

@@ -13,7 +13,7 @@ from app.db.session import create_database_engine
 from model.domain import Verdict
 from tests import services
 from tests.app.web.pages.browsing import serve_pages
-from tests.builders import judged_group
+from tests.builders.history import judged_group
 from tests.demo.example import example
 from tests.github.stand_in import StandIn
 

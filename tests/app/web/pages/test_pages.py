@@ -12,7 +12,7 @@ from app.web.pages.routes import ACTIONS, OPEN, PAGES
 from app.web.pages.track_record import CACHE_SECONDS, RecordCache
 from model.domain import Verdict
 from tests.app.web.pages.browsing import read_csrf
-from tests.builders import judged_group
+from tests.builders.history import judged_group
 
 pytestmark = pytest.mark.services
 GUID = "72d3162e-cc78-11e3-81ab-4c9367dc0958"

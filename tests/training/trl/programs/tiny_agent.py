@@ -12,7 +12,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from model.agents.tools.toolbox import TOOLS
 from model.prompts.prompt_template import load
 from model.prompts.untrusted import escape_issue
-from tests.builders import guided_attempts, tiny_model
+from tests.builders import guided_attempts
+from tests.builders.models import tiny_model
 from tests.model.agents.builders import CODE, ISSUE
 from tests.model.codegraph.builders import write_files
 from training.rollouts import chat_encoding

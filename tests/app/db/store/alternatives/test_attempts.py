@@ -15,7 +15,7 @@ from app.policy.alternative_policy import Cost, RefusalReason
 from app.values.identifiers import AlternativeNumber, CommitSha
 from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
-from tests.builders.stored_verdict import BASE, REPOSITORY, build_attempt, settle
+from tests.builders.history.stored_verdict import BASE, REPOSITORY, build_attempt, settle
 
 pytestmark = pytest.mark.services
 

@@ -8,7 +8,7 @@ from app.db.store.alternatives.hints import Hint
 from model.agents.trajectories.guidance import HintSource
 from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 
 pytestmark = pytest.mark.services
 

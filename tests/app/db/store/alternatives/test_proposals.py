@@ -8,7 +8,7 @@ from app.db.store.alternatives.attempts import Place
 from app.db.store.issues import evaluation_alternatives, evaluations
 from app.db.store.issues.evaluations import NewEvaluation
 from model.domain import Issue
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 
 pytestmark = pytest.mark.services
 

@@ -25,8 +25,15 @@ from app.jobs.job import ProposePatches
 from app.values.identifiers import EvaluationId, RepositoryId
 from tests.app.db.store.models.test_calibrators import build_calibrator
 from tests.app.db.store.outcomes.test_outcomes import build_merge
+from tests.builders.history.stored_verdict import (
+    FIRST,
+    INSTALLATION,
+    ISSUE,
+    REPOSITORY,
+    count,
+    settle,
+)
 from tests.builders.queue_rows import insert_delivery
-from tests.builders.stored_verdict import FIRST, INSTALLATION, ISSUE, REPOSITORY, count, settle
 
 pytestmark = pytest.mark.services
 

@@ -6,7 +6,7 @@ from app.db.store.issues import evaluations, stuck_evaluations
 from app.db.store.issues.evaluations import NewEvaluation
 from app.db.store.queue import jobs
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
-from tests.builders import stored_verdict
+from tests.builders.history import stored_verdict
 from tests.builders.queue_rows import LEASE, execute
 
 pytestmark = pytest.mark.services

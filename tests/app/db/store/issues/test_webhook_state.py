@@ -7,9 +7,9 @@ from sqlalchemy import select
 from app.db.store.issues import webhook_state
 from app.db.tables.schema import groups, installations, pull_requests, repositories
 from app.events import parse
-from tests.builders import webhook_payloads
+from tests.builders.github import webhook_payloads
+from tests.builders.history.stored_verdict import FIRST, ISSUE, settle
 from tests.builders.queue_rows import insert_delivery
-from tests.builders.stored_verdict import FIRST, ISSUE, settle
 
 pytestmark = pytest.mark.services
 RECEIVED = datetime(2026, 3, 1, 12, tzinfo=UTC)

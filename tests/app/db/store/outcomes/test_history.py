@@ -10,8 +10,8 @@ from app.db.tables.schema import evaluations
 from app.outcomes import OutcomeKind
 from app.values.identifiers import IssueNumber
 from model.domain import Verdict
-from tests.builders import issue_history
-from tests.builders.issue_history import MERGED, OPEN, REJECTED, START, SUPERSEDED, head
+from tests.builders.history import issue_history
+from tests.builders.history.issue_history import MERGED, OPEN, REJECTED, START, SUPERSEDED, head
 
 pytestmark = pytest.mark.services
 

@@ -10,7 +10,7 @@ from app.db.store.outcomes import outcome_events
 from app.db.tables.schema import outcome_events as event_table
 from app.outcomes import EventKind
 from app.values.identifiers import IssueNumber
-from tests.builders.outcome_rows import (
+from tests.builders.history.outcome_rows import (
     OTHER,
     build_event,
     evaluation_of,
@@ -18,7 +18,15 @@ from tests.builders.outcome_rows import (
     list_places,
     record,
 )
-from tests.builders.stored_verdict import FIRST, ISSUE, LATE, REPOSITORY, SECOND, head_of, judge
+from tests.builders.history.stored_verdict import (
+    FIRST,
+    ISSUE,
+    LATE,
+    REPOSITORY,
+    SECOND,
+    head_of,
+    judge,
+)
 
 pytestmark = pytest.mark.services
 

@@ -7,8 +7,8 @@ import pytest
 from app.db.store.outcomes import outcome_permissions, outcomes
 from app.db.store.outcomes.outcome_permissions import PermissionAnswer
 from app.outcomes import EventKind
-from tests.builders import stored_outcomes
-from tests.builders.outcome_rows import (
+from tests.builders.history import stored_outcomes
+from tests.builders.history.outcome_rows import (
     AFTER,
     OTHER,
     build_close,
@@ -16,7 +16,7 @@ from tests.builders.outcome_rows import (
     list_outcomes,
     record,
 )
-from tests.builders.stored_verdict import FIRST, REPOSITORY, SECOND
+from tests.builders.history.stored_verdict import FIRST, REPOSITORY, SECOND
 
 pytestmark = pytest.mark.services
 

@@ -9,8 +9,8 @@ from app.db.store.outcomes import outcomes
 from app.db.tables.schema import outcome_events as event_table
 from app.db.tables.schema import outcomes as outcome_table
 from app.outcomes import RULE_VERSION, EventKind
-from tests.builders import stored_outcomes
-from tests.builders.outcome_rows import (
+from tests.builders.history import stored_outcomes
+from tests.builders.history.outcome_rows import (
     MERGE_COMMIT,
     OTHER,
     build_close,
@@ -21,7 +21,7 @@ from tests.builders.outcome_rows import (
     list_places,
     record,
 )
-from tests.builders.stored_verdict import (
+from tests.builders.history.stored_verdict import (
     FIRST,
     ISSUE,
     LATE,

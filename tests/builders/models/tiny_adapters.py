@@ -11,7 +11,7 @@ from model.adapters import adapter_files
 from model.adapters.adapter_probe import FILE, Probe
 from model.adapters.adapter_server import NamedAdapter
 from tests import vllm_server
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 
 BASE = "tiny"
 DAY = date(2026, 11, 22)

@@ -9,8 +9,8 @@ from app.db.tables.schema import candidates
 from app.db.tables.schema import evaluation_candidates as submitted
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import CommitSha, DeliveryGuid
-from tests.builders import stored_outcomes
-from tests.builders.stored_verdict import BASE, PUBLISHED_AT, REPOSITORY, head_of
+from tests.builders.history import stored_outcomes
+from tests.builders.history.stored_verdict import BASE, PUBLISHED_AT, REPOSITORY, head_of
 
 OTHER = CommitSha("f" * 40)
 MERGE_COMMIT = CommitSha("e" * 40)

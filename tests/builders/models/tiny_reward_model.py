@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 
 
 def write_reward_model(directory: Path, *, labels: int = 1) -> Path:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import training_runs
+from tests.builders.models import training_runs
 from training.runs import run_folder
 
 

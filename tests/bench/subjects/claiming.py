@@ -165,7 +165,7 @@ def _twice(queue: _Queue) -> Figure:
 def _procrastinate(bench: Bench) -> float:
     """Jobs a second by its worker, in a database of its own. Raises NotRun."""
     python = interpreter(PROCRASTINATE, bench.peers)
-    script = Path(__file__).parent / "programs" / "peer_procrastinate.py"
+    script = Path(__file__).parents[1] / "programs" / "peer_procrastinate.py"
     with bench.services.database() as url:
         return _number([str(python), str(script), url, str(PEER_JOBS)], bench.scratch)
 

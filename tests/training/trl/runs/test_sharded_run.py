@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from tests.services import ROOT
 from training.plans import plan_file
 from training.runs import run_folder

@@ -9,7 +9,7 @@ from peft import PeftModel
 from typer.testing import CliRunner
 
 from model.adapters import adapter_files
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from training.commands import run as run_cli
 from training.datasets import dataset
 from training.datasets.manifest import Manifest

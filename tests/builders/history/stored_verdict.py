@@ -13,7 +13,7 @@ from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import installations, repositories
 from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
 from model.domain import EngineInfo, Tokens
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
 
 INSTALLATION = InstallationId(7)
 REPOSITORY = RepositoryId(70)

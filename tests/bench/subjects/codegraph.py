@@ -20,7 +20,7 @@ LOOKUPS = 1000
 GREPS = 5
 CHANGED = 10
 MANY = 100_000
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 ROOT = HERE.parents[1]
 TWO = "two processes, one query, byte ranges into SQLite"
 _WHO = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tests.builders import tiny_model
+from tests.builders.models import tiny_model
 from tests.services import ROOT
 from training.datasets import dataset
 from training.datasets.manifest import Manifest

@@ -3,7 +3,7 @@
 import pytest
 from transformers import AutoConfig
 
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from training.plans.plan import BadPlan
 from training.trl import model_loading
 

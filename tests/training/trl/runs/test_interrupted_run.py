@@ -8,7 +8,7 @@ from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
 from model.errors import EngineDown, EngineError
-from tests.builders import tiny_model, training_runs
+from tests.builders.models import tiny_model, training_runs
 from tests.model.chat_server import MODELS, Reply, serve_chat
 from training.plans import plan_file
 from training.rollouts import tokenization

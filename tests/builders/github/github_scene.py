@@ -16,7 +16,7 @@ from app.values.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
-from tests.builders.local_github import MemoryEffects, connect
+from tests.builders.github.local_github import MemoryEffects, connect
 from tests.github.facts import App
 from tests.github.repo import Repo
 from tests.github.stand_in import StandIn

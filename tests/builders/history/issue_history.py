@@ -17,7 +17,7 @@ from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
 
 REPOSITORY = RepositoryId(70)
 ISSUE = IssueNumber(3)

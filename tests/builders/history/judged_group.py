@@ -28,7 +28,7 @@ from model.domain import (
 )
 from model.rivals.differences import find_differences
 from model.verdict_json import Subject
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
 
 BASE = CommitSha("b" * 40)
 JUDGED_AT = datetime(2026, 11, 20, 9, tzinfo=UTC)

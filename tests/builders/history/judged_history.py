@@ -16,7 +16,7 @@ from app.values.identifiers import CommitSha, IssueNumber, PullNumber
 from model.calibration import evidence
 from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
-from tests.builders.pull_requests import build_pull
+from tests.builders.github.pull_requests import build_pull
 
 BASE = CommitSha("b" * 40)
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)

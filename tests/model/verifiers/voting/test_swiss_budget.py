@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.model.verifiers.swiss_budget import bound_needed, measure_group
+from tests.model.verifiers.voting.swiss_budget import bound_needed, measure_group
 
 
 @pytest.mark.proof

@@ -1,0 +1,1 @@
+"""Pull requests, payloads and git servers as GitHub gives them."""

@@ -1,0 +1,1 @@
+"""Judged issues and what became of their pull requests, in the database."""

@@ -1,0 +1,1 @@
+"""Tiny language models that run on one core, and the runs that train them."""
