@@ -4,10 +4,13 @@ from threading import Event
 
 import pytest
 
-from app.db.session import transaction
+from app.db import migrate, process_roles
+from app.db.process_roles import build_role_url
+from app.db.session import create_database_engine, transaction
 from app.db.store.issues import webhook_state
 from app.db.store.queue import jobs
 from app.jobs.job import OF_THE_APP, Planned, Redeliver
+from app.operator.embedded import Embedded
 from app.policy.delivery_decision import build_decide
 from app.settings import IdentitySettings
 from tests.builders.worker_scene import Scenery
@@ -18,6 +21,17 @@ from worker.repositories import poll_deliveries
 from worker.repositories.poll_deliveries import DeliveryPoller
 
 pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A database of its own server, as the worker that polls logs in. Roles belong to a server."""
+    with Embedded(tmp_path / "data") as server:
+        migrate.upgrade(server.database_url)
+        process_roles.create_roles(server.database_url, can_log_in=True)
+        engine = create_database_engine(build_role_url(server.database_url, "github"))
+        yield engine
+        engine.dispose()
 
 
 @pytest.fixture
