@@ -10,7 +10,7 @@ from functools import cache, cached_property
 import sqlalchemy
 
 from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
-from app.github.endpoints import build_endpoints
+from app.github.endpoints import Endpoints, build_endpoints
 from app.github.http.auth import App
 from app.github.http.connection import GitHub
 from app.github.redaction import remember
@@ -23,6 +23,7 @@ from app.settings import (
     IdentitySettings,
     QueueSettings,
     SuiteSettings,
+    WriterSettings,
     load,
 )
 from model import catalog
@@ -61,6 +62,19 @@ class Components:
         app = App(settings.app_id, settings.read_key())
         url = build_endpoints(settings.github_url)
         return GitHub.open(app, url, PostgresLimiter(self.database), PostgresEtags(self.database))
+
+    @cached_property
+    def writer_github(self) -> GitHub:
+        """The connection to GitHub as the writer App, which opens pull requests."""
+        settings = load(WriterSettings)
+        app = App(settings.writer_app_id, settings.read_key())
+        limits, etags = PostgresLimiter(self.database), PostgresEtags(self.database)
+        return GitHub.open(app, self.web, limits, etags)
+
+    @cached_property
+    def web(self) -> Endpoints:
+        """The addresses of GitHub: of its API, its pages and its git server."""
+        return build_endpoints(self.identity.github_url)
 
     @cached_property
     def checkouts(self) -> Checkouts:

@@ -12,11 +12,7 @@ from sqlalchemy import Connection
 
 from app import logs, tracing
 from app.db.session import create_database_engine
-from app.db.store.queue.github_state import PostgresEtags, PostgresLimiter
 from app.dispatch import Doorbell
-from app.github.endpoints import build_endpoints
-from app.github.http.auth import App
-from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.jobs.job import (
     EvaluateIssue,
@@ -36,6 +32,7 @@ from app.jobs.job import (
     VerifyGroup,
 )
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
+from app.jobs.onboarding_jobs import OfferOnboarding, OpenOnboarding
 from app.jobs.outcome_jobs import (
     CheckClaims,
     HearReview,
@@ -58,7 +55,6 @@ from app.settings import (
     QueueSettings,
     RetentionSettings,
     TrainSettings,
-    WriterSettings,
     load,
 )
 from model import catalog
@@ -88,6 +84,7 @@ from worker.outcomes.claim_checks import check_claims
 from worker.outcomes.record_event import RecordEventHandler
 from worker.outcomes.review_hints import hear_review
 from worker.publishing.open_draft import OpenDraftHandler
+from worker.publishing.open_onboarding import OpenOnboardingHandler
 from worker.publishing.publish_verdict import PublishVerdictHandler
 from worker.publishing.replies import tell_draft
 from worker.queue.context import Context, Handler
@@ -96,6 +93,7 @@ from worker.queue.tasks import Runtime
 from worker.queue.upkeep import Tick, Upkeep
 from worker.repositories import forget
 from worker.repositories.missed_changes import MissedChanges
+from worker.repositories.offer_onboarding import offer_onboarding
 from worker.repositories.poll_deliveries import DeliveryPoller
 from worker.repositories.redeliver import plan_redelivery, request_redeliveries
 from worker.repositories.repository_config import refresh_config
@@ -111,6 +109,7 @@ def _record_event(parts: Components) -> Handler:
         host=identity.host,
         day_seconds=parts.pace.day_seconds,
         least_quiet_seconds=parts.pace.debounce_seconds,
+        has_onboarding=identity.onboarding,
     )
 
 
@@ -157,15 +156,6 @@ def _publish_verdict(parts: Components) -> Handler:
     )
 
 
-def _open_draft(parts: Components) -> Handler:
-    settings = load(WriterSettings)
-    url = build_endpoints(settings.github_url)
-    app = App(settings.writer_app_id, settings.read_key())
-    limits, etags = PostgresLimiter(parts.database), PostgresEtags(parts.database)
-    github = GitHub.open(app, url, limits, etags)
-    return OpenDraftHandler(github, url)
-
-
 def _train_model(_parts: Components) -> Handler:
     settings = load(TrainSettings)
     registrar = Registrar(settings.promote, lambda: load(EngineSettings), settings.rules)
@@ -201,7 +191,9 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     RunTests: lambda parts: RunTestsHandler(parts.suite_trees, parts.suite_settings),
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.adapter_models),
     PublishVerdict: _publish_verdict,
-    OpenDraft: _open_draft,
+    OpenDraft: lambda parts: OpenDraftHandler(parts.writer_github, parts.web),
+    OpenOnboarding: lambda parts: OpenOnboardingHandler(parts.writer_github, parts.web),
+    OfferOnboarding: lambda parts: partial(offer_onboarding, parts.github),
     TellDraft: lambda parts: partial(tell_draft, parts.github),
     RunCommand: _run_command,
     RefreshConfig: lambda parts: partial(refresh_config, parts.github),

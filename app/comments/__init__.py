@@ -33,6 +33,11 @@ from app.comments.notices import (
     write_config_note,
     write_early_notice,
 )
+from app.comments.onboarding_text import (
+    ONBOARDING_TITLE,
+    write_onboarding_body,
+    write_onboarding_file,
+)
 from app.comments.phrases import CHECK_NAME
 from app.comments.replies import (
     join_replies,
@@ -72,6 +77,7 @@ __all__ = [
     "CHECK_NAME",
     "CONFIG_CHECK_NAME",
     "LONGEST_BODY",
+    "ONBOARDING_TITLE",
     "AlternativeView",
     "AlternativesStatus",
     "ButtonText",
@@ -115,6 +121,8 @@ __all__ = [
     "write_no_retry_reply",
     "write_no_such_patch_reply",
     "write_no_verdict_reply",
+    "write_onboarding_body",
+    "write_onboarding_file",
     "write_own_draft_reply",
     "write_proposal_refused_reply",
     "write_proposing_reply",

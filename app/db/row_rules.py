@@ -114,6 +114,9 @@ _OWN_ATTEMPT: Final = f"{_OWN_GROUP} and (guided_by is null or guided_by = {_pic
 _OF_DRAFT: Final = (
     "(repository_id, key) in (select repository_id, 'draft:' || attempt_id from drafts)"
 )
+_OF_ONBOARDING: Final = f"key = 'onboarding' and repository_id = {_pick('repository')}"
+_OF_WRITTEN_PULL: Final = f"({_OF_DRAFT} or ({_OF_ONBOARDING}))"
+"""Pull requests that the writer App opens: the draft of its job, and the setup of its job's repository."""
 _OF_COMMENT: Final = "key in (select 'comment:group:' || group_id from attempts)"
 _OF_WRITER: Final = "installation_id not in (select id from installations)"
 """Cached answers and write limits of the writer App itself; the bot's own App has other installations."""
@@ -169,10 +172,10 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
     RowRule(WRITER, "pull_requests", "select", f"repository_id = {_pick('repository')}"),
     RowRule(WRITER, "candidates", "select", f"repository_id = {_pick('repository')}"),
     RowRule(WRITER, "evaluation_alternatives", "select", "attempt_id in (select id from attempts)"),
-    RowRule(WRITER, "effects", "select", f"{_OF_DRAFT} or {_OF_COMMENT}"),
-    RowRule(WRITER, "effects", "insert", check=_OF_DRAFT),
-    RowRule(WRITER, "effects", "update", _OF_DRAFT),
-    RowRule(WRITER, "confirmed_writes", "all", _OF_DRAFT),
+    RowRule(WRITER, "effects", "select", f"{_OF_WRITTEN_PULL} or {_OF_COMMENT}"),
+    RowRule(WRITER, "effects", "insert", check=_OF_WRITTEN_PULL),
+    RowRule(WRITER, "effects", "update", _OF_WRITTEN_PULL),
+    RowRule(WRITER, "confirmed_writes", "all", _OF_WRITTEN_PULL),
     RowRule(WRITER, "etags", "all", _OF_WRITER),
     RowRule(WRITER, "write_limits", "all", _OF_WRITER),
 )

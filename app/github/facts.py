@@ -79,6 +79,8 @@ class RepositoryFacts:
     default_sha: CommitSha | None
     config: ConfigBlob | None
     """The settings file on the default branch; None: there is no such file."""
+    is_archived: bool = False
+    is_fork: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Queue(StrEnum):
     AGENTS = "agents"
     """Holds no secret of GitHub: runs agents on a source tree and asks the engine."""
     WRITER = "writer"
-    """Holds the writer App's key and runs no model: opens draft pull requests."""
+    """Holds the writer App's key and runs no model: opens draft pull requests and setup pull requests."""
     TRAIN = "train"
     TESTS = "tests"
     """Holds no secret: runs the repositories' own tests in sandboxes, on source trees that `github` handed over."""

@@ -11,6 +11,7 @@ from app.events import (
     InstallationAction,
     InstallationEvent,
     InstallationRepositoriesEvent,
+    InstalledRepository,
     IssueAction,
     IssueEvent,
     PullAction,
@@ -137,14 +138,19 @@ def _plan_after_installation(
     event: InstallationEvent | InstallationRepositoriesEvent,
 ) -> tuple[Planned, ...]:
     """Plan to read the configuration of every newly visible repository."""
+    new = list_new_repositories(event)
+    return tuple(Planned(RefreshConfig(event.installation, repository.id)) for repository in new)
+
+
+def list_new_repositories(event: Event) -> tuple[InstalledRepository, ...]:
+    """Return the repositories that the bot may see for the first time after a webhook event."""
     match event:
         case InstallationRepositoriesEvent():
-            new = event.added
+            return event.added
         case InstallationEvent() if event.action in _BEGINS:
-            new = event.repositories
+            return event.repositories
         case _:
-            new = ()
-    return tuple(Planned(RefreshConfig(event.installation, repository.id)) for repository in new)
+            return ()
 
 
 def _plan_after_pull_request(event: PullRequestEvent, links: StoredLinks) -> tuple[Planned, ...]:

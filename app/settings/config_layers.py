@@ -62,7 +62,7 @@ def list_settings(
             origin = SettingOrigin.REPOSITORY
         else:
             origin = SettingOrigin.ORGANISATION if key in shared else SettingOrigin.DEFAULT
-        settings.append(EffectiveSetting(key, _write_value(value), origin))
+        settings.append(EffectiveSetting(key, write_value(value), origin))
     return tuple(settings)
 
 
@@ -76,13 +76,13 @@ def _read_valid(text: str | None) -> Mapping[str, yaml_document.Value]:
     return yaml_document.read_document(text).values
 
 
-def _write_value(value: object) -> str:
+def write_value(value: object) -> str:
     """Write a value in the form of the settings file, on one line."""
     if isinstance(value, BaseModel):
-        pairs = (f"{key}: {_write_value(inner)}" for key, inner in value)
+        pairs = (f"{key}: {write_value(inner)}" for key, inner in value)
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_write_value, value))}]"
+        return f"[{', '.join(map(write_value, value))}]"
     if value is None:
         return "none"
     return str(value).lower() if isinstance(value, bool) else str(value)

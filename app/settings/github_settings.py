@@ -40,7 +40,17 @@ class IdentitySettings(Settings):
     """How events reach the bot. `polling` reads them from GitHub's list of the App's deliveries, for a bot that GitHub
     cannot reach. The App's webhook must be active all the same, with any URL."""
     writer_app_id: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
-    """Id of the writer App, which opens draft pull requests; None: there is none."""
+    """Id of the writer App, which opens draft pull requests and setup pull requests; None: there is none."""
+    onboarding: bool = False
+    """Let the writer App open one setup pull request in each new repository without settings. It adds `.github/r4p.yml`.
+    """
+
+    @field_validator("onboarding")
+    @classmethod
+    def _require_writer(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("writer_app_id") is None:
+            raise ValueError("needs the writer App, which may write code: set R4P_WRITER_APP_ID")
+        return value
 
     @property
     def host(self) -> str:

@@ -127,6 +127,8 @@ class Scenery:
     def begin(self, *results, config=CONFIG):
         """A new repository with an issue and its rivals; the bot knows of the repository only."""
         files = FILES | {".github/r4p.yml": config}
+        if config is None:
+            del files[".github/r4p.yml"]
         self.repo = self.standin.create_repository(f"scene-{next(_numbers)}/areas", files)
         self.standin.grant(self.repo, "maintainer", "maintain")
         self.installation = InstallationId(self.standin.install(self.app, [self.repo]))

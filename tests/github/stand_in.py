@@ -8,7 +8,7 @@ from typing import Self
 from tests.github.actions import installs
 from tests.github.actions.installs import DEFAULT_EVENTS, DEFAULT_PERMISSIONS, AppForm
 from tests.github.contract import Violation
-from tests.github.facts import App, Calls, DeliveryFacts, Meter
+from tests.github.facts import App, Calls, DeliveryFacts, Meter, PullFacts
 from tests.github.repo import Repo
 from tests.github.server_thread import ServerThread, StandInError, run_on_server
 from tests.github.world.faults import Fault, Kind
@@ -155,6 +155,18 @@ class StandIn:
         """Switch pull requests on or off, and say who may open one: all or collaborators_only."""
         record = self._world.repository(repo.full_name)
         record.has_pull_requests, record.creation_policy = enabled, policy
+
+    @run_on_server
+    def list_pulls(self, repo: Repo) -> list[PullFacts]:
+        """Return all pull requests of a repository, oldest first."""
+        issues = self._world.repository(repo.full_name).issues.values()
+        return [PullFacts.of_record(issue) for issue in issues if issue.pull is not None]
+
+    @run_on_server
+    def set_kind(self, repo: Repo, *, is_archived: bool = False, is_fork: bool = False) -> None:
+        """Archive a repository, or make it a fork of one that nobody sees."""
+        record = self._world.repository(repo.full_name)
+        record.is_archived, record.is_fork = is_archived, is_fork
 
     @run_on_server
     def grant(self, repo: Repo, login: str, role: str) -> None:

@@ -35,8 +35,8 @@ from worker.wiring import HANDLED
 pytestmark = pytest.mark.services
 
 ELSEWHERE = {
-    *("record_event", "purge_data"),  # test_record_event.py
-    *("open_draft", "tell_draft"),  # test_open_draft.py
+    *("record_event", "purge_data", "offer_onboarding"),  # test_record_event.py, test_offer_…
+    *("open_draft", "tell_draft", "open_onboarding"),  # test_open_draft.py, test_open_…
     "check_claims",  # test_claim_checks.py
     "hear_review",  # test_review_hints.py
     *("propose_patches", "record_opinion"),  # test_propose.py, test_page_opinion.py

@@ -14,6 +14,7 @@ from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermissio
 from app.outcomes import EventKind, OutcomeEvent, observe
 from app.outcomes.claims import CLAIMS, find_unchecked_claims
 from app.policy.event_policy import StoredLinks, find_closing_issues, plan_follow_ups
+from app.policy.onboarding_policy import plan_onboarding
 from app.values.identifiers import (
     DeliveryGuid,
     IssueNumber,
@@ -61,6 +62,8 @@ class RecordEventHandler:
     """Seconds of a day, to plan when surviving lines are counted."""
     least_quiet_seconds: float
     """Shortest delay after an event, so that a burst of events leads to one evaluation."""
+    has_onboarding: bool = False
+    """Whether new repositories get a pull request that sets the bot up."""
 
     def __call__(self, context: Context, job: RecordEvent) -> None:
         """Record the delivery that `job` names in the database; do nothing when it was purged.
@@ -92,6 +95,8 @@ class RecordEventHandler:
                 )
             links = self._load_known_links(connection, event, promised)
             context.enqueue(connection, plan_follow_ups(event, links))
+            if self.has_onboarding:
+                context.enqueue(connection, plan_onboarding(event))
             if isinstance(event, CheckEvent):
                 context.enqueue(connection, _plan_second_attempts(connection, event))
 

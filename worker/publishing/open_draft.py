@@ -12,32 +12,27 @@ from app.db.store.alternatives import drafts
 from app.db.store.alternatives.drafts import Draft
 from app.db.store.issues import groups
 from app.db.store.queue.effects import build_comment_key, build_draft_key, find_github_id
-from app.github.api.draft_publisher import BranchTaken, DraftPublisher, NewDraft
+from app.github.api.draft_publisher import DraftPublisher, NewDraft
 from app.github.api.effect_store import EffectKey
 from app.github.endpoints import Endpoints
-from app.github.errors import Forbidden, NotFound, Unprocessable
 from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.jobs.job import Planned
 from app.policy.draft_policy import DraftRefusal, find_refusal, name_branch
 from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
-from model.errors import BadDiff
 from model.workspace import diff_validation
-from worker.git.alternative_commit import DoesNotApply, build_alternative_commit
-from worker.git.hardened_git import GitError, GitUnreachable, Remote
+from worker.git.hardened_git import Remote
 from worker.publishing.publish_verdict import build_comment_url
+from worker.publishing.writer_access import (
+    NotOpenedError,
+    build_commit,
+    explain_refusals,
+    require_writer_access,
+)
 from worker.queue.context import Context
 from worker.repositories.repository_config import parse_last_good
 
 log = logging.getLogger(__name__)
-
-
-class _NotOpenedError(Exception):
-    """The draft cannot be opened, and a retry would not help."""
-
-    def __init__(self, why: DraftRefusal) -> None:
-        super().__init__(why.value)
-        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,46 +69,30 @@ class OpenDraftHandler:
         if (existing := publisher.find_opened(key)) is not None:
             return existing
         try:
-            writable = _require_writer_access(publisher, repository)
-            branch, message = name_branch(draft.issue, draft.alternative), _write_message(draft)
-            # Look before building: the diff may no longer apply to a base that moved meanwhile.
-            earlier = publisher.find_earlier(writable, key, branch, message)
-            if earlier is not None:
-                return earlier
-            remote = Remote(self.web.git(writable.full_name), publisher.token(writable))
-            new = self._build_draft(
-                context, (writable, remote), draft, base or publisher.default_branch(writable)
-            )
-            context.check()
-            return publisher.open(writable, key, new)
-        except _NotOpenedError as error:
-            refusal = error.why
-        except BranchTaken:
-            refusal = DraftRefusal.BRANCH_TAKEN
-        except Forbidden:
-            refusal = DraftRefusal.NO_RIGHT
-        except (NotFound, Unprocessable) as error:
+            writable = require_writer_access(publisher, repository)
+            with explain_refusals():
+                branch, message = name_branch(draft.issue, draft.alternative), _write_message(draft)
+                # Look before building: the diff may no longer apply to a base that moved meanwhile.
+                earlier = publisher.find_earlier(writable, key, branch, message)
+                if earlier is not None:
+                    return earlier
+                remote = Remote(self.web.git(writable.full_name), publisher.token(writable))
+                new = self._build_draft(
+                    context, (writable, remote), draft, base or publisher.default_branch(writable)
+                )
+                context.check()
+                return publisher.open(writable, key, new)
+        except NotOpenedError as error:
             log.warning("draft %s: %s", draft.id, error)
-            refusal = DraftRefusal.REFUSED
-        return refusal
+            return error.why
 
     def _build_draft(
         self, context: Context, place: tuple[RepositoryRef, Remote], draft: Draft, base: str
     ) -> NewDraft:
         repository, remote = place
         message = _write_message(draft)
-        try:
-            diff_validation.validate_diff(draft.diff)
-            commit = build_alternative_commit(remote, base, draft.diff, message)
-        except BadDiff as error:
-            raise _NotOpenedError(DraftRefusal.BAD_DIFF) from error
-        except DoesNotApply as error:
-            raise _NotOpenedError(DraftRefusal.MOVED) from error
-        except GitUnreachable:
-            raise
-        except GitError as error:
-            log.warning("draft %s: %s", draft.id, error)
-            raise _NotOpenedError(DraftRefusal.NO_CODE) from error
+        diff_validation.validate_diff(draft.diff)
+        commit = build_commit(remote, base, draft.diff, message)
         return NewDraft(
             branch=name_branch(draft.issue, draft.alternative),
             base=base,
@@ -146,16 +125,3 @@ class OpenDraftHandler:
 
 def _write_message(draft: Draft) -> str:
     return f"{comments.write_draft_title(draft.issue, draft.alternative)}\n"
-
-
-def _require_writer_access(publisher: DraftPublisher, repository: RepositoryRef) -> RepositoryRef:
-    """Return the repository under the writer App's installation, once the App may write there."""
-    try:
-        writable = publisher.find_installation(repository)
-    except NotFound as error:
-        raise _NotOpenedError(DraftRefusal.NOT_INSTALLED) from error
-    try:
-        publisher.token(writable)
-    except (Unprocessable, Forbidden) as error:
-        raise _NotOpenedError(DraftRefusal.NO_RIGHT) from error
-    return writable

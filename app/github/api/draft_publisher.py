@@ -57,6 +57,8 @@ class NewDraft:
     commit: NewCommit
     title: str
     body: str
+    is_draft: bool = True
+    """False: the pull request is ready for review at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,20 @@ class DraftPublisher:
         effect = self.effects.load(key)
         return None if effect is None or effect.github_id is None else PullNumber(effect.github_id)
 
+    def find_by_branch(self, repository: RepositoryRef, branch: str) -> PullNumber | None:
+        """Return the newest pull request from `branch` of the repository itself, open or closed; None: there is none.
+
+        It finds a pull request of which the database knows nothing, because its data was purged.
+        """
+        pulls = self._list_pulls(repository, branch)
+        own = (pull for pull in pulls if pull.head.ref == branch)
+        return next((PullNumber(pull.number) for pull in own), None)
+
+    def adopt(self, key: EffectKey, pull: PullNumber) -> None:
+        """Store under `key` a pull request that GitHub has already. It sends nothing to GitHub."""
+        self.effects.plan(key, " ".join(self._load_trees(key)))
+        self.effects.confirm(key, pull)
+
     def find_earlier(
         self, repository: RepositoryRef, key: EffectKey, branch: str, message: str
     ) -> PullNumber | None:
@@ -112,8 +128,7 @@ class DraftPublisher:
         commit = self._find_own_branch(repository, key, branch, message)
         pull = None if commit is None else self._find_pull(repository, branch, commit)
         if pull is not None:
-            self.effects.plan(key, effect.content)
-            self.effects.confirm(key, pull)
+            self.adopt(key, pull)
         return pull
 
     def open(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> PullNumber:
@@ -189,7 +204,7 @@ class DraftPublisher:
             "body": new.body,
             "head": new.branch,
             "base": new.base,
-            "draft": True,
+            "draft": new.is_draft,
         }
         try:
             created = self._send_visible(rest.NumberSlice, (repository, key), "pulls", body)
@@ -202,12 +217,15 @@ class DraftPublisher:
 
     def _find_pull(self, repository: RepositoryRef, branch: str, commit: str) -> PullNumber | None:
         """Find the pull request of the bot's branch, open or closed."""
+        pulls = self._list_pulls(repository, branch)
+        own = (pull for pull in pulls if (pull.head.ref, pull.head.sha) == (branch, commit))
+        return next((PullNumber(pull.number) for pull in own), None)
+
+    def _list_pulls(self, repository: RepositoryRef, branch: str) -> tuple[rest.BranchPull, ...]:
         owner = repository.full_name.partition("/")[0]
         query: dict[str, str | int] = {"head": f"{owner}:{branch}", "state": "all"}
         call = Call(Method.GET, f"/repos/{repository.full_name}/pulls", query)
-        pulls = rest.read_slice(tuple[rest.BranchPull, ...], call, self._ask(repository, call))
-        own = (pull for pull in pulls if (pull.head.ref, pull.head.sha) == (branch, commit))
-        return next((PullNumber(pull.number) for pull in own), None)
+        return rest.read_slice(tuple[rest.BranchPull, ...], call, self._ask(repository, call))
 
     def _load_trees(self, key: EffectKey) -> list[str]:
         """Return the trees that attempts planned to commit; an empty list before the first plan."""

@@ -48,6 +48,8 @@ class RepositorySlice(IdentifiedSlice):
     name_with_owner: Text
     default_branch_ref: BranchName | None
     config: Blob | None = None
+    is_archived: bool = False
+    is_fork: bool = False
 
     def facts(self) -> RepositoryFacts:
         branch = self.default_branch_ref
@@ -56,6 +58,8 @@ class RepositorySlice(IdentifiedSlice):
             default_branch=branch.name if branch else None,
             default_sha=CommitSha(branch.target.oid) if branch and branch.target else None,
             config=self.config.facts() if self.config else None,
+            is_archived=self.is_archived,
+            is_fork=self.is_fork,
         )
 
 

@@ -16,7 +16,7 @@ fragment PULL on PullRequest {
 
 _REPOSITORY: Final = f"""
 fragment REPOSITORY on Repository {{
-  databaseId nameWithOwner
+  databaseId nameWithOwner isArchived isFork
   defaultBranchRef {{ name target {{ oid }} }}
   config: object(expression: "HEAD:{FILE}") {{ ...BLOB }}
 }}

@@ -64,6 +64,20 @@ def check_drafts() -> Line:
     return Line(Mark.OK, about, message)
 
 
+def check_onboarding() -> Line:
+    """Check whether the writer App can open setup pull requests in new repositories. They are off by default."""
+    about = "setup pull requests"
+    if not load(IdentitySettings).onboarding:
+        return Line(Mark.OK, about, "off: R4P_ONBOARDING is not true")
+    if wrong := find_mistakes(WriterSettings):
+        return Line(Mark.LESS, about, f"none can be opened: {'; '.join(wrong)}")
+    message = (
+        f"App {load(WriterSettings).writer_app_id} opens one in each new repository without {FILE} on which it is "
+        "installed, too; the log of the process `writer` names the others"
+    )
+    return Line(Mark.OK, about, message)
+
+
 def check_disk(folder: Path) -> Line:
     """Check the free space where `folder` lies or will lie."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

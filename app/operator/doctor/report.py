@@ -44,6 +44,7 @@ def list_findings(data: Path | None = None) -> Iterator[Line]:
     if not has_failure(judging) and catalog.has_writing_model(settings.verifier):
         yield optional_checks.check_agents()
         yield optional_checks.check_drafts()
+    yield optional_checks.check_onboarding()
     yield optional_checks.check_tests()
     yield from check_stores()
     for folder in [data] if data else optional_checks.list_folders():

@@ -92,6 +92,10 @@ ATTACKS = {
         "writer",
         f"{_EFFECT} ('draft:{{other.attempt}}', 80, 'confirmed', '', 1, 1)",
     ),
+    ("writer", "plans another's setup pull request"): (
+        "writer",
+        f"{_EFFECT} ('onboarding', 80, 'planned', '', 1, 1)",
+    ),
     ("writer", "reads cached answers"): ("writer", "select body from etags"),
     ("writer", "uses up another's write limit"): (
         "writer",

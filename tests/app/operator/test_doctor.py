@@ -228,6 +228,17 @@ def test_draft_pull_requests_are_off_broken_or_on(doctor):
     )
 
 
+def test_setup_pull_requests_are_off_broken_or_on(doctor):
+    about = "setup pull requests"
+    assert doctor(verifier="consensus")[1][about] == "ok: off: R4P_ONBOARDING is not true"
+    code, found = doctor(onboarding="true", writer_app_id="8")
+    assert code == 0
+    assert found[about].startswith("less: none can be opened: R4P_WRITER_PRIVATE_KEY_PATH: ")
+    code, found = doctor(writer_private_key="-----BEGIN RSA PRIVATE KEY-----")
+    assert code == 0
+    assert found[about].startswith("ok: App 8 opens one in each new repository without")
+
+
 @pytest.mark.services
 def test_a_database_role_that_all_processes_share_is_named_with_the_fix(doctor, database_url):
     code, found = doctor(verifier="consensus", database_url=database_url)

@@ -109,6 +109,17 @@ def test_the_second_app_has_a_key_of_its_own(monkeypatch):
     assert load(WriterSettings).read_key().get_secret_value() == PEM
 
 
+def test_onboarding_needs_the_second_app(monkeypatch):
+    assert load(IdentitySettings).onboarding is False
+    monkeypatch.setenv("R4P_ONBOARDING", "true")
+    with pytest.raises(
+        SettingsError, match=r"R4P_ONBOARDING: needs the writer App, .*: set R4P_WRITER"
+    ):
+        load(IdentitySettings)
+    monkeypatch.setenv("R4P_WRITER_APP_ID", "8")
+    assert load(IdentitySettings).onboarding is True
+
+
 @pytest.mark.parametrize("kind", [GitHubSettings, IdentitySettings, WriterSettings])
 def test_a_base_url_without_a_scheme_is_refused_at_once(monkeypatch, kind):
     monkeypatch.setenv("R4P_APP_ID", "7")

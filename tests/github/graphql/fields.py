@@ -188,6 +188,8 @@ REPOSITORY: dict[str, Resolver] = {
     "databaseId": plain(lambda n: n.repository.id),
     "nameWithOwner": plain(lambda n: n.repository.full_name),
     "isPrivate": plain(lambda n: n.repository.private),
+    "isArchived": plain(lambda n: n.repository.is_archived),
+    "isFork": plain(lambda n: n.repository.is_fork),
     "defaultBranchRef": plain(lambda n: RefNode(n.repository, n.repository.default_branch)),
     "object": _blob,
     "issue": _issue,

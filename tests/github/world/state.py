@@ -231,6 +231,8 @@ class Repository:
     has_pull_requests: bool = True
     creation_policy: str = "all"
     """Who may open pull requests: `all` or `collaborators_only`."""
+    is_archived: bool = False
+    is_fork: bool = False
     branches: dict[str, str] = field(default_factory=dict)
     collaborators: dict[int, Role] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)

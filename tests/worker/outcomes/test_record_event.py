@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -15,6 +16,7 @@ from app.db.tables.schema import (
 )
 from app.db.tables.schema import outcomes as outcomes_table
 from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
+from app.jobs.onboarding_jobs import OfferOnboarding
 from app.jobs.outcome_jobs import CheckClaims, MeasureSurvival, ResolvePermission
 from tests.builders.github import webhook_payloads
 from tests.builders.github.local_github import LocalGitHub, Reply, connect
@@ -193,6 +195,19 @@ def test_an_installation_is_known_before_any_repository_is_looked_at(database):
     )
     carry_out(database, RECORD, job)
     assert [row.full_name for row in contents(database)["repositories"]] == ["octo/cat"]
+
+
+@pytest.mark.parametrize(("is_on", "offered"), [(False, []), (True, [REPOSITORY])])
+def test_a_new_repository_is_offered_its_settings_if_the_operator_wants_that(
+    database, is_on, offered
+):
+    account = {"id": INSTALLATION, "account": webhook_payloads.account("octo")}
+    listed = [{"id": REPOSITORY, "full_name": "octo/cat"}]
+    told = {"action": "created", "installation": account, "repositories": listed}
+    job = store(database, "g6", "installation", **told)
+    carry_out(database, replace(RECORD, has_onboarding=is_on), job)
+    jobs_left = waiting(database)
+    assert [job.repository for job in jobs_left if isinstance(job, OfferOnboarding)] == offered
 
 
 def test_an_issues_own_event_leads_back_to_its_group(database, group):

@@ -76,6 +76,19 @@ def count_evaluations_today(connection: Connection, group: int) -> int:
     return int(connection.scalar(query) or 0)
 
 
+def find_default_source(connection: Connection, ref: RepositoryRef) -> RepositoryRef | None:
+    """Return the repository `.github` of the owner of `ref` in the same installation; None if there is none."""
+    table = repositories.c
+    owner = ref.full_name.lower().partition("/")[0]
+    row = connection.execute(
+        select(table.id, table.full_name).where(
+            table.installation_id == ref.installation,
+            func.lower(table.full_name) == f"{owner}/{_DEFAULTS}",
+        )
+    ).first()
+    return None if row is None else RepositoryRef(ref.installation, row.id, row.full_name)
+
+
 def refresh_default(connection: Connection, ref: RepositoryRef) -> None:
     """Copy the organisation's default to a repository; from the repository `.github` itself, copy it to all others.
 

@@ -195,6 +195,11 @@ def build_draft_key(attempt: int) -> str:
     return f"draft:{attempt}"
 
 
+def build_onboarding_key() -> str:
+    """Return `onboarding`, the key of the effect that opens a repository's setup pull request."""
+    return "onboarding"
+
+
 def build_draft_reply_key(draft: int, asked_in: CommandSource) -> str:
     """Return the key, a string, of the effect that replies whether a draft pull request was opened.
 
