@@ -27,6 +27,8 @@ from model.workspace.git_diff import FileChange, build_diff
 build_diff([FileChange("a", b"1", b"2")], seconds=30)
 """
 _PROBE_SECONDS: Final = 60.0
+READ_CODE: Final = ("-m", "model.agents.process.code_process")
+"""The program that reads the code which patches touch."""
 TREE: Final = Path("/tree")
 """Path of the source tree inside the sandbox."""
 

@@ -1,4 +1,4 @@
-"""Frozen values that say which files of a patch a verifier read (pure)."""
+"""Frozen values that say which files of a patch, and which code of the base, a verifier read (pure)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -51,3 +51,13 @@ class Coverage:
         """Whether a verdict may claim something: only lock files and documentation were not read."""
         harmless = sum(part.reason.permits_claim for part in self.unread)
         return self.files_seen + harmless >= self.files
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCode:
+    """The code of the base that a prompt showed beside the patches."""
+
+    definitions: int = 0
+    """The number of functions and methods that were shown."""
+    missing: str | None = None
+    """Why the code could not be read. None: it was read, and all that fits was shown."""

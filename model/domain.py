@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NewType
 
 from model.coverage import Coverage as Coverage  # noqa: PLC0414 - readers of verdicts import it from here
+from model.coverage import ShownCode
 
 PatchId = NewType("PatchId", str)
 """The name of a candidate among its rivals: `#12` for a pull request, a file name in the CLI."""
@@ -70,10 +71,7 @@ class VoteCount:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One reply of the engine about patches in numbered seats of a prompt.
-
-    The whole reply is kept for explanations and training.
-    """
+    """One reply of the engine about patches in numbered seats of a prompt, kept whole for explanations and training."""
 
     seed: int
     seats: tuple[PatchId | None, ...]
@@ -287,6 +285,8 @@ class GroupVerdict:
     """The number of votes that were skipped, because they could not have changed a verdict."""
     differences: tuple[RivalDifference, ...] = ()
     """What tells the rivals apart, the most telling fact first; empty before anybody looked."""
+    code: ShownCode | None = None
+    """The code of the base in the prompt. None: the prompt shows none, or nobody recorded it."""
 
     @property
     def valid(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from model import typed_json
+from model.coverage import ShownCode
 from model.domain import (
     Coverage,
     GradedLine,
@@ -119,6 +120,7 @@ def to_json(
         **judge,
         **calibrator_part,
         **_write_differences(verdict),
+        **_write_code(verdict.code),
     }
 
 
@@ -181,6 +183,19 @@ def _write_differences(verdict: GroupVerdict) -> dict[str, Json]:
         for each in verdict.differences
     ]
     return {"differences": facts} if facts else {}
+
+
+def _write_code(code: ShownCode | None) -> dict[str, Json]:
+    if code is None:
+        return {}
+    return {
+        "code": {"missing": code.missing} if code.missing else {"definitions": code.definitions}
+    }
+
+
+def read_code(document: Mapping[str, Any]) -> ShownCode | None:
+    """Read which code the prompt showed from an `r4p.verdict/1` document. Raises TypeError or ValueError."""
+    return typed_json.read(ShownCode, document["code"]) if "code" in document else None
 
 
 def _leave_out_empty(values: dict[str, Json]) -> dict[str, Json]:

@@ -29,13 +29,15 @@ from app.settings import (
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
 from model.engines.server_check import UNKNOWN_SPECIAL_TOKENS
-from model.errors import EngineDown
+from model.errors import EngineDown, TemplateError
 from model.protocols import Engine, Verifier
 from model.verifiers import judge_prompts
+from model.verifiers.reports.rubric_source import TreeReaders
 from worker.agents.propose import AgentSetup
 from worker.commands.command_subject import AgentDescription
 from worker.git.checkout import Checkouts
 from worker.git.tree_store import TreeStore
+from worker.judging.base_code import CodeSource, ReadCode
 from worker.judging.trained_models import JudgeSetup, TrainedModels
 
 log = logging.getLogger(__name__)
@@ -94,9 +96,11 @@ class Components:
         if not catalog.needs_engine(name):
             voting = VotingChoice(edited_lines=settings.min_lines)
             return JudgeSetup(name, catalog.load_verifier(name, None, voting=voting))
-        return JudgeSetup(
-            name, self._create_verifier(settings), catalog.load_consensus(settings.min_lines)
+        verifier, prior = (
+            self._create_verifier(settings),
+            catalog.load_consensus(settings.min_lines),
         )
+        return JudgeSetup(name, verifier, prior, self._create_code_source(settings))
 
     @cached_property
     def adapter_models(self) -> TrainedModels | None:
@@ -112,6 +116,19 @@ class Components:
     def agent_settings(self) -> AgentSettings:
         """The operator's settings of the agent that writes alternatives."""
         return load(AgentSettings)
+
+    @cached_property
+    def shows_code(self) -> bool:
+        """Whether the judge's prompt shows code of the base; False, with a logged warning, for an unreadable prompt."""
+        settings = self.agent_settings
+        if not catalog.has_writing_model(settings.verifier):
+            return False
+        try:
+            parts = catalog.parse_verifier_name(settings.verifier)
+            return judge_prompts.shows_code(parts, settings.prompt)
+        except TemplateError as error:
+            log.warning("no tree is kept for judges: %s", error)
+            return False
 
     @property
     def tree_store(self) -> TreeStore:
@@ -162,7 +179,27 @@ class Components:
             self.judge_setups[adapter.name] = JudgeSetup(settings.verifier, verifier, beside)
         return self.judge_setups[adapter.name]
 
-    def _create_verifier(self, settings: EngineSettings, model: str | None = None) -> Verifier:
+    def _create_code_source(self, settings: EngineSettings) -> CodeSource | None:
+        """Create the source of code for the judge of the settings; None if its prompt shows none.
+
+        A trained model gets no code, because it learnt without any.
+        """
+        if not judge_prompts.shows_code(
+            catalog.parse_verifier_name(settings.verifier), settings.prompt
+        ):
+            return None
+
+        def build(read: ReadCode) -> Verifier:
+            return self._create_verifier(settings, readers=TreeReaders(code=read))
+
+        return CodeSource(self.tree_store, build)
+
+    def _create_verifier(
+        self,
+        settings: EngineSettings,
+        model: str | None = None,
+        readers: TreeReaders | None = None,
+    ) -> Verifier:
         engine = (
             self.engine
             if model is None
@@ -173,6 +210,7 @@ class Components:
             engine,
             prompt=settings.prompt,
             voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
+            readers=readers,
         )
 
 

@@ -34,7 +34,7 @@ def _describe_judging(view: VerdictView) -> str:
     if len(view.verdicts) == 1:
         together = "alone, because there is no rival"
     judged = f"Judged by `{_format_code(view.verifier)}` {together}{_describe_votes(view)}"
-    return f"{judged}. {_describe_judge(view)}."
+    return f"{judged}. {_describe_judge(view)}.{_describe_code(view)}"
 
 
 def _describe_votes(view: VerdictView) -> str:
@@ -59,6 +59,18 @@ def _describe_judge(view: VerdictView) -> str:
         f"Model `{_format_code(view.engine.model)}` on {quote_phrase(view.engine.name, 60)}, "
         f"prompt `{_format_fingerprint(view)}`"
     )
+
+
+def _describe_code(view: VerdictView) -> str:
+    """Say which code of the base the model saw, with a space before it; empty when its prompt shows none."""
+    if view.code is None:
+        return ""
+    if view.code.missing:
+        reason = quote_phrase(view.code.missing, 200)
+        return f" The model saw no code of the base, because {reason}."
+    count = view.code.definitions
+    noun = "definitions" if count > 1 else "definition"
+    return f" The model saw {count or 'no'} {noun} of the base that the patches touch."
 
 
 def _format_fingerprint(view: VerdictView) -> str:

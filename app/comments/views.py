@@ -11,6 +11,7 @@ from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength, Member
 from app.settings.repo_config import AlternativesBudget, Mode
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
+from model.coverage import ShownCode
 from model.domain import EngineInfo, PatchVerdict, RivalDifference, Tokens, Verdict
 
 
@@ -91,6 +92,8 @@ class VerdictView:
     """The `r4p.verdict/1` object."""
     differences: tuple[RivalDifference, ...] = ()
     """What tells the rivals apart, the most telling fact first."""
+    code: ShownCode | None = None
+    """The code of the base that the model saw. None: its prompt shows none."""
     history: int | None = None
     """Number of earlier issues behind the probabilities; None: too few."""
     is_packaged_prior: bool = False

@@ -21,6 +21,10 @@ class JudgeSettings(Settings):
     verifier: str = Field("auto", validate_default=True)
     """Name of the verifier in the catalogue. auto: `r4p` if an engine, its URL or a model is set, else `consensus`,
     which needs no language model. `hybrid:A+B` combines two verifiers."""
+    prompt: str | None = None
+    """Name or path of a prompt template, or `VERIFIER=PATH` for each part of a hybrid, separated by commas. None: the
+    verifier's own. Weights trained on another wording bring their own. If it shows code, the workers of the queues
+    `github`, `agents` and `verify` need it."""
 
     @field_validator("verifier")
     @classmethod
@@ -49,9 +53,6 @@ class EngineSettings(JudgeSettings):
     """Key of the model server."""
     engine_script: Path | None = None
     """Replies of the scripted engine, for tests."""
-    prompt: str | None = None
-    """Path of a prompt template, or `VERIFIER=PATH` for each part of a hybrid, separated by commas. None: the
-    verifier's own. Weights trained on another wording bring their own."""
     model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
     """Folder of the model files."""
 
@@ -83,7 +84,8 @@ class AgentSettings(JudgeSettings):
     """Prompt of the repairs of `agentless-mini`: `agentless_repair`, `swe_rl_repair` or the path of a template. None:
     the first."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
-    """Folder of source trees for agents. The workers of the queues `github` and `agents` must both see it."""
+    """Folder of source trees for agents and for judges whose prompt shows code. The workers of the queues `github` and
+    `agents` must see it, and that of `verify` for such a prompt."""
 
 
 class SuiteSettings(Settings):

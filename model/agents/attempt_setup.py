@@ -4,7 +4,7 @@ The attempts share one code graph. Each attempt has a private workspace for its 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from model.workspace.paths import explain_refusal
 
 @contextmanager
 def open_tool_contexts(
-    root: Path, database: Path
+    root: Path, database: Path, only: Collection[str] | None = None
 ) -> Iterator[Callable[[], AbstractContextManager[ToolContext]]]:
     """Index the source tree `root` and yield a function that opens one tool context per attempt.
 
     `database` is the SQLite file of the code graph; it is created when missing. The tree is never written. In a git
     repository the code graph covers the committed paths with their content on disk, so a virtual environment is left
-    out. Raises WorkspaceError, NoTree or NoIndex.
+    out. With `only`, it covers no definition outside these paths. Raises WorkspaceError, NoTree or NoIndex.
     """
     with Workspace.open(root) as tree, open_index(database) as index:
 
@@ -36,7 +36,7 @@ def open_tool_contexts(
                 raise UnreadableFile(str(error)) from error
 
         blobs = _hash_files(root, read)
-        snapshot, _ = index.build_snapshot(blobs, read)
+        snapshot, _ = index.build_snapshot(blobs, read, only=only)
         tree_digest = compute_tree_digest(blobs)
 
         @contextmanager

@@ -1,7 +1,7 @@
 """One index serves all commits of a repository. A tree is a set of blobs, and only new blobs are read."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -52,16 +52,19 @@ class Index:
         read: Callable[[str], bytes],
         *,
         seconds: float = MAX_SECONDS,
+        only: Collection[str] | None = None,
     ) -> tuple[Snapshot, IndexReport]:
         """Index a source tree, and return a snapshot to search its definitions and a report.
 
         `blobs` maps each path to its git blob hash. `read` returns the content of a path, and only new blobs are read.
         If it raises OSError or `reader_pool.UnreadableFile`, the file is left out with the reason. Files that are not
-        read within `seconds` are left out too. Raises NoReader and NoIndex.
+        read within `seconds` are left out too. With `only`, no definition is read outside these paths, and the snapshot
+        still lists every path. Raises NoReader and NoIndex.
         """
         started = time.perf_counter()
         account = _ReportBuilder()
-        keys = dict(_list_keys(blobs, account))
+        wanted = blobs if only is None else {path: blobs[path] for path in only if path in blobs}
+        keys = dict(_list_keys(wanted, account))
         stored = self._database.find_blobs(keys.values())
         fresh = {key: path for path, key in keys.items() if key not in stored}
         refused: dict[BlobKey, str] = {}

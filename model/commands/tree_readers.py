@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 READING_VERIFIERS: Final = frozenset({"rubric", "review"})
 """Verifiers that can read the code, besides those that run its tests."""
-SHOWING_VERIFIERS: Final = frozenset({"r4p", "pointwise"})
-"""Verifiers whose template may show code."""
 UNREADABLE_TREE: Final = (NoCodeGraph, WorkspaceError)
 """Errors of a tree that the agent cannot read."""
 
@@ -38,7 +36,7 @@ def open_readers(
     """
     parts = catalog.parse_verifier_name(verifier)
     reads = not READING_VERIFIERS.isdisjoint(parts)
-    shows = tree is not None and _shows_code(parts, prompt)
+    shows = tree is not None and judge_prompts.shows_code(parts, prompt)
     if engine is None or not (reads or shows):
         if tree and not catalog.EXECUTION_VERIFIERS.intersection(parts):
             raise _refuse_tree(verifier)
@@ -80,10 +78,3 @@ def _refuse_tree(verifier: str) -> IncompatibleOptions:
         f"--tree does nothing for verifier {verifier} with this prompt, which shows no code; add "
         "--prompt r4p_group_v2, or leave it out"
     )
-
-
-def _shows_code(parts: Sequence[str], prompt: str | None) -> bool:
-    """Return whether the template of one of the verifiers `parts` shows code."""
-    prompts = judge_prompts.parse_prompts(prompt, parts)
-    asked = SHOWING_VERIFIERS.intersection(parts)
-    return any(judge_prompts.load_prompt(name, prompts).shows_code for name in asked)

@@ -40,6 +40,8 @@ FORMS: Final[Mapping[str, PromptForm]] = {
 }
 """The form of each verifier that has a prompt. `r4p-two-rounds` is its second round; the first one is `r4p`'s."""
 
+SHOWING_VERIFIERS: Final = frozenset({"r4p", "pointwise"})
+"""Verifiers whose template may show code."""
 COPY = "prompt.j2"
 """Name of the copy of its template in the folder of a training."""
 _SAMPLE = 'if a < b and b > "{}":\n    # ' + "a long line of it & more " * 20 + "\n\treturn '{}';"
@@ -98,6 +100,16 @@ def load_prompt(verifier: str, prompts: Mapping[str, str]) -> Template:
     if template.name != form.template:
         _check_form(template, form)
     return template
+
+
+def shows_code(parts: Sequence[str], prompt: str | Path | Mapping[str, str] | None) -> bool:
+    """Return whether the prompt of one of the verifiers `parts` shows code of the base. Raises TemplateError.
+
+    `prompt` is the `text` of `parse_prompts`.
+    """
+    prompts = parse_prompts(prompt, parts)
+    asked = SHOWING_VERIFIERS.intersection(parts)
+    return any(load_prompt(name, prompts).shows_code for name in asked)
 
 
 def _check_form(template: Template, form: PromptForm) -> None:

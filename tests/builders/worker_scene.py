@@ -113,14 +113,16 @@ class Scenery:
     def suite_trees(self):
         return TreeStore(self.directory.parent / "test-trees")
 
-    def collecting(self, *, checkouts=None, has_agent=True, limits=None, **ceilings):
+    def collecting(
+        self, *, checkouts=None, has_agent=True, limits=None, shows_code=False, **ceilings
+    ):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts
         collector = RivalCollector(self.github, fetched, HOST)
         exports = replace(self.exports, limits=limits) if limits else self.exports
         handover = TreeHandover(self.github, fetched, exports)
         guard = CeilingGuard(CeilingSettings(**ceilings))
-        return EvaluateIssueHandler(collector, handover, has_agent, guard)
+        return EvaluateIssueHandler(collector, handover, has_agent, guard, shows_code)
 
     # ---- arranging
 

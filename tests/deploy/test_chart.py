@@ -158,6 +158,14 @@ def test_only_the_sandboxes_change_the_profile_of_system_calls():
     assert pods["r4p-tests"]["hostUsers"] is False
 
 
+def test_judges_that_read_code_get_trees_and_a_sandbox():
+    pods = [list_pods(render(ALL | more))["r4p-verify"] for more in ({}, {"judgesReadCode": True})]
+    profiles = ["seccompProfile" in pod["containers"][0]["securityContext"] for pod in pods]
+    mounted = [{mount["name"] for mount in pod["containers"][0]["volumeMounts"]} for pod in pods]
+    assert profiles == [False, True]
+    assert mounted[1] - mounted[0] == {"trees"}
+
+
 def test_pods_that_read_untrusted_text_have_no_way_out():
     objects = render(ALL)
     open_pods = {

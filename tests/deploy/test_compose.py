@@ -80,6 +80,9 @@ def test_who_hands_trees_over_and_who_works_on_them_have_one_folder():
     assert "trees:/trees" in fetches["volumes"]
     assert works["volumes"] == ["trees:/trees"]
     assert fetches["environment"]["R4P_TREES"] == works["environment"]["R4P_TREES"] == "/trees"
+    judges = services["worker-verify"]
+    assert (judges["volumes"], judges["environment"]["R4P_TREES"]) == (["trees:/trees"], "/trees")
+    assert all("R4P_PROMPT" in each["environment"] for each in (fetches, works, judges))
 
 
 def test_every_volume_of_the_bot_is_first_mounted_by_an_image_that_owns_its_folder():

@@ -95,6 +95,8 @@ class ProposePatchesHandler:
     """`worker.agents.agent_process.run_agent`, or a function with the same signature."""
     ceilings: CeilingSettings = field(default_factory=CeilingSettings)
     """The operator's ceilings, which bound the repository's own budget."""
+    keeps_tree: bool = False
+    """Whether the judge shows code of the base, so that it needs the tree after the agents."""
 
     def __call__(self, context: Context, job: ProposePatches) -> None:
         """Run the agent, save its attempts and plan the next job, unless the evaluation is obsolete."""
@@ -107,8 +109,8 @@ class ProposePatchesHandler:
         except (InstallationPaused, Postponed):
             goes_on = True
             raise
-        finally:  # after any other end nobody reads this tree again
-            if not goes_on:
+        finally:  # after any other end agents do not read this tree again
+            if not goes_on and not self.keeps_tree:
                 self.tree_store.discard(job.evaluation)
 
     def _finish(
@@ -240,12 +242,11 @@ def _load_task(
     own_limits = installation_controls.read_limits(connection, job.installation)
     config = budget.clip_to_limits(stored, ceilings, own_limits)
     place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
-    seeds = range(first, first + evaluation.alternatives_wanted)
     hinted = hints.find_due(connection, place.group, [place.base], place.issue_sha256)
     return ProposalTask(
         evaluation=evaluation,
         place=place,
-        batches=_plan_batches(seeds, hinted),
+        batches=_plan_batches(range(first, first + evaluation.alternatives_wanted), hinted),
         config=config,
     )
 
@@ -274,8 +275,7 @@ def _get_judgeable_patch(record: AttemptRecord) -> str | None:
 def _save_result(connection: Connection, task: ProposalTask, result: ProposalResult) -> None:
     """Save every attempt, and add patches with a new edit to the group."""
     evaluation = task.evaluation
-    rivals = [candidate.diff for candidate in evaluation.candidates]
-    rivals += [alternative.diff for alternative in evaluation.alternatives]
+    rivals = [rival.diff for rival in (*evaluation.candidates, *evaluation.alternatives)]
     new = find_new_edits(rivals, [_get_judgeable_patch(record) for record in result.records])
     alternatives, lacks = [], []
     for index, record in enumerate(result.records):

@@ -16,6 +16,7 @@ from app.learning.model_serving import Adapter, Alias, LineUp, choose_judge
 from app.outcomes.judgement import Judge
 from model.errors import EngineDown, ModelError
 from model.protocols import Verifier
+from worker.judging.base_code import CodeSource
 from worker.queue.context import Context
 
 
@@ -29,6 +30,8 @@ class JudgeSetup:
     prior: Verifier | None = None
     """A verifier without an engine, so it costs nothing; None when the verifier itself has no
     engine."""
+    code: CodeSource | None = None
+    """Where the verifier gets code of the base; None when its prompt shows none."""
 
     @property
     def judge(self) -> Judge:

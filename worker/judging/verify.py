@@ -37,6 +37,7 @@ from model.errors import BadTrajectory, ModelError
 from model.protocols import Verifier
 from model.rivals.differences import find_differences
 from model.verdict_json import Calibration, Proposer, Subject, to_json
+from worker.judging.base_code import open_code
 from worker.judging.trained_models import JudgeSetup, TrainedModels
 from worker.queue.context import Context
 
@@ -73,6 +74,8 @@ class VerifyGroupHandler:
             else self.load_judge()
         )
         store_verdict(context, job, self._judge(context, evaluation, setup, job.installation))
+        if setup.code:
+            setup.code.discard(evaluation.id)
         if trained:
             trained.follow_up(
                 context,
@@ -88,21 +91,19 @@ class VerifyGroupHandler:
         installation: InstallationId,
     ) -> VerificationResult:
         """Return a judge's result for an evaluation; store nothing but the progress."""
-        verifier = setup.verifier
         with transaction(context.database) as connection:
-            earlier = votes.find_earlier(
-                connection, evaluation.group, evaluation.fingerprint, verifier.engine
-            )
             # Votes add up only when they read the same text, to the last comment.
             shown = moved_verdicts.find_first_equal(connection, evaluation)
         issue = Issue(shown.title, shown.body)
         patches = [Patch(patch_id(c.pull), c.diff) for c in shown.candidates if c.diff is not None]
         with transaction(context.database) as connection:
-            records = load_records(connection, setup.name, shown.alternatives)
-        patches += [
-            Patch(alternative.id, alternative.diff, records.get(alternative.attempt))
-            for alternative in shown.alternatives
-        ]
+            patches += load_alternatives(connection, setup.name, shown.alternatives)
+        code = open_code(setup.verifier, setup.code, evaluation.id, patches)
+        verifier = code.verifier  # votes with code of the base are a judge of their own
+        with transaction(context.database) as connection:
+            earlier = votes.find_earlier(
+                connection, evaluation.group, evaluation.fingerprint, verifier.engine
+            )
         verdict = verifier.verify(
             issue,
             patches,
@@ -115,7 +116,8 @@ class VerifyGroupHandler:
             verdict, judge_by_prior(setup.prior, issue, patches), setup.name
         )
         with transaction(context.database) as connection:
-            stored = load_calibrator(connection, setup.judge, installation)
+            judge = replace(setup, verifier=verifier).judge
+            stored = load_calibrator(connection, judge, installation)
         prior = None if stored else catalog.load_prior(setup.name, verifier.engine)
         used = stored or prior
         weighed = evidence.apply_calibrator(
@@ -123,7 +125,7 @@ class VerifyGroupHandler:
         )
         claims = evidence.withdraw_partial_claims(weighed)
         told_apart = replace(claims, differences=tell_apart(patches))
-        whole = add_unreadable(told_apart, evaluation.candidates)
+        whole = add_unreadable(code.add_record(told_apart), evaluation.candidates)
         packaged = prior.calibration if prior else None
         verdict_document = build_document(
             evaluation, whole, setup.name, _describe_calibration(stored) if stored else packaged
@@ -134,6 +136,14 @@ class VerifyGroupHandler:
     def _report_progress(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:
             progress.set_progress(connection, context.claimed, f"{done} of {asked} votes")
+
+
+def load_alternatives(
+    connection: Connection, verifier: str, alternatives: Sequence[Alternative]
+) -> list[Patch]:
+    """Load alternatives as patches, with their trajectories for a verifier that reads them."""
+    records = load_records(connection, verifier, alternatives)
+    return [Patch(each.id, each.diff, records.get(each.attempt)) for each in alternatives]
 
 
 def load_records(

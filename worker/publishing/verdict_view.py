@@ -14,7 +14,7 @@ from app.values.identifiers import PullNumber
 from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import InjectionKind, escape_issue, escape_patch
-from model.verdict_json import PACKAGED, read_differences, read_patches
+from model.verdict_json import PACKAGED, read_code, read_differences, read_patches
 from worker.repositories.repository_config import parse_last_good
 
 DEMONSTRATION_ENGINE = "local_transformers"
@@ -56,6 +56,7 @@ def build_verdict_view(
         total_seconds=document["seconds"]["total"],
         document=evaluation.verdict,
         differences=read_differences(document),
+        code=read_code(document),
         left_out=evaluation.left_out,
         all_links_read=evaluation.all_links_read,
         issue_findings=_build_findings(

@@ -2,7 +2,7 @@
 {{- define "r4p.processes" -}}
 web: {image: app, arguments: [serve, --host, 0.0.0.0, --port, "8000"], role: web, secrets: [R4P_WEBHOOK_SECRET], optional: [R4P_OAUTH_CLIENT_SECRET], open: true}
 github: {image: app, arguments: [worker, --queues, "events,github"], role: github, key: R4P_PRIVATE_KEY, volumes: [checkouts, trees, test-trees], open: true}
-verify: {image: worker, arguments: [worker, --queues, verify], role: verify, optional: [R4P_ENGINE_API_KEY]}
+verify: {image: worker, arguments: [worker, --queues, verify], role: verify, optional: [R4P_ENGINE_API_KEY]{{ if .Values.judgesReadCode }}, volumes: [trees], sandbox: true{{ end }}}
 agents: {image: worker, arguments: [worker, --queues, agents], role: agents, optional: [R4P_ENGINE_API_KEY], volumes: [trees], sandbox: true}
 tests: {image: worker, arguments: [worker, --queues, tests, --concurrency, "1"], role: tests, volumes: [test-trees, environments], sandbox: true, ownProc: true}
 writer: {image: app, arguments: [worker, --queues, writer, --concurrency, "1"], role: writer, key: R4P_WRITER_PRIVATE_KEY, open: true}

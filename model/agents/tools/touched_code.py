@@ -36,16 +36,25 @@ def describe_touched_code(context: ToolContext, diffs: Sequence[str], characters
 
     The result is empty where the code graph knows none. A definition that does not fit is left out whole.
     """
+    return "\n\n".join(select_fitting(list_touched_code(context, diffs), characters))
+
+
+def list_touched_code(context: ToolContext, diffs: Sequence[str]) -> tuple[str, ...]:
+    """Return a text for each touched definition of the base, the most touched first, six at most."""
     touched = _find_touched([read_edit(diff) for diff in diffs], context)
     mentions = _find_mentions(context, {entity.name for entity in touched})
-    blocks: list[str] = []
+    return tuple(_describe(context, entity, mentions[entity.name]) for entity in touched)
+
+
+def select_fitting(definitions: Sequence[str], characters: int) -> tuple[str, ...]:
+    """Select the definitions that fit into `characters` with the blank lines between them. None is cut (pure)."""
+    fitting: list[str] = []
     left = characters
-    for entity in touched:
-        block = _describe(context, entity, mentions[entity.name])
-        if len(block) + 2 <= left:
-            blocks.append(block)
-            left -= len(block) + 2
-    return "\n\n".join(blocks)
+    for definition in definitions:
+        if len(definition) + 2 <= left:
+            fitting.append(definition)
+            left -= len(definition) + 2
+    return tuple(fitting)
 
 
 def _find_touched(edits: Sequence[PatchEdit], context: ToolContext) -> list[Entity]:

@@ -7,6 +7,7 @@ from app.comments import LONGEST_BODY, Finding, write_verdict_comment
 from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
+from model.coverage import ShownCode
 from model.domain import Coverage, Verdict, VoteCount
 from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, build_row, render, view
 
@@ -60,6 +61,26 @@ Right or wrong? Record it with `/r4p agree #N` or `/r4p disagree #N <why>`. \
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (ShownCode(1), "The model saw 1 definition of the base that the patches touch."),
+        (ShownCode(3), "The model saw 3 definitions of the base that the patches touch."),
+        (ShownCode(), "The model saw no definition of the base that the patches touch."),
+        (
+            ShownCode(missing="no tree of `@mona`"),
+            "The model saw no code of the base, because no tree of",
+        ),
+    ],
+    ids=["one", "several", "none touched", "unknown"],
+)
+def test_method_says_which_code_the_model_saw(code, sentence):
+    comment = write_verdict_comment(view(code=code))
+    assert f"prompt `9f3c1a77aa52`. {sentence}" in comment
+    assert "@mona" not in comment.partition("How the bot judged")[2]
+    assert "The model saw" not in write_verdict_comment(view())
 
 
 @pytest.fixture

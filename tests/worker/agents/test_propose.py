@@ -66,6 +66,15 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
     assert trees.find(job.evaluation) is None
 
 
+def test_tree_stays_for_a_judge_that_shows_code(database, tmp_path):
+    trees = TreeStore(tmp_path)
+    job = store_waiting_evaluation(database, trees, wanted=1)
+    handler = replace(agents(trees, build_writing_agents(patch("w * h"))), keeps_tree=True)
+    carry_out(database, handler, job)
+    assert waiting(database) == [VerifyGroup(**job.to_payload())]
+    assert trees.find(job.evaluation) is not None
+
+
 def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
     """With alternatives or, where the process died at work, without."""
     trees = TreeStore(tmp_path / "trees")
