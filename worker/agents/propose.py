@@ -243,12 +243,8 @@ def _load_task(
     config = budget.clip_to_limits(stored, ceilings, own_limits)
     place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
     hinted = hints.find_due(connection, place.group, [place.base], place.issue_sha256)
-    return ProposalTask(
-        evaluation=evaluation,
-        place=place,
-        batches=_plan_batches(range(first, first + evaluation.alternatives_wanted), hinted),
-        config=config,
-    )
+    seeds = range(first, first + evaluation.alternatives_wanted)
+    return ProposalTask(evaluation, place, _plan_batches(seeds, hinted), config)
 
 
 def _plan_batches(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[AttemptBatch, ...]:
@@ -275,7 +271,8 @@ def _get_judgeable_patch(record: AttemptRecord) -> str | None:
 def _save_result(connection: Connection, task: ProposalTask, result: ProposalResult) -> None:
     """Save every attempt, and add patches with a new edit to the group."""
     evaluation = task.evaluation
-    rivals = [rival.diff for rival in (*evaluation.candidates, *evaluation.alternatives)]
+    rivals = [candidate.diff for candidate in evaluation.candidates]
+    rivals += [alternative.diff for alternative in evaluation.alternatives]
     new = find_new_edits(rivals, [_get_judgeable_patch(record) for record in result.records])
     alternatives, lacks = [], []
     for index, record in enumerate(result.records):

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from app.db.session import transaction
 from app.db.store.evidence import group_tests, reproduction_tests
 from app.db.store.evidence.group_tests import SuiteOutcome, SuiteRequest
@@ -56,12 +58,11 @@ class PrepareTestsHandler:
                 return
             task = self._plan_writing(context, job, exported.tree) if wanted.reproduction else None
             place = (job.installation, job.repository, job.issue, job.evaluation)
-            planned = [WriteTests(*place)] if isinstance(task, WritingTask) else []
             with context.transaction() as connection:
                 exported.hand_over(job.evaluation)
                 group_tests.start(connection, job.evaluation)
-                if task is not None:
-                    reproduction_tests.request(connection, job.evaluation, task)
+                is_asked = task is not None and _request_scripts(connection, job, task)
+                planned = [WriteTests(*place)] if is_asked else []
                 context.enqueue(
                     connection, [Planned(each) for each in (*planned, RunTests(*place))]
                 )
@@ -106,6 +107,20 @@ class PrepareTestsHandler:
         if used >= most:
             return f"the operator's daily budget of {most:,} groups with tests is used up"
         return None
+
+
+def _request_scripts(connection: Connection, job: PrepareTests, task: WritingTask | str) -> bool:
+    """Store what the engine is asked for, or why it is not asked; return whether it is asked.
+
+    Scripts for the same issue text on the same base are used again.
+    """
+    if isinstance(task, str):
+        reproduction_tests.request(connection, job.evaluation, task)
+        return False
+    if reproduction_tests.copy_scripts(connection, job.evaluation, task.tests):
+        return False
+    reproduction_tests.request(connection, job.evaluation, task)
+    return True
 
 
 def build_suite_request(rivals: Rivals) -> SuiteRequest | None:

@@ -150,6 +150,38 @@ def test_the_engine_is_asked_for_tests_beside_the_runs_if_both_sides_want_it(sce
     assert RunTests(**job.to_payload()) in later
 
 
+@pytest.mark.parametrize(
+    ("body", "wanted", "kinds"),
+    [
+        ("It adds.", 3, ["verify_group", "run_tests"]),
+        ("It adds. Always.", 3, ["verify_group", "write_tests", "run_tests"]),
+        ("It adds.", 2, ["verify_group", "write_tests", "run_tests"]),
+    ],
+    ids=["same issue", "another text", "another number"],
+)
+def test_scripts_for_an_unchanged_issue_and_base_are_used_again(
+    scene, prepare, body, wanted, kinds
+):
+    job = collect(scene, WITH_WRITTEN)
+    carry_out(scene.database, prepare(written=3), job)
+    with transaction(scene.database) as connection:
+        reproduction_tests.finish(connection, job.evaluation, ["print(1)"], 70)
+    scene.repo.edit_issue(scene.issue, body=body)
+    scene.pulls.append(
+        scene.repo.open_pr("Mine", f"Fixes #{scene.issue}", files=area("h * w")).number
+    )
+    scene.collect(trigger="command")
+    again = [each for each in waiting(scene.database) if isinstance(each, PrepareTests)][-1]
+    assert again.evaluation != job.evaluation
+    carry_out(scene.database, prepare(written=wanted), again)
+    task, scripts = read_written(scene, again)
+    is_copied = "write_tests" not in kinds
+    assert (task is None, scripts.is_awaited) == (is_copied, not is_copied)
+    assert scripts.texts == (("print(1)",) if is_copied else ())
+    planned = [each.kind for each in waiting(scene.database) if each.evaluation == again.evaluation]
+    assert planned == kinds
+
+
 def test_no_test_is_written_unless_the_repository_asks(scene, prepare):
     job = collect(scene)
     carry_out(scene.database, prepare(written=3), job)

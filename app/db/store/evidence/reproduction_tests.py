@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.evidence.group_tests import REASON_CHARACTERS
-from app.db.tables.schema import reproduction_tests
+from app.db.tables.schema import evaluations, group_tests, reproduction_tests
 from app.values.identifiers import EvaluationId
 from model.reproduction.example_search import ExampleFile
 from model.reproduction.reproduction_test import MOST_CHARACTERS
@@ -50,6 +50,39 @@ def request(connection: Connection, identity: EvaluationId, task: WritingTask | 
     else:
         values |= {"wanted": task.tests, **_write_example(task.example)}
     connection.execute(insert(reproduction_tests).values(values).on_conflict_do_nothing())
+
+
+def copy_scripts(connection: Connection, identity: EvaluationId, tests: int) -> bool:
+    """Store the newest scripts that the engine wrote for the same issue text on the same base; return False without any.
+
+    The evaluation `identity` gets them instead of a request of `tests` scripts, and they cost no tokens.
+    """
+    now_wanted, earlier = evaluations.alias(), evaluations.alias()
+    own_base, base = group_tests.alias(), group_tests.alias()
+    scripts = connection.scalar(
+        select(reproduction_tests.c.scripts)
+        .join(earlier, earlier.c.id == reproduction_tests.c.evaluation_id)
+        .join(base, base.c.evaluation_id == earlier.c.id)
+        .join(now_wanted, now_wanted.c.group_id == earlier.c.group_id)
+        .join(own_base, own_base.c.evaluation_id == now_wanted.c.id)
+        .where(
+            now_wanted.c.id == identity,
+            earlier.c.id != identity,
+            earlier.c.issue_title == now_wanted.c.issue_title,
+            earlier.c.issue_body == now_wanted.c.issue_body,
+            base.c.base_sha == own_base.c.base_sha,
+            reproduction_tests.c.wanted == tests,
+            func.jsonb_array_length(reproduction_tests.c.scripts) > 0,
+        )
+        .order_by(earlier.c.id.desc())
+        .limit(1)
+    )
+    if scripts is None:
+        return False
+    copied = {"evaluation_id": identity, "wanted": tests, "scripts": _read_texts(scripts)}
+    values = insert(reproduction_tests).values(**copied, finished_at=func.now())
+    connection.execute(values.on_conflict_do_nothing())
+    return True
 
 
 def _write_example(example: ExampleFile | None) -> dict[str, str]:
