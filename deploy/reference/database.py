@@ -6,6 +6,7 @@ from typing import Final
 from sqlalchemy import Column, Table
 
 from app.db.tables.schema import metadata
+from deploy.reference.column_meanings import get_meaning
 from deploy.reference.markdown import build_table
 
 WITHOUT_COMMENT: Final[Mapping[str, str]] = {
@@ -40,7 +41,8 @@ def _type(column: Column[object]) -> str:
 
 
 def _describe_column(table: Table, column: Column[object]) -> str:
-    """The column's comment, then its key or the row that it names."""
+    """The column's comment, then its key or the row that it names; else the meaning of its name."""
     key = "the table's key" if column.primary_key and len(table.primary_key) == 1 else ""
     named = ", ".join(f"names a row of `{k.column.table.name}`" for k in column.foreign_keys)
-    return "; ".join(filter(None, (column.comment, key, named)))
+    said = "; ".join(filter(None, (column.comment, key, named)))
+    return said or get_meaning(table.name, column.name)
