@@ -125,6 +125,10 @@ class GitRepository:
         except GitError:
             return base
 
+    def diff(self, base: str, head: str) -> bytes:
+        """Return the diff of two commits with renames, as GitHub prints it; binary files are named only."""
+        return self.run_bytes("diff", "--no-color", "--find-renames", base, head)
+
     def set_ref(self, ref: str, sha: str) -> None:
         """Point `ref` (full name) at `sha`."""
         self.run("update-ref", ref, sha)

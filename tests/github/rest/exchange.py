@@ -114,6 +114,7 @@ def _handle(world: World, exchange: Exchange, operation: Operation, caller: Call
         params=operation.path_params,
         caller=caller,
         repository=_repository(world, exchange, operation, endpoint, caller),
+        accept=exchange.headers.get("accept", ""),
     )
     if endpoint.content:
         world.limits.admit_content(caller.key)
@@ -155,8 +156,11 @@ def _reply(
         headers.setdefault("x-accepted-github-permissions", accepted)
     if answer.body is None:
         return Reply(answer.status, headers)
-    body = json.dumps(answer.body, separators=(",", ":")).encode()
-    headers["Content-Type"] = _JSON
+    if isinstance(answer.body, bytes):
+        body = answer.body
+    else:
+        body = json.dumps(answer.body, separators=(",", ":")).encode()
+        headers["Content-Type"] = _JSON
     if exchange.method == "GET" and answer.status == 200:
         return _conditional(world, exchange, caller, Reply(200, headers, body))
     return Reply(answer.status, headers, body)

@@ -62,6 +62,7 @@ ENDPOINTS: dict[str, Endpoint] = {
     "reactions/create-for-issue-comment": _endpoint(
         issues.create_reaction, _WRITE_THREAD, content=True
     ),
+    "pulls/get": _endpoint(pulls.get_pull, "pull_requests=read"),
     "pulls/list": _endpoint(pulls.list_pulls, "pull_requests=read"),
     "pulls/list-comments-for-review": _endpoint(pulls.list_review_comments, "pull_requests=read"),
     "pulls/create": _endpoint(git_objects.create_pull, "pull_requests=write", content=True),

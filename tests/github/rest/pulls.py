@@ -10,6 +10,11 @@ from tests.github.world.http_values import Answer, ApiError, Call, invalid, not_
 from tests.github.world.state import CheckRun, Issue, Pull
 from tests.github.world.world import World
 
+_DIFFS = frozenset({"application/vnd.github.diff", "application/vnd.github.v3.diff"})
+_DIFF_FILES = 300
+_DIFF_LINES = 20_000
+"""GitHub's limits of one diff: https://github.com/cpp-linter/cpp-linter-action/issues/249"""
+
 
 def list_pulls(world: World, call: Call) -> Answer:
     """GET .../pulls"""
@@ -30,6 +35,29 @@ def list_pulls(world: World, call: Call) -> Answer:
     )
     shown = [pulls.pull_simple(world, call.repo, issue, pull) for issue, pull in pulls_found]
     return build_page(shown, query, _url(world, call))
+
+
+def get_pull(world: World, call: Call) -> Answer:
+    """GET .../pulls/{pull_number}: JSON, or the diff from the merge base to the head"""
+    issue, pull = _pull(world, call)
+    if call.accept not in _DIFFS:
+        return Answer(body=pulls.pull_request(world, call.repo, issue, pull))
+    git = world.git(call.repo)
+    shown = git.diff(git.merge_base(pull.base_sha, pull.head_sha), pull.head_sha)
+    changed = len(world.comparison(call.repo, pull).files)
+    if changed > _DIFF_FILES:
+        raise _too_large(f"files ({_DIFF_FILES})")
+    if shown.count(b"\n") > _DIFF_LINES:
+        raise _too_large(f"lines ({_DIFF_LINES})")
+    media = {"Content-Type": f"{call.accept}; charset=utf-8"}
+    return Answer(body=shown, headers=media | {"X-GitHub-Media-Type": "github.v3; param=diff"})
+
+
+def _too_large(what: str) -> ApiError:
+    """Build GitHub's answer for a diff beyond its limits."""
+    message = f"Sorry, the diff exceeded the maximum number of {what}."
+    detail = {"resource": "PullRequest", "field": "diff", "code": "too_large"}
+    return ApiError(406, message, errors=[detail])
 
 
 def list_review_comments(world: World, call: Call) -> Answer:

@@ -108,3 +108,33 @@ def test_drafts_close_and_reopen(scene):
 def test_an_unknown_pull_request_is_404_and_an_unknown_commit_422(scene):
     assert scene.get("/pulls/77/reviews/1/comments").status_code == 404
     assert scene.get("/commits/nowhere/check-runs").status_code == 422
+
+
+def get_diff(scene, number):
+    client = scene.http(scene.token())
+    accept = {"Accept": "application/vnd.github.diff"}
+    return client.get(scene.path(f"/pulls/{number}"), headers=accept)
+
+
+def test_a_pull_request_as_a_diff_holds_its_own_change_only(scene):
+    pull = scene.repo.open_pr("Change", diff=DIFF)
+    scene.repo.commit({"later.txt": "x\n"})
+    answer = get_diff(scene, pull.number)
+    assert answer.headers["content-type"] == "application/vnd.github.diff; charset=utf-8"
+    assert answer.text.startswith("diff --git a/tool/core.py b/tool/core.py\n")
+    assert "later.txt" not in answer.text
+    assert scene.get(f"/pulls/{pull.number}").json()["changed_files"] == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "limit"),
+    [
+        ({"long.txt": "x\n" * 20_001}, "lines (20000)"),
+        ({f"{n}.txt": "x\n" for n in range(301)}, "files (300)"),
+    ],
+    ids=["lines", "files"],
+)
+def test_a_diff_beyond_the_limits_is_refused(scene, files, limit):
+    answer = get_diff(scene, scene.repo.open_pr("Big", files=files).number)
+    assert answer.status_code == 406
+    assert answer.json()["message"] == f"Sorry, the diff exceeded the maximum number of {limit}."

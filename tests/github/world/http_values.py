@@ -90,6 +90,8 @@ class Call:
     params: Mapping[str, str]
     caller: Caller
     repository: Repository | None = None
+    accept: str = ""
+    """The media types that the caller wants."""
 
     @property
     def repo(self) -> Repository:
@@ -115,7 +117,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A handler's answer. `body` is JSON or None."""
+    """A handler's answer. `body` is JSON, bytes with a Content-Type among the headers, or None."""
 
     status: int = 200
     body: object = None
