@@ -9,6 +9,7 @@ from typer import Option
 from app.operator import installations_cli
 from app.operator.backup.cli import backup, restore
 from app.operator.data_option import DataOption
+from app.operator.verification.command import verify
 from model.commands.evaluate import evaluate
 from model.commands.execution import environments
 from model.commands.execution.test import test
@@ -16,7 +17,6 @@ from model.commands.extras import PASSED_ON, CommandGroup, require_extras
 from model.commands.index import index
 from model.commands.propose import propose
 from model.commands.report import report
-from model.commands.verify import verify
 
 _JUDGE, _RUN, _OPERATE, _LEARN = "Judge", "Run", "Operate", "Learn"
 """Headings of the commands in `r4p --help`."""

@@ -27,6 +27,8 @@ class Call:
     """Path below the API's base, with a leading slash: `/repos/o/r/issues/1`."""
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: Json = None
+    accept: str = "application/vnd.github+json"
+    """Media type of the wanted response."""
     etag: str | None = None
     """ETag of a cached response. GitHub sends the content only if it changed since."""
     changes: bool = True

@@ -12,6 +12,7 @@ GitHubError
     │   └── ConversationClosed  the issue is locked, or the repository limits interactions
     ├── NotFound           not there, or not for us to see
     └── Unprocessable      GitHub understood and refuses
+        └── DiffTooBig     a diff beyond GitHub's limits
 """
 
 import json
@@ -80,6 +81,7 @@ class Forbidden(Permanent):
     def __init__(self, message: str, permission: str | None = None) -> None:
         hint = f": grant the App {permission}" if permission else ""
         super().__init__(f"{message}{hint}")
+        self.detail = message
         self.permission = permission
         """What GitHub would have accepted, such as `issues=write`; None when it didn't say."""
 
@@ -94,6 +96,10 @@ class NotFound(Permanent):
 
 class Unprocessable(Permanent):
     """GitHub understands the request and refuses it as it is."""
+
+
+class DiffTooBig(Unprocessable):
+    """GitHub serves no diff of more than 300 files or 20,000 lines."""
 
 
 def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
@@ -114,7 +120,7 @@ def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
         return _build_refusal(answer, text)
     if answer.status in {404, 410} or answer.status < 400:
         return NotFound(text)
-    return Unprocessable(text)
+    return DiffTooBig(text) if answer.status == 406 else Unprocessable(text)
 
 
 def _build_refusal(answer: Response, text: str) -> Forbidden:

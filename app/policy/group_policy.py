@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from app.github.facts import IssueState, PullRequest
 from app.policy.event_policy import BY_COMMAND
 from app.policy.rival_links import LinkStrength, Member
 from app.settings.repo_config import (
@@ -127,6 +128,12 @@ def should_evaluate(
         waiting = ", ".join(f"#{pull.number}" for pull in left_out if pull.reason == UNAPPROVED)
         return WaitForMore(reason + (f"; not approved: {waiting}" if waiting else ""), left_out)
     return EvaluateNow(kept, left_out)
+
+
+def is_worth_reading(config: RepoConfig, pull: PullRequest) -> bool:
+    """Return whether a pull request's state lets it take part, so that its patch is worth a download."""
+    is_ready = not pull.is_draft or can_include_draft(config, pull.author or "")
+    return pull.state is IssueState.OPEN and is_ready
 
 
 def select_judgeable(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from app.github.facts import IssueFacts, LinkedPull
+from app.github.facts import IssueFacts, LinkedPull, PullIssues
 from app.values.identifiers import IssueNumber, PullNumber
 from app.values.markdown_prose import strip_quotes_and_code
 
@@ -78,6 +78,17 @@ def find_members(
         if strength is not None:
             strengths.setdefault(linked.pull.number, strength)
     return tuple(Member(n, strengths[n]) for n in sorted(strengths) if n not in removed)
+
+
+def find_closed_issues(pull: PullIssues, repository: str, host: str) -> tuple[IssueNumber, ...]:
+    """Return the issues of `repository` (`owner/name`) that a pull request promises to close, each once.
+
+    `host` is GitHub's host in links. A pull request to another base than the default branch is read for keywords.
+    """
+    closed = [each.number for each in pull.closes if each.repository.lower() == repository.lower()]
+    if pull.pull.base_ref != pull.default_branch:
+        closed += find_closing_numbers(pull.pull.body, repository, host)
+    return tuple(dict.fromkeys(closed))
 
 
 def _rate_link(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength | None:

@@ -47,6 +47,7 @@ EXIT_CODES: Final[Mapping[int, str]] = {
     "`r4p train evaluate`: too few issues to decide.",
     Exit.BACKEND_DOWN: "The engine or the database is down, or another process holds the folder. "
     "`r4p doctor`: the bot can't give verdicts. Try again later.",
+    Exit.NOTHING_JUDGED: "`r4p verify --repo`: fewer than two pull requests can be compared, or the event names no single issue.",
 }
 
 

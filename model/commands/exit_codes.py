@@ -51,6 +51,8 @@ class Exit(IntEnum):
     UNSURE = 4
     """No candidate is judged correct, and at least one is unsure or not judged."""
     BACKEND_DOWN = 5
+    NOTHING_JUDGED = 6
+    """With `--repo`: fewer than two pull requests can be compared, or the event names no single issue."""
 
 
 def format_count(number: int, noun: str) -> str:

@@ -46,14 +46,22 @@ def read_patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
         Patch(PatchId(name), _read_text(path, "patch"))
         for name, path in zip(names, paths, strict=True)
     ]
+    return read, list_unreadable(read, [f"patch {path}" for path in paths])
+
+
+def list_unreadable(patches: Sequence[Patch], names: Sequence[str]) -> list[str]:
+    """Return a message for each patch that no verifier can judge. Raises BadInput if there is no other patch.
+
+    `names` are the names of the patches in messages, in their order.
+    """
     unread = [
-        f"patch {path} can't be judged: {why}"
-        for path, patch in zip(paths, read, strict=True)
+        f"{name} can't be judged: {why}"
+        for name, patch in zip(names, patches, strict=True)
         if (why := _explain_unreadable(patch))
     ]
-    if len(unread) == len(read):
+    if len(unread) == len(patches):
         raise BadInput("; ".join(unread))
-    return read, unread
+    return unread
 
 
 def _explain_unreadable(patch: Patch) -> str | None:

@@ -46,12 +46,12 @@ Options = TypeVar("Options")
 
 
 def accept_options(
-    options: type[Options],
+    options: type[Options], *refined: type
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
     """Return a decorator that makes a typer command of a function with one parameter, the dataclass `options`.
 
     Typer reads an argument or an option for each field of the dataclass.
-    `--help` lists the fields of the class itself before the inherited ones.
+    `--help` lists the fields of the class itself first, then those of its base classes `refined`, then the others.
     """
 
     def decorate(run: Callable[[Options], None]) -> Callable[..., None]:
@@ -60,8 +60,9 @@ def accept_options(
             run(options(**values))
 
         fields = inspect.signature(options).parameters.values()
-        own = options.__annotations__
-        in_order = sorted(fields, key=lambda field: field.name not in own)
+        own = dict.fromkeys([name for kind in (options, *refined) for name in kind.__annotations__])
+        places = {name: place for place, name in enumerate(own)}
+        in_order = sorted(fields, key=lambda field: places.get(field.name, len(places)))
         command.__signature__ = inspect.Signature(in_order)  # type: ignore[attr-defined]
         return command
 

@@ -23,7 +23,7 @@ from app.github.http.connection import GitHub
 from app.policy import rival_links
 from app.policy.group_policy import (
     CandidateFacts,
-    can_include_draft,
+    is_worth_reading,
     list_claims,
     select_judgeable,
 )
@@ -166,12 +166,7 @@ class RivalCollector:
         members: Sequence[Member],
     ) -> tuple[Candidate, ...]:
         strength = {member.number: member.strength.value for member in members}
-        ready = [
-            pull
-            for pull in pulls
-            if pull.state is IssueState.OPEN
-            and (not pull.is_draft or can_include_draft(config, pull.author or ""))
-        ]
+        ready = [pull for pull in pulls if is_worth_reading(config, pull)]
         with transaction(context.database) as connection:
             stored = {
                 pull.number: candidates.find_stored(

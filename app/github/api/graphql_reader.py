@@ -8,7 +8,7 @@ from app.github.api_call import Json
 from app.github.errors import NotFound
 from app.github.facts import Heads, IssueFacts, PersonReview, PullIssues, RepositoryFacts
 from app.github.http.auth import Purpose, Scope
-from app.github.http.connection import GitHub, Question
+from app.github.http.connection import GitHub, GraphQLConnection, Question
 from app.github.wire import (
     graphql_heads,
     graphql_issues,
@@ -39,7 +39,7 @@ class AnswerOfRepository(Protocol):
 Shape = TypeVar("Shape", bound=AnswerOfRepository)
 
 
-def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
+def read_issue(github: GraphQLConnection, ref: IssueRef) -> IssueFacts:
     """Read an issue with all pull requests that link to it, and its repository with the settings file.
 
     It sends one call, and more only above 50 closing references or 100 events. Raises NotFound when the repository has
@@ -83,7 +83,9 @@ def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFact
     return answer.repository.facts()
 
 
-def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> PullIssues:
+def read_pull(
+    github: GraphQLConnection, repository: RepositoryRef, number: PullNumber
+) -> PullIssues:
     """Read a pull request, the issues that it closes, and its change to the settings file, in one call.
 
     Raises NotFound if the repository has no pull request `number`.
@@ -177,7 +179,7 @@ def _has_more(page: graphql_issues.Issue) -> bool:
 
 
 def _read_issue_page(
-    github: GitHub, ref: IssueRef, cursors: dict[str, Json]
+    github: GraphQLConnection, ref: IssueRef, cursors: dict[str, Json]
 ) -> tuple[RepositoryFacts, graphql_issues.Issue]:
     variables = cursors | {"number": ref.number}
     answer = _ask(
@@ -189,7 +191,7 @@ def _read_issue_page(
 
 
 def _ask(
-    github: GitHub,
+    github: GraphQLConnection,
     repository: RepositoryRef,
     query: str,
     variables: dict[str, Json],

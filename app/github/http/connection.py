@@ -6,6 +6,7 @@ A rate limit that GitHub announces stops the installation in every process. A re
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 from urllib.parse import urlencode
 
@@ -52,6 +53,35 @@ class Question(Generic[Shape]):
     query: str
     variables: Mapping[str, Json]
     shape: type[Shape]
+
+    def build_call(self, github: Endpoints) -> Call:
+        """Return the call that asks the GitHub server `github` this question."""
+        body: dict[str, Json] = {"query": self.query, "variables": dict(self.variables)}
+        return Call(Method.POST, github.graphql, body=body, changes=False)
+
+    def read_answer(
+        self, call: Call, answer: Response, now: datetime, *, may_miss: bool = False
+    ) -> Shape:
+        """Return the `data` of GitHub's answer to `call`. Raises the GitHubError of the first problem in it.
+
+        With `may_miss`, missing objects, and checks that the App may not see, are null in the answer instead.
+        """
+        reply = rest.read_slice(rest.GraphQLAnswer, call, answer)
+        missed = may_miss and bool(reply.data)
+        for problem in reply.errors:
+            if not (missed and (problem.type == "NOT_FOUND" or problem.is_about_checks)):
+                raise errors.from_graphql(call, problem.type, problem.message, answer, now)
+        if not reply.data:
+            raise errors.build_lost_answer_error(call, f"{call}: GraphQL answered without data")
+        return rest.parse_slice(self.shape, call, reply.data)
+
+
+class GraphQLConnection(Protocol):
+    """A connection that sends GraphQL queries to GitHub: of an App, or with a plain token."""
+
+    def graphql(self, scope: Scope, question: Question[Shape], *, may_miss: bool = False) -> Shape:
+        """Send a GraphQL query about the repository of `scope`, and return the `data` of its answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +204,12 @@ class GitHub(AppConnection):
         Raises NotFound when GitHub finds an object missing. With `may_miss`, missing objects, and checks that the App
         may not see, are null in the answer instead.
         """
-        body: dict[str, Json] = {"query": question.query, "variables": dict(question.variables)}
-        call = Call(Method.POST, self.transport.endpoints.graphql, body=body, changes=False)
+        call = question.build_call(self.transport.endpoints)
         answer = self.ask(scope, call)
-        reply = rest.read_slice(rest.GraphQLAnswer, call, answer)
-        missed = may_miss and bool(reply.data)
-        for problem in reply.errors:
-            if not (missed and (problem.type == "NOT_FOUND" or problem.is_about_checks)):
-                now = self.transport.clock()
-                error = errors.from_graphql(call, problem.type, problem.message, answer, now)
-                raise self._freeze_on_limit(scope.installation, error)
-        if not reply.data:
-            raise errors.build_lost_answer_error(call, f"{call}: GraphQL answered without data")
-        return rest.parse_slice(question.shape, call, reply.data)
+        try:
+            return question.read_answer(call, answer, self.transport.clock(), may_miss=may_miss)
+        except RateLimited as error:
+            raise self._freeze_on_limit(scope.installation, error) from None
 
     def _send(self, scope: Scope, call: Call) -> Response:
         try:

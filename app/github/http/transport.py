@@ -75,7 +75,7 @@ class Transport:
 
         `authorization` is the value of the header Authorization; None for calls without credentials.
         """
-        headers = {"Accept": "application/vnd.github+json"}
+        headers = {"Accept": call.accept}
         if authorization is not None:
             headers["Authorization"] = authorization
         if call.etag is not None:

@@ -98,6 +98,11 @@ class InstallationSlice(RestSlice):
     suspended_at: datetime | None = None
 
 
+class NamedRepository(RestSlice):
+    id: int
+    full_name: Text
+
+
 class InstalledRepositorySlice(RestSlice):
     full_name: Text
     archived: bool = False
