@@ -31,7 +31,7 @@ from app.jobs.job import (
     TidyCheckouts,
     VerifyGroup,
 )
-from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
+from app.jobs.learning_jobs import ChangeModel, RefitCalibrators, TrainModel, UnloadAdapters
 from app.jobs.onboarding_jobs import OfferOnboarding, OpenOnboarding
 from app.jobs.outcome_jobs import (
     CheckClaims,
@@ -51,6 +51,7 @@ from app.settings import (
     CeilingSettings,
     DatabaseSettings,
     EngineSettings,
+    GateSettings,
     LogSettings,
     QueueSettings,
     RetentionSettings,
@@ -73,6 +74,7 @@ from worker.judging.reconcile import plan_reconciliation
 from worker.judging.rivals import RivalCollector
 from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
+from worker.learning.change_model import ChangeModelHandler
 from worker.learning.launchers import kubernetes, local, ray, slurm
 from worker.learning.launchers.task import Launcher
 from worker.learning.refit_calibrators import plan_refit, refit_calibrators
@@ -221,6 +223,9 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     ),
     UnloadAdapters: lambda _parts: partial(unload_adapters, lambda: load(EngineSettings)),
     TrainModel: _train_model,
+    ChangeModel: lambda _parts: ChangeModelHandler(
+        lambda: load(EngineSettings), lambda: load(GateSettings).rules
+    ),
 }
 
 HANDLED: Final = frozenset(job.kind for job in _MAKERS)

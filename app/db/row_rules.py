@@ -64,7 +64,9 @@ _OF_PATCHES: Final = "sha256 = any ((select r4p_patches_of_open_jobs())::text[])
 
 
 def _list_job_rules() -> list[RowRule]:
-    kinds = "kind in ('record_event', 'run_command', 'purge_data', 'record_opinion')"
+    kinds = (
+        "kind in ('record_event', 'run_command', 'purge_data', 'record_opinion', 'change_model')"
+    )
     rules = [
         RowRule(WEB, "jobs", "select", "true"),
         RowRule(WEB, "jobs", "insert", check=f"{kinds} and state = 'ready'"),

@@ -37,3 +37,29 @@ class TrainModel(Job):
     @property
     def key(self) -> str:
         return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeModel(Job):
+    """Promote a trained model or roll a role back, because an operator asked for it on the Models page.
+
+    Only the worker `train` may change which model judges.
+    """
+
+    queue = Queue.TRAIN
+    kind = "change_model"
+
+    name: str
+    """A random name, so that no form is carried out twice."""
+    login: str
+    """The operator's login."""
+    alias: str
+    """The role that changes: `champion`, `canary` or `shadow`."""
+    model: str
+    """The model that gets the role; empty: roll the role back."""
+    holder: str
+    """The model that held the role when the operator looked; empty: none."""
+
+    @property
+    def key(self) -> str:
+        return self.kind

@@ -15,6 +15,8 @@ from typing import Any
 
 IN_PROCESS = "base"
 """Name of the base model in an evaluation without a server."""
+PASSED = "passed"
+"""The gate's word for a model that may be used."""
 UNUSED_AFTER = timedelta(hours=3)
 """Time without an alias after which servers may unload an adapter. A verify job stops after two hours, so none can
 still use it."""
@@ -106,6 +108,39 @@ def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
     if state is ModelState.CHAMPION:
         return f"{name} is the champion; promote another model in its place, or roll it back first"
     return None
+
+
+def explain_gate_refusal(name: str, gate: Mapping[str, Any], run: Path) -> str | None:
+    """Return why the gate's decision keeps the model `name` from every alias, in words; None if the gate passed it."""
+    outcome = gate.get("outcome")
+    if outcome == PASSED:
+        return None
+    return (
+        f"{name} did not pass the gate ({outcome}: {gate.get('why')}); measure it on more issues with "
+        f"r4p train evaluate, then r4p models register {run}; or train another"
+    )
+
+
+def explain_old_champion(
+    adapter: Adapter, gate: Mapping[str, Any], run: Path, champion: Adapter | None
+) -> str | None:
+    """Return that the gate compared a model with an older champion, in words; None if `champion` judges still."""
+    now = champion.name if champion else adapter.base
+    beside = get_measured_champion(gate, adapter.base)
+    if beside == now:
+        return None
+    option = f" --champion {champion.name}" if champion else ""
+    return (
+        f"{adapter.name} was compared with {beside}, and {now} judges now; compare it with {now}: r4p "
+        f"train evaluate{option}, then r4p models register {run}"
+    )
+
+
+def explain_new_holder(alias: Alias, seen: str | None, now: str | None) -> str | None:
+    """Return that an alias changed hands since a person looked at it, in words; None if `seen` holds it still."""
+    if seen == now:
+        return None
+    return f"the {alias} was {seen or 'no model'}, and {now or 'no model'} is it now; look again"
 
 
 def is_unused(state: ModelState, since: datetime, now: datetime, *, comes_back: bool) -> bool:

@@ -120,10 +120,10 @@ FIT = Process("fit", ("calibrate",))
 
 TRAINER = Process(
     "train",
-    ("worker", "--queues", "train", "--concurrency", "1"),
+    ("worker", "--queues", "train", "--concurrency", "2"),
     frozenset({"R4P_ENGINE_API_KEY"}),
 )
-"""Trains models. It runs only if the operator has set a plan."""
+"""Trains models, one at a time, and meanwhile changes which model judges. It runs only if the operator has set a plan."""
 
 TESTER = Process("tests", ("worker", "--queues", "tests", "--concurrency", "1"))
 """Runs the tests of repositories, without any secret. It runs only if the operator has named a folder of environments."""

@@ -19,8 +19,10 @@ from app.learning.model_serving import (
     Adapter,
     Alias,
     ModelState,
+    explain_gate_refusal,
+    explain_new_holder,
+    explain_old_champion,
     explain_refusal,
-    get_measured_champion,
 )
 from app.settings import EngineSettings
 from model import catalog
@@ -30,14 +32,28 @@ from model.errors import BadAdapter, EngineError
 
 log = logging.getLogger(__name__)
 
-PASSED = "passed"
-"""The gate's word for a model that may be used."""
 CANARY_SHARE = 0.1
 """Default share of the issues for a canary."""
 
 
 class NotPromoted(Exception):
     """A model could not be promoted and keeps its state. The message says why and names the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A change that an operator asked for on the Models page."""
+
+    login: str
+    holder: str | None
+    """The model that held the alias when the operator looked; None: no model. It must hold the alias still."""
+    number: int
+    """Id of the job that carries it out."""
+
+    @property
+    def note(self) -> str:
+        """Return who asked, as the history of the alias keeps it."""
+        return f"{self.login} asked for it on the Models page (request {self.number})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,8 @@ class PromotionRules:
     """The gate that measured the model must have used rules that are at least as strict."""
     by_laxer_rules: bool = False
     """True: a person accepts a gate with weaker rules."""
+    request: PageRequest | None = None
+    """Who asked for it on a page; None: nobody did."""
 
 
 _PLAIN = PromotionRules()
@@ -115,6 +133,7 @@ def promote(
     report = (
         f"{len(readings)} server{'s' * (len(readings) != 1)} answer as trained: {worst.effect:.2f} of the effect arrives, "
         f"log-probabilities are {worst.mean_distance:.4f} nats apart{_note_benchmarks(model, to)}{_note_weaker_rules(model, terms)}"
+        f"{_note_request(terms)}"
     )
     with transaction(database) as connection:
         models.lock(connection)
@@ -127,16 +146,21 @@ def promote(
 
 
 def roll_back(
-    database: Engine, servers: Sequence[Replica], alias: Alias, why: str
+    database: Engine,
+    servers: Sequence[Replica],
+    alias: Alias,
+    why: str,
+    request: PageRequest | None = None,
 ) -> tuple[str, str | None]:
     """Reject the model that holds `alias`; if it was the champion, make the previous champion judge again.
 
     Returns the rejected model's name and the present champion's name, or None for it if the model of the settings
     judges. The alias changes at once. Then the function loads the present champion on servers that lost it by a
-    restart. Raises NotPromoted if no model holds the alias.
+    restart. Raises NotPromoted if no model holds the alias, or not the one that the operator of `request` saw.
     """
     with transaction(database) as connection:
         models.lock(connection)
+        _check_holder(connection, alias, request)
         rejected = models.find_alias_holder(connection, alias)
         if rejected is None:
             raise NotPromoted(
@@ -198,6 +222,10 @@ def _note_benchmarks(model: Model, to: Alias) -> str:
     return "; only benchmarks support it, no outcomes"
 
 
+def _note_request(terms: PromotionRules) -> str:
+    return f"; {terms.request.note}" if terms.request else ""
+
+
 def _note_weaker_rules(model: Model, terms: PromotionRules) -> str:
     weaker = find_weaker_rules(model.gate.get("rules"), terms.rules)
     return (
@@ -210,6 +238,7 @@ def _find_promotable(connection: Connection, name: str, to: Alias, terms: Promot
     model = models.find_by_name(connection, name)
     if reason := explain_refusal(name, model.state, to):
         raise NotPromoted(reason)
+    _check_holder(connection, to, terms.request)
     _check_gate(model, terms)
     if to is not Alias.SHADOW:
         _check_champion(
@@ -220,24 +249,23 @@ def _find_promotable(connection: Connection, name: str, to: Alias, terms: Promot
 
 def _check_champion(model: Model, champion: Adapter | None) -> None:
     """Raise NotPromoted if the gate compared the model with an older champion."""
-    now = champion.name if champion else model.adapter.base
-    beside = get_measured_champion(model.gate, model.adapter.base)
-    if beside != now:
-        option = f" --champion {champion.name}" if champion else ""
-        raise NotPromoted(
-            f"{model.adapter.name} was compared with {beside}, and {now} judges now; compare it with {now}: r4p "
-            f"train evaluate{option}, then r4p models register {model.run}"
-        )
+    if reason := explain_old_champion(model.adapter, model.gate, model.run, champion):
+        raise NotPromoted(reason)
+
+
+def _check_holder(connection: Connection, alias: Alias, request: PageRequest | None) -> None:
+    """Raise NotPromoted if the alias changed hands since the operator looked."""
+    if request is None:
+        return
+    holder = models.find_alias_holder(connection, alias)
+    if reason := explain_new_holder(alias, request.holder, holder.adapter.name if holder else None):
+        raise NotPromoted(reason)
 
 
 def _check_gate(model: Model, terms: PromotionRules) -> None:
     name = model.adapter.name
-    outcome = model.gate.get("outcome")
-    if outcome != PASSED:
-        raise NotPromoted(
-            f"{name} did not pass the gate ({outcome}: {model.gate.get('why')}); measure it on more issues with "
-            f"r4p train evaluate, then r4p models register {model.run}; or train another"
-        )
+    if reason := explain_gate_refusal(name, model.gate, model.run):
+        raise NotPromoted(reason)
     if model.adapter.verifier != terms.verifier:
         raise NotPromoted(
             f"{name} was trained to answer as {model.adapter.verifier}, and R4P_VERIFIER is {terms.verifier}"

@@ -42,7 +42,7 @@ ELSEWHERE = {
     *("propose_patches", "record_opinion"),  # test_propose.py, test_page_opinion.py
     *("prepare_tests", "write_tests", "run_tests"),  # test_prepare_tests.py, tests/worker/testing
     "redeliver",
-    "refit_calibrators",
+    *("refit_calibrators", "change_model"),
     "train_model",
     "unload_adapters",
 }  # kinds of jobs whose own tests run them twice

@@ -8,10 +8,10 @@ from app.db.session import transaction
 from app.db.store.models import models
 from app.db.store.models.models import Model
 from app.learning.gate_rules import Rules
-from app.learning.model_serving import Alias, ModelState, limit_alias
+from app.learning.model_serving import PASSED, Alias, ModelState, limit_alias
 from app.learning.training_plan import Training, TrainingState
 from app.registry import promotion, registration
-from app.registry.promotion import PASSED, NotPromoted, PromotionRules
+from app.registry.promotion import NotPromoted, PromotionRules
 from app.registry.registration import NotRegistered
 from app.settings import EngineSettings
 from model.errors import BadAdapter

@@ -7,21 +7,24 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.db.store.models import models, trainings
-from app.db.store.queue import job_trace, upkeep
+from app.db.store.queue import job_trace, progress, upkeep
+from app.jobs.learning_jobs import ChangeModel
 from app.values.identifiers import DeliveryGuid, JobId
 from app.web.pages.access import Viewer
+from app.web.pages.model_change import list_refusals, require_operator
 from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site
 from app.web.pages.rendering import render_page
 
 _DELIVERIES: Final = 50
 _DEAD: Final = 100
 _STEPS: Final = 300
+_REQUESTS: Final = 10
 _LONGEST_GUID: Final = 64
 
 
 def show_queue(site: Site, viewer: Viewer, request: Request) -> Response:
     """Show the newest deliveries, the queue's counts and the jobs that gave up."""
-    _require_operator(viewer)
+    require_operator(viewer)
     with site.database.connect() as connection:
         values = {
             "viewer": viewer,
@@ -36,7 +39,7 @@ def show_queue(site: Site, viewer: Viewer, request: Request) -> Response:
 
 def find_delivery(_site: Site, viewer: Viewer, request: Request) -> Response:
     """Lead from the search field to the delivery's page."""
-    _require_operator(viewer)
+    require_operator(viewer)
     guid = request.query_params.get("guid", "").strip()[:_LONGEST_GUID]
     if not guid.replace("-", "").isalnum() or not guid.isascii():
         raise PageMissing
@@ -45,7 +48,7 @@ def find_delivery(_site: Site, viewer: Viewer, request: Request) -> Response:
 
 def show_delivery(site: Site, viewer: Viewer, request: Request) -> Response:
     """Show every job and every write on GitHub that a delivery caused."""
-    _require_operator(viewer)
+    require_operator(viewer)
     guid = DeliveryGuid(request.path_params["guid"][:_LONGEST_GUID])
     with site.database.connect() as connection:
         steps = job_trace.trace_delivery(connection, guid)
@@ -57,7 +60,7 @@ def show_delivery(site: Site, viewer: Viewer, request: Request) -> Response:
 
 def retry_job(site: Site, viewer: Viewer, request: Request, _form: Form) -> Response:
     """Make a dead job ready again, as `r4p jobs --requeue` does."""
-    _require_operator(viewer)
+    require_operator(viewer)
     with site.database.begin() as connection:
         is_ready = upkeep.requeue(connection, JobId(request.path_params["job"]))
     if not is_ready:
@@ -65,20 +68,18 @@ def retry_job(site: Site, viewer: Viewer, request: Request, _form: Form) -> Resp
     return RedirectResponse("/deliveries?retried=1", HTTPStatus.SEE_OTHER)
 
 
-def show_models(site: Site, viewer: Viewer, _request: Request) -> Response:
-    """Show the trained models with their gates, the changes of aliases and the newest training."""
-    _require_operator(viewer)
+def show_models(site: Site, viewer: Viewer, request: Request) -> Response:
+    """Show the trained models with their gates, the changes of aliases, requests for changes and the newest training."""
+    require_operator(viewer)
     with site.database.connect() as connection:
+        stored = models.list_models(connection)
         values = {
             "viewer": viewer,
-            "models": models.list_models(connection),
+            "models": stored,
+            "refusals": list_refusals(connection, stored),
+            "requests": progress.list_reports(connection, ChangeModel.kind, _REQUESTS),
+            "is_asked": request.query_params.get("asked") == "1",
             "moves": models.list_moves(connection),
             "training": trainings.find_last(connection),
         }
     return render_page("models.html.j2", values)
-
-
-def _require_operator(viewer: Viewer) -> None:
-    """Raise PageMissing for everybody but operators, who alone know that these pages exist."""
-    if not viewer.is_operator:
-        raise PageMissing

@@ -13,6 +13,7 @@ from app.github.endpoints import build_endpoints
 from app.settings import CeilingSettings, DatabaseSettings, IdentitySettings, PagesSettings, load
 from app.web.pages import (
     group,
+    model_change,
     operations_pages,
     repository,
     sign_in,
@@ -51,12 +52,15 @@ PAGES: dict[str, ViewerPage] = {
     "/deliveries/find": operations_pages.find_delivery,
     "/deliveries/{guid}": operations_pages.show_delivery,
     "/models": operations_pages.show_models,
+    "/models/promote": model_change.show_promotion,
+    "/models/roll-back": model_change.show_roll_back,
 }
 """Pages for signed-in people, by path."""
 ACTIONS: dict[str, Action] = {
     "/sign-out": sign_in.sign_out,
     f"{REPOSITORY}/issues/{{issue:int}}/opinion": group.record_opinion,
     "/jobs/{job:int}/retry": operations_pages.retry_job,
+    "/models/change": model_change.ask_for_change,
 }
 """Forms, by path."""
 

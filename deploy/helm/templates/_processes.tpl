@@ -6,7 +6,7 @@ verify: {image: worker, arguments: [worker, --queues, verify], role: verify, opt
 agents: {image: worker, arguments: [worker, --queues, agents], role: agents, optional: [R4P_ENGINE_API_KEY], volumes: [trees], sandbox: true}
 tests: {image: worker, arguments: [worker, --queues, tests, --concurrency, "1"], role: tests, volumes: [test-trees, environments], sandbox: true, ownProc: true}
 writer: {image: app, arguments: [worker, --queues, writer, --concurrency, "1"], role: writer, key: R4P_WRITER_PRIVATE_KEY, open: true}
-train: {image: trainer, arguments: [worker, --queues, train, --concurrency, "1"], role: train, engineKeyFile: true, volumes: [trainings, models]}
+train: {image: trainer, arguments: [worker, --queues, train, --concurrency, "2"], role: train, engineKeyFile: true, volumes: [trainings, models]}
 beat: {image: app, arguments: [beat]}
 {{- end }}
 

@@ -122,6 +122,10 @@ REFUSED = {
         "web",
         "insert into patches (sha256, diff, edit) values (repeat('a', 64), 'evil', 'e')",
     ),
+    "web makes a champion": (
+        "web",
+        "insert into model_aliases (alias, why) values ('champion', 'I say so')",
+    ),
     "web changes a verdict": ("web", "update evaluations set state = 'published'"),
     "web reads stored bodies": ("web", "select body from delivery_bodies"),
     "web adds a verdict": ("web", f"{INSERT_JOB} ('publish_verdict', 'github', 'k', '{{}}', 7)"),

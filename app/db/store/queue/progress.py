@@ -1,11 +1,34 @@
 """Read and write what people may know of a job: its progress and what it waits for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from app.db.store.queue.jobs import OURS, ClaimedJob
+from app.db.tables.schema import jobs
 from app.jobs.waits import Waits, WaitsFor
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """A job that a person asked for: its payload, its state, and its progress or error in words."""
+
+    payload: Mapping[str, Any]
+    state: str
+    progress: str | None
+    error: str | None
+    moment: datetime
+    """When the person asked."""
+
+
+def list_reports(connection: Connection, kind: str, limit: int) -> list[JobReport]:
+    """List the newest jobs of a kind, at most `limit`, newest first."""
+    columns = (jobs.c.payload, jobs.c.state, jobs.c.progress, jobs.c.error, jobs.c.created_at)
+    query = select(*columns).where(jobs.c.kind == kind).order_by(jobs.c.id.desc()).limit(limit)
+    return [JobReport(*row) for row in connection.execute(query)]
 
 
 def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> None:

@@ -1,8 +1,15 @@
 """The pages in a real browser: axe finds nothing serious, and the policy of the page breaks nothing."""
 
 import shutil
+from pathlib import Path
 
 import pytest
+from sqlalchemy import text
+
+from app.db.session import transaction
+from app.db.store.models import models
+from app.db.store.models.models import NewModel
+from app.learning.model_serving import Adapter, ModelState
 
 pytestmark = [pytest.mark.services, pytest.mark.proof]
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -77,3 +84,26 @@ def _list_serious(page, path):
         if violation["impact"] in {"serious", "critical"}:
             nodes = [node["html"][:120] for node in violation["nodes"][:3]]
             yield path, violation["id"], nodes
+
+
+def test_a_browser_sends_the_forms_of_the_models_page(pages, chromium):
+    """A browser sends the origin of a form only under the right Referrer-Policy."""
+    with transaction(pages.owner) as connection:
+        adapter = Adapter("r4p-20261101-0badcafe", "base", Path("/none"), "0" * 64, "r4p")
+        gate = {"outcome": "passed", "measured": {"champion": "base"}}
+        new = NewModel(adapter, Path("/"), ModelState.CANDIDATE, "passed every check", gate)
+        models.register(connection, new)
+    pages.github.sign_in_as("ops")
+    page = chromium.new_context(viewport=DESK).new_page()
+    page.goto(f"{pages.url}/sign-in")
+    page.wait_for_url(f"{pages.url}/")
+    page.goto(f"{pages.url}/models")
+    page.select_option("select[name=alias]", "champion")
+    page.click("text=Promote …")
+    page.wait_for_url("**/models/promote?**")
+    assert "becomes the champion." in page.inner_text("main")
+    page.click("button:text-is('Promote')")
+    page.wait_for_url("**/models?asked=1")
+    assert "r4p-20261101-0badcafe as champion" in page.inner_text("main")
+    with transaction(pages.owner) as connection:
+        connection.execute(text("truncate models, model_aliases, shadow_verdicts cascade"))

@@ -89,11 +89,14 @@ def test_every_route_is_tested():
         "/deliveries/find",
         "/deliveries/{guid}",
         "/models",
+        "/models/promote",
+        "/models/roll-back",
     }
     assert {*ACTIONS} == {
         "/sign-out",
         "/r/{owner}/{name}/issues/{issue:int}/opinion",
         "/jobs/{job:int}/retry",
+        "/models/change",
     }
 
 
