@@ -19,7 +19,7 @@ PROMOTE = {"model": GOOD, "alias": "champion"}
 
 
 @pytest.fixture(autouse=True)
-def stored_models(pages):
+def save_models(pages):
     """Two champions, one after the other, a candidate that passed beside the second, and one that failed."""
     with transaction(pages.owner) as connection:
         connection.execute(text("truncate models, model_aliases, shadow_verdicts cascade"))
