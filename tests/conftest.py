@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -15,8 +16,8 @@ from app.dispatch import Doorbell
 from app.sandbox import check_sandbox
 from model.sandbox.bubblewrap import ChangedBubblewrap, NoBubblewrap
 from model.sandbox.bubblewrap import find as find_bubblewrap
+from tests import browser, vllm_server
 from tests import services as running_services
-from tests import vllm_server
 from tests.crashes import EveryWay
 from tests.services import Services
 
@@ -129,6 +130,17 @@ def twice(request, services, database) -> EveryWay:
 def large_data() -> Path:
     """The folder of the large labelled data."""
     return Path(os.environ["R4P_DATA"])
+
+
+@pytest.fixture
+def chromium() -> Iterator[Any]:
+    """A headless Chromium under Playwright."""
+    for name in ("playwright", "axe_playwright_python"):
+        pytest.importorskip(name, reason=f"{name} is not installed: make install")
+    if browser.CHROMIUM is None:
+        pytest.skip(browser.NO_CHROMIUM)
+    with browser.open_chromium() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

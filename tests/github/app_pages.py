@@ -1,4 +1,4 @@
-"""The two pages of GitHub on which a person registers an App from a manifest."""
+"""GitHub's pages on which a person registers an App from a manifest and installs it."""
 
 import html
 import json
@@ -16,10 +16,12 @@ _CONFIRM = """<!doctype html><title>Register new GitHub App</title>
 <input type="hidden" name="manifest" value="{manifest}">
 <input type="hidden" name="state" value="{state}">
 <button>Create GitHub App for octo</button></form>"""
+_INSTALL = """<!doctype html><title>Install GitHub App</title>
+<form method="post"><button>Install</button></form>"""
 
 
 def build_routes(world: World) -> list[Route]:
-    """The page that asks, for a person or an organisation, and the page that creates the App."""
+    """The pages that ask and create, for a person or an organisation, and the pages that install on octo's repositories."""
 
     async def ask(request: Request) -> Response:
         manifest, state = await _read_field(request, "manifest"), request.query_params["state"]
@@ -32,7 +34,19 @@ def build_routes(world: World) -> list[Route]:
         query = urlencode({"code": code, "state": await _read_field(request, "state")})
         return RedirectResponse(f"{manifest['redirect_url']}?{query}", 302)
 
+    async def offer(_request: Request) -> Response:
+        return HTMLResponse(_INSTALL)
+
+    async def install(request: Request) -> Response:
+        slug = request.path_params["slug"]
+        app = next(app for app in world.apps.values() if app.slug == slug)
+        owned = [repo for repo in world.repositories.values() if repo.owner.login == "octo"]
+        installs.install(world, app, owned, None)
+        return HTMLResponse("<!doctype html><title>Installed</title>")
+
     return [
+        Route("/apps/{slug}/installations/new", offer, methods=["GET"]),
+        Route("/apps/{slug}/installations/new", install, methods=["POST"]),
         Route("/settings/apps/new", ask, methods=["POST"]),
         Route("/organizations/{organisation}/settings/apps/new", ask, methods=["POST"]),
         Route("/settings/apps/confirm", create, methods=["POST"]),

@@ -45,15 +45,22 @@ class SetupAccess:
         """Report whether a form comes from our own page."""
         return _is_same(csrf, self.csrf)
 
+    @property
+    def state(self) -> str:
+        """The value that GitHub will send back with its code. It stays the same until it is spent or replaced."""
+        return self._state or self.create_state()
+
     def create_state(self) -> str:
         """Return a new value that GitHub sends back with its code. An earlier one is void."""
         self._state = secrets.token_urlsafe(24)
         return self._state
 
     def spend_state(self, state: str) -> bool:
-        """Report whether GitHub sent the newest state back. It counts once."""
-        expected, self._state = self._state, None
-        return expected is not None and _is_same(state, expected)
+        """Report whether GitHub sent the newest state back. It counts once, and a wrong one changes nothing."""
+        if self._state is None or not _is_same(state, self._state):
+            return False
+        self._state = None
+        return True
 
 
 def _is_same(given: str, expected: str) -> bool:

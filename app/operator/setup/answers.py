@@ -16,6 +16,8 @@ GITHUB: Final = "https://github.com"
 LONGEST_NAME: Final = 34
 """Most characters of an App's name on GitHub."""
 _LOGIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98})")
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+"""A host with an optional port. The page's Content-Security-Policy names it, so it holds no space and no semicolon."""
 _LONGEST: Final = 2_000
 
 
@@ -119,15 +121,23 @@ def _check_organisation(login: str) -> str:
 
 
 def _check_url(url: str, about: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username:
-        raise BadAnswer(f"{about} {url[:80]!r}: give an address, as in https://host")
+    fix = f"{about} {url[:80]!r}: give an address, as in https://host"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise BadAnswer(fix) from None
+    if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(parts.netloc):
+        raise BadAnswer(fix)
+    if parts.query or parts.fragment or not url.isprintable() or " " in url:
+        raise BadAnswer(f"{fix}, without spaces, ? and #")
     return url.rstrip("/")
 
 
 def _check_public_url(url: str) -> str:
     if not url:
         return ""
-    if urlsplit(url).scheme != "https" and urlsplit(url).hostname not in {"localhost", "127.0.0.1"}:
+    checked = _check_url(url, "public address")
+    parts = urlsplit(checked)
+    if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
         raise BadAnswer(f"public address {url[:80]!r}: give one with https, or none to poll GitHub")
-    return _check_url(url, "public address")
+    return checked

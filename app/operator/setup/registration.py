@@ -1,12 +1,14 @@
-"""Probe the chosen model, exchange a manifest's code for the App, and store both in the folder of `r4p up`."""
+"""Probe the chosen servers, exchange a manifest's code for the App, and store both in the folder of `r4p up`."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from app.github.api.app_reader import NewApp, convert_manifest
+from app.github.api_call import Call, Method
 from app.github.endpoints import build_endpoints
-from app.github.errors import GitHubError
+from app.github.errors import GitHubError, RateLimited, Unauthorized
 from app.github.http.transport import Transport
 from app.github.redaction import redact, remember
 from app.operator.setup.answers import Answers, BadAnswer, ModelKind
@@ -22,12 +24,38 @@ FIRST_VERDICT: Final = (
 """What to do after the setup, one step a sentence."""
 
 
+_CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_PROBE_SECONDS: Final = 5
+
+
 class RegistrationRefused(Exception):
     """GitHub did not hand out an App. The message names the fix and holds no secret."""
 
 
-def check_model(answers: Answers) -> Answers:
-    """Probe the chosen model server, and return the answers with the name of its model. Raises BadAnswer."""
+def check_servers(answers: Answers) -> Answers:
+    """Probe the chosen GitHub and model server, and return the answers with the name of the model. Raises BadAnswer."""
+    _check_github(answers)
+    return _check_model(answers)
+
+
+def _check_github(answers: Answers) -> None:
+    """Ask the chosen GitHub server who we are. Raises BadAnswer unless it answers as GitHub does: with 401."""
+    transport = Transport(build_endpoints(answers.github_url), timeout=_PROBE_SECONDS)
+    try:
+        transport.send(Call(Method.GET, "/app"), None)
+    except (Unauthorized, RateLimited):
+        return
+    except GitHubError as error:
+        fix = "correct its address, or let this machine reach it"
+        raise BadAnswer(
+            f"GitHub server {answers.github_url}: {fix} ({redact(str(error))})"
+        ) from None
+    finally:
+        transport.close()
+    raise BadAnswer(f"GitHub server {answers.github_url}: no GitHub answers there: correct it")
+
+
+def _check_model(answers: Answers) -> Answers:
     if answers.model_kind is not ModelKind.SERVER:
         return answers
     remember(answers.api_key)
@@ -44,11 +72,13 @@ def register(data: Path, answers: Answers, code: str) -> NewApp:
 
     The webhook's secret and the App's key go to files that only their owner may read.
     """
+    fix = "the code is valid once and for an hour: create the App again"
+    if not _CODE.fullmatch(code):
+        raise RegistrationRefused(f"GitHub sent no code: {fix}")
     transport = Transport(build_endpoints(answers.github_url))
     try:
         app = convert_manifest(transport, code)
     except GitHubError as error:
-        fix = "the code is valid once and for an hour: create the App again"
         raise RegistrationRefused(f"{redact(str(error))}: {fix}") from None
     finally:
         transport.close()

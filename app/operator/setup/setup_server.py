@@ -17,7 +17,14 @@ from starlette.routing import Route
 
 from app.operator.setup import registration
 from app.operator.setup.access import TOKEN_SECONDS, SetupAccess
-from app.operator.setup.answers import Answers, BadAnswer, ModelKind, parse_answers, suggest_name
+from app.operator.setup.answers import (
+    GITHUB,
+    Answers,
+    BadAnswer,
+    ModelKind,
+    parse_answers,
+    suggest_name,
+)
 from app.operator.setup.registration import RegistrationRefused
 from app.web.pages.rendering import list_static_routes, render_page, render_problem
 
@@ -28,6 +35,12 @@ MAX_CONNECTIONS: Final = 20
 _NO_ACCESS: Final = (
     "This page belongs to the browser that gave the token. Restart `r4p up` for a new token."
 )
+_ASK_AGAIN: Final = "The token is wrong, spent or older than an hour. Copy it again, or restart `r4p up` for a new one."
+_OLD_FORM: Final = (
+    "GitHub's answer belongs to an older form, or came twice. Create the App again. If GitHub takes the name for"
+    " used, delete that App there, or choose another name."
+)
+_BACK: Final = (PATH, "Go to the set-up")
 
 
 class _TooLarge(Exception):
@@ -42,6 +55,8 @@ class SetupPages:
     access: SetupAccess = field(default_factory=SetupAccess)
     is_done: bool = False
     """True when the App is stored."""
+    _form: dict[str, str] = field(default_factory=dict)
+    """The answers as they were last given, without the key."""
     _answers: Answers | None = None
 
     def list_routes(self) -> list[Route]:
@@ -51,6 +66,7 @@ class SetupPages:
             Route(PATH, self._show, methods=["GET"]),
             Route(f"{PATH}/token", self._take_token, methods=["POST"]),
             Route(f"{PATH}/app", self._take_answers, methods=["POST"]),
+            Route(f"{PATH}/app", self._offer_app, methods=["GET"]),
             Route(f"{PATH}/callback", self._take_code, methods=["GET"]),
             *list_static_routes(),
         ]
@@ -59,18 +75,20 @@ class SetupPages:
         return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
 
     async def _show(self, request: Request) -> Response:
+        if "token" in request.query_params and not self._has_session(request):
+            return self._open_session(request, request.query_params["token"])
         if self._has_session(request):
-            return self._ask({})
+            return self._ask(self._form)
         return render_page("setup_token.html.j2", {"problem": ""})
 
     async def _take_token(self, request: Request) -> Response:
         form = await _read_form(request)
-        session = self.access.open_session(form.get("token", ""))
+        return self._open_session(request, form.get("token", ""))
+
+    def _open_session(self, request: Request, token: str) -> Response:
+        session = self.access.open_session(token.strip())
         if session is None:
-            problem = (
-                "The token is wrong, spent or older than an hour. Restart `r4p up` for a new one."
-            )
-            values = {"problem": problem}
+            values = {"problem": _ASK_AGAIN}
             return render_page("setup_token.html.j2", values, status=HTTPStatus.FORBIDDEN)
         answer = RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
         # Lax: the cookie must come with GitHub's redirect to the callback.
@@ -88,15 +106,23 @@ class SetupPages:
     async def _take_answers(self, request: Request) -> Response:
         form = await _read_form(request)
         if not self._has_session(request) or not self.access.is_own_form(form.get("csrf", "")):
-            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS)
+            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS, link=_BACK)
+        self._form = {name: value for name, value in form.items() if name != "api_key"}
         try:
             answers = parse_answers(form)
-            answers = await run_in_threadpool(registration.check_model, answers)
+            self._answers = await run_in_threadpool(registration.check_servers, answers)
         except BadAnswer as error:
-            return self._ask(form, str(error))
-        self._answers = answers
+            return self._ask(self._form, str(error))
+        self.access.create_state()
+        return RedirectResponse(f"{PATH}/app", HTTPStatus.SEE_OTHER)
+
+    async def _offer_app(self, request: Request) -> Response:
+        """Show the form that the browser sends to GitHub. It has an address of its own for the back button."""
+        if not self._has_session(request) or self._answers is None:
+            return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
+        answers = self._answers
         manifest = answers.build_manifest(_build_redirect_url(request, answers))
-        query = urlencode({"state": self.access.create_state()})
+        query = urlencode({"state": self.access.state})
         values = {
             "answers": answers,
             "action": f"{answers.registration_url}?{query}",
@@ -110,15 +136,19 @@ class SetupPages:
 
     async def _take_code(self, request: Request) -> Response:
         query = request.query_params
-        is_expected = self.access.spend_state(query.get("state", ""))
-        if not is_expected or not self._has_session(request) or self._answers is None:
-            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS)
+        if not self._has_session(request) or self._answers is None:
+            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS, link=_BACK)
+        if not self.access.spend_state(query.get("state", "")):
+            return render_problem(HTTPStatus.FORBIDDEN, _OLD_FORM, link=_BACK)
         try:
             app = await run_in_threadpool(
                 registration.register, self.data, self._answers, query.get("code", "")
             )
         except RegistrationRefused as error:
-            return render_problem(HTTPStatus.BAD_GATEWAY, str(error))
+            return render_problem(HTTPStatus.BAD_GATEWAY, str(error), link=_BACK)
+        except OSError as error:
+            problem = f"{error.filename or self.data}: {error.strerror}: mend it, delete the App on GitHub and create it again"
+            return render_problem(HTTPStatus.INTERNAL_SERVER_ERROR, problem, link=_BACK)
         self.is_done = True
         values = {
             "app": app,
@@ -133,9 +163,8 @@ class SetupPages:
 
     def _ask(self, form: dict[str, str], problem: str = "") -> Response:
         """Show the form with the given answers. A key is never shown again."""
-        shown = {"name": suggest_name(), "github_url": "https://github.com"} | form
         values: dict[str, Any] = {
-            "form": {name: value for name, value in shown.items() if name != "api_key"},
+            "form": {"name": suggest_name(), "github_url": GITHUB} | form,
             "kinds": ModelKind,
             "csrf": self.access.csrf,
             "problem": problem,
@@ -168,9 +197,10 @@ def serve_setup(data: Path, host: str, port: int) -> bool:
     )
     server = _SetupServer(config, pages)
     sys.stderr.write(
-        f"r4p: no App is set. Open http://{host}:{port}{PATH} and give this token within an hour:\n"
-        f"      {pages.access.token}\n"
-        "      Or set the bot up in this terminal: r4p setup --data DIR\n"
+        "r4p: no GitHub App is set. Open this address in a browser within an hour. It works once:\n"
+        f"      http://{host}:{port}{PATH}?token={pages.access.token}\n"
+        f"      Behind a proxy, open {PATH} there and give the token, the text after token=.\n"
+        f"      Or set the bot up in this terminal: r4p setup --data {data}\n"
     )
     server.run()
     return pages.is_done

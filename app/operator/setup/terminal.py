@@ -45,7 +45,7 @@ def run(data: Path) -> int:
         )
         return USAGE
     try:
-        answers = registration.check_model(parse_answers(_ask()))
+        answers = registration.check_servers(parse_answers(_ask()))
         app = registration.register(data, answers, _ask_for_code(data, answers))
     except (BadAnswer, RegistrationRefused) as error:
         sys.stderr.write(f"r4p setup: {error}\n")

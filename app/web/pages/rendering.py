@@ -73,9 +73,18 @@ def build_policy_header(form_targets: Sequence[str] = ()) -> dict[str, str]:
     return {"Content-Security-Policy": policy}
 
 
-def render_problem(status: HTTPStatus, message: str, *, viewer: object = None) -> Response:
-    """Render the page that says in one sentence what went wrong and what to do."""
-    values = {"title": status.phrase, "message": message, "viewer": viewer}
+def render_problem(
+    status: HTTPStatus,
+    message: str,
+    *,
+    viewer: object = None,
+    link: tuple[str, str] = ("/", "Go to the worksheet"),
+) -> Response:
+    """Render the page that says in one sentence what went wrong and what to do.
+
+    `link` is the address and the text of the way on.
+    """
+    values = {"title": status.phrase, "message": message, "viewer": viewer, "link": link}
     return render_page("problem.html.j2", values, status=status)
 
 

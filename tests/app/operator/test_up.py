@@ -68,10 +68,9 @@ def test_up_without_an_app_offers_the_setup_and_no_page_of_it_afterwards(tmp_pat
     started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         lines = list(islice(started.stderr, 4))
-        url = re.search(r"http://\S+/setup", "".join(lines))[0]
+        url, token = re.search(r"(http://\S+/setup)\?token=(\S+)", "".join(lines)).groups()
         wait_for(lambda: is_answered(url))
         assert httpx.get(url.replace("/setup", "/metrics")).status_code == 404
-        token = lines[2].strip()
         with httpx.Client(follow_redirects=True) as browser:
             page = browser.post(f"{url}/token", data={"token": token})
             assert "Who judges" in page.text

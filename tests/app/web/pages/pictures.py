@@ -1,18 +1,17 @@
 """Takes the pictures of docs/pages.md: `python -m tests.app.web.pages.pictures docs`. Needs Chromium. Not a test."""
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
 from sqlalchemy import text
 
 from app.db.session import create_database_engine
 from model.domain import Verdict
 from tests import services
 from tests.app.web.pages.browsing import serve_pages
+from tests.browser import open_chromium
 from tests.builders.history import judged_group
 from tests.demo.example import example
 from tests.github.stand_in import StandIn
@@ -23,7 +22,6 @@ PICTURES = (
     ("pages-track-record.png", "/r/django/django/track-record", "dark", (1000, 640)),
     ("pages-phone.png", "/r/django/django/issues/{issue}", "dark", (390, 800)),
 )
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HISTORY = """
 with event as (
     insert into outcome_events (source, repository_id, pull_number, kind, occurred_at)
@@ -96,8 +94,7 @@ def _save_past(connection, repository, past):
 
 
 def _take(url, issue, folder):
-    with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    with open_chromium() as browser:
         for name, path, scheme, (width, height) in PICTURES:
             context = browser.new_context(
                 color_scheme=scheme, viewport={"width": width, "height": height}
@@ -109,7 +106,6 @@ def _take(url, issue, folder):
             page.screenshot(path=folder / name)
             Image.open(folder / name).quantize(96).save(folder / name, optimize=True)
             context.close()
-        browser.close()
 
 
 if __name__ == "__main__":

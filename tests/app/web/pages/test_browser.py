@@ -1,6 +1,5 @@
 """The pages in a real browser: axe finds nothing serious, and the policy of the page breaks nothing."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,9 @@ from app.db.session import transaction
 from app.db.store.models import models
 from app.db.store.models.models import NewModel
 from app.learning.model_serving import Adapter, ModelState
+from tests.browser import DESK, PHONE, list_serious, note_errors
 
 pytestmark = [pytest.mark.services, pytest.mark.proof]
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-CHROMIUM = shutil.which("chromium")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PATHS = (
     "/",
     "/r/octo/cat/issues/3",
@@ -26,17 +22,6 @@ PATHS = (
     "/models",
     "/r/none/such",
 )
-PHONE, DESK = {"width": 360, "height": 740}, {"width": 1200, "height": 900}
-
-
-@pytest.fixture
-def chromium():
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    with sync_api.sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -46,25 +31,21 @@ def test_axe_finds_nothing_serious(pages, chromium, scheme):
     context = chromium.new_context(color_scheme=scheme, viewport=DESK, bypass_csp=True)
     page = context.new_page()
     page.goto(f"{pages.url}/welcome")
-    found = [*_list_serious(page, "/welcome")]
+    serious = list_serious(page, "/welcome")
     page.click("text=Sign in with GitHub")
     page.wait_for_url(f"{pages.url}/")
     for path in PATHS:
         page.goto(pages.url + path)
-        found += _list_serious(page, path)
+        serious += list_serious(page, path)
     pages.github.grant(pages.cat, "ops", "none")
-    assert found == []
+    assert serious == []
 
 
 def test_pages_fit_a_phone_and_break_no_policy(pages, chromium):
     pages.github.sign_in_as("mona")
     context = chromium.new_context(viewport=PHONE)
     page = context.new_page()
-    problems = []
-    page.on(
-        "console",
-        lambda message: problems.append(message.text) if message.type == "error" else None,
-    )
+    problems = note_errors(page)
     page.goto(f"{pages.url}/sign-in")
     page.wait_for_url(f"{pages.url}/")
     for path in PATHS[:5]:
@@ -77,13 +58,6 @@ def test_pages_fit_a_phone_and_break_no_policy(pages, chromium):
     page.click("text=It is right")
     page.wait_for_url("**?noted=1")
     assert problems == []
-
-
-def _list_serious(page, path):
-    for violation in axe.Axe().run(page).response["violations"]:
-        if violation["impact"] in {"serious", "critical"}:
-            nodes = [node["html"][:120] for node in violation["nodes"][:3]]
-            yield path, violation["id"], nodes
 
 
 def test_a_browser_sends_the_forms_of_the_models_page(pages, chromium):
