@@ -42,8 +42,11 @@ from worker.commands.issue_commands import IssueCommands
 from worker.commands.issue_control import show_config
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
+from worker.queue.errors import Postponed
 
 log = logging.getLogger(__name__)
+
+_RECORDING_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -77,13 +80,17 @@ class RunCommandHandler:
         """Carry out the commands of the comment that `job` names, and answer by reactions or a reply.
 
         A comment that was deleted meanwhile gets no answer. The web process checks only how lines
-        begin, so a comment may hold no command.
+        begin, so a comment may hold no command. Raises Postponed while the bot does not know the repository and still
+        has to record the delivery, which names it: the two jobs of one delivery run in any order.
         """
         with transaction(context.database) as connection:
             stored = groups.load_active_repository(connection, job.repository)
             delivery = webhook_state.load_delivery(connection, job.delivery)
             # A webhook may arrive after reconciling found its comment and carried the commands out.
             is_done = jobs.has_job(connection, job.key, job.kind, done_besides=context.claimed.id)
+            is_recorded = webhook_state.is_recorded(connection, job.delivery)
+        if stored is None and not is_recorded:
+            raise Postponed("the delivery is not recorded yet", after_seconds=_RECORDING_SECONDS)
         if stored is None or delivery is None or is_done:
             return
         event = parse_event(delivery.event, job.delivery, delivery.body)

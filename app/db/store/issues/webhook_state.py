@@ -19,6 +19,7 @@ from app.db.tables.schema import (
     group_members,
     groups,
     installations,
+    jobs,
     pull_requests,
     repositories,
 )
@@ -35,6 +36,7 @@ from app.events import (
     PullRequestEvent,
     RepositoryEvent,
 )
+from app.jobs.job import RecordEvent
 from app.values.identifiers import DeliveryGuid, InstallationId, IssueNumber
 
 
@@ -66,6 +68,16 @@ def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery 
         .with_for_update(read=True, of=deliveries)
     ).one_or_none()
     return None if row is None else StoredDelivery(row.event, bytes(row.body), row.received_at)
+
+
+def is_recorded(connection: Connection, guid: DeliveryGuid) -> bool:
+    """Return whether no job has to record the webhook delivery any more."""
+    waiting = select(jobs.c.id).where(
+        jobs.c.delivery_guid == guid,
+        jobs.c.kind == RecordEvent.kind,
+        jobs.c.state.in_(("ready", "running")),
+    )
+    return connection.execute(waiting.limit(1)).first() is None
 
 
 def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
