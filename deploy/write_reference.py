@@ -31,7 +31,7 @@ def build_overview() -> str:
         "- [Exit codes](#exit-codes)\n"
         "- [Database](reference-database.md): each table and column\n"
         "- [Python](reference-python.md): each public name of `import model`\n",
-        "The [glossary](glossary.md) explains the words. [Operations](operations.md) shows how the settings fit together.\n",
+        "The [glossary](glossary.md) explains the words. [Deployment](deployment.md) and [operations](operations.md) show how the settings fit together.\n",
         "## Settings of a repository\n",
         f"A repository keeps them in `{FILE}` on its default branch.\n",
         describe_repository(),
