@@ -22,7 +22,8 @@ from app.jobs.job import (
     VerifyGroup,
     parse_job,
 )
-from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
+from app.jobs.learning_jobs import ChangeModel, RefitCalibrators, TrainModel, UnloadAdapters
+from app.jobs.onboarding_jobs import OfferOnboarding, OpenOnboarding
 from app.jobs.outcome_jobs import (
     CheckClaims,
     HearReview,
@@ -68,6 +69,9 @@ EXAMPLES = [
     (TrainModel(0, asked=True), "train_model"),
     (OpenDraft(7, 70, 4), "open_draft:70:4"),
     (TellDraft(7, 70, 4), "tell_draft:70:4"),
+    (OfferOnboarding(7, 70), "offer_onboarding:70"),
+    (OpenOnboarding(7, 70), "open_onboarding:70"),
+    (ChangeModel(0, "1f", "ops", "champion", "r4p-1", ""), "change_model"),
 ]
 
 

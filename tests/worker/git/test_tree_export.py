@@ -213,7 +213,7 @@ def test_the_folder_is_gone_afterwards_also_after_an_error(exports):
 CRASHES = """
 import os, sys, time
 from pathlib import Path
-from tests.builders.local_github import REPOSITORY
+from tests.builders.github.local_github import REPOSITORY
 from tests.builders.tars import files_in, member, tar_of
 from app.values.identifiers import EvaluationId
 from worker.git.tree_export import TreeExporter

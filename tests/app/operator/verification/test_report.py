@@ -34,7 +34,7 @@ def test_summary_and_outputs_name_the_winner(judge, tmp_path):
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("### R4P: It \\<b\\>breaks\\</b\\> \\| @\u200ball\n")
     assert "\n| a.diff | **correct** | – | 1.00 | 3 | 0 | 1 of 1 |\n" in summary
-    assert "Verifier r4p with the model scripted; 3 of 3 votes were readable." in summary
+    assert "Verifier r4p with the model script; 3 of 3 votes were readable." in summary
     outputs = (tmp_path / "outputs").read_text().splitlines()
     assert outputs[0] == "earlier=1"
     assert outputs[2:] == ['winners=["a.diff"]', "result=correct"]
