@@ -57,6 +57,7 @@ def test_a_delegate_may_command_on_one_issue_only(story):
     asked = story.command(issue, "/r4p verify", "reader")
     assert story.reactions(issue, asked) == DONE
     assert story.verdict(issue).rows == {only: "Correct"}
+    story.let_pass(60)  # replies to readers have a pace of their own
     elsewhere = story.command(other, "/r4p verify", "reader")
     assert "`/r4p verify` needs write access" in story.answer(other, elsewhere)
     taken = story.command(issue, "/r4p delegate remove reader")
