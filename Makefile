@@ -41,21 +41,22 @@ $(CHART_INSTALLED): $(DEV_INSTALLED)
 demo: $(INSTALLED) ## the whole bot on your machine: two real issues, four rival pull requests each, tests that run
 	@cd $(HERE) && $(BIN)/python -m tests.demo $(DEMO)
 
-# pytest starts a worker for each core. Each worker has a PostgreSQL and a Valkey of its own.
-WORKERS ?= logical
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --durations=10
+# Each of pytest's workers has a PostgreSQL and a Valkey of its own. Part of the tests' time is waiting, for a process, a
+# limit or a server, so there are three workers for two cores. The proofs compute, and take one for each core.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2 or 1)')
+PYTEST = $(BIN)/python -m pytest -q --durations=10
 
 # worksteal keeps the tests of a module together, and an idle worker takes tests from a busy worker.
 test: $(CHART_INSTALLED) ## every test but the proofs; TESTS=tests/app for a part
-	@cd $(HERE) && $(PYTEST) --dist worksteal -m 'not proof' $(TESTS)
+	@cd $(HERE) && $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not proof' $(TESTS)
 
 coverage: $(CHART_INSTALLED) ## the same tests under coverage: the pure modules keep every branch covered
-	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) --dist worksteal -m 'not proof'
+	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not proof'
 	@cd $(HERE) && $(BIN)/python -m tests.architecture.coverage_floor
 
 # loadgroup keeps the tests of vLLM on one worker, so that one server runs at a time.
 proofs: $(CHART_INSTALLED) $(VLLM_INSTALLED) ## the slow tests: small trainings, kills at every point, sweeps, a real vLLM
-	@cd $(HERE) && $(PYTEST) --dist loadgroup -m proof $(TESTS)
+	@cd $(HERE) && $(PYTEST) -n logical --dist loadgroup -m proof $(TESTS)
 
 check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 	@cd $(HERE) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python -m pytest -q tests/architecture
