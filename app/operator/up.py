@@ -16,10 +16,10 @@ from typing import Self
 import httpx
 
 from app.db import migrate, process_roles
-from app.github.app_manifest import WEBHOOK_PATH
 from app.jobs.job import Queue
 from app.operator.doctor.finding import format_lines
 from app.operator.doctor.report import list_findings
+from app.operator.doctor.webhook_checks import describe_address
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.processes import (
@@ -280,7 +280,7 @@ def _report_start(url: str, data: Path) -> None:
     """Print where the bot listens and keeps its data, then what `r4p doctor` finds."""
     facts = (
         f"r4p: up at {url}; Ctrl-C stops it",
-        f"      webhook  {url}{WEBHOOK_PATH}, behind your TLS proxy",
+        f"      webhook  {describe_address(url)}",
         f"      data     {data.resolve()}, logs in {(data / 'logs').resolve()}",
     )
     sys.stderr.write("\n".join(facts) + "\n")

@@ -26,6 +26,8 @@ class DeliveryAttempt:
     """False for GitHub's first attempt at this webhook, True for later ones."""
     switches: InstallationId | None = None
     """The installation that the webhook suspends or wakes; None for other webhooks."""
+    is_ping: bool = False
+    """True for the webhook that GitHub sends when the App is created. It carries no event."""
 
     @property
     def has_arrived(self) -> bool:
@@ -64,6 +66,7 @@ def _build_attempt(item: rest.HookDelivery) -> DeliveryAttempt:
         status_code=item.status_code,
         is_redelivery=item.redelivery,
         switches=InstallationId(installation) if switches and installation else None,
+        is_ping=item.event == "ping",
     )
 
 

@@ -7,10 +7,11 @@ from itertools import islice
 from typing import Final
 
 from app.github.api.delivery_log import DeliveryAttempt, find_refused, list_attempts
+from app.github.app_manifest import WEBHOOK_PATH
 from app.github.errors import GitHubError
 from app.github.http.connection import AppConnection
 from app.operator.doctor.finding import Line, Mark
-from app.settings import QueueSettings, load
+from app.settings import IdentitySettings, PagesSettings, QueueSettings, load
 
 PERIOD: Final = timedelta(days=1)
 MOST_READ: Final = 5_000
@@ -35,33 +36,51 @@ def check_webhooks(github: AppConnection) -> list[Line]:
 
 def describe_polling() -> Line:
     """Describe a bot that reads its events from GitHub's list and needs no webhook."""
-    seconds = load(QueueSettings).poll_seconds
-    return Line(Mark.OK, "webhooks", f"not needed: the bot asks GitHub every {seconds:g} s")
+    return Line(Mark.OK, "webhooks", _explain_polling())
+
+
+def describe_address(url: str) -> str:
+    """Return where GitHub sends webhooks to, in one sentence. `url` is the local base URL of the web process."""
+    if load(IdentitySettings).ingress == "polling":
+        return _explain_polling()
+    public_url = load(PagesSettings).public_url
+    if public_url:
+        return f"{public_url}{WEBHOOK_PATH}, which your TLS proxy passes to {url}"
+    return f"{url}{WEBHOOK_PATH}, behind your TLS proxy"
+
+
+def _explain_polling() -> str:
+    return f"not needed: the bot asks GitHub every {load(QueueSettings).poll_seconds:g} s"
 
 
 def describe_last(tried: Sequence[DeliveryAttempt]) -> Line:
-    """Describe the newest of GitHub's attempts, which are sorted from new to old (pure)."""
+    """Describe the newest of GitHub's attempts, which are sorted from new to old (pure).
+
+    Pings do not count. GitHub sends one when the App is created, before the bot can answer it.
+    """
     about = "last webhook"
-    if not tried:
+    events = [attempt for attempt in tried if not attempt.is_ping]
+    if not events:
         fix = "comment on an issue of an installed repository, then look again"
-        return Line(Mark.LESS, about, "GitHub sent none in the last day", fix)
-    newest = tried[0]
+        but = " but the ping for a new App" if tried else ""
+        return Line(Mark.LESS, about, f"GitHub sent none{but} in the last day", fix)
+    newest = events[0]
     when = f"{newest.tried_at:%Y-%m-%d %H:%M} UTC"
     if newest.has_arrived:
         return Line(Mark.OK, about, f"arrived at {when}")
     answer = f"status {newest.status_code}" if newest.status_code else "no answer"
     fix = _FIXES.get(newest.status_code, _OTHER_FIX)
     text = f"did not arrive at {when} ({answer})"
-    if any(attempt.has_arrived for attempt in tried):
+    if any(attempt.has_arrived for attempt in events):
         return Line(Mark.LESS, about, text, fix)
     return Line(Mark.FAIL, about, f"{text}, nor did any other of the last day", fix)
 
 
 def describe_attempts(tried: Sequence[DeliveryAttempt]) -> Line:
-    """Describe the refused webhooks among GitHub's attempts, newest first (pure)."""
+    """Describe the refused webhooks among GitHub's attempts, newest first (pure). Pings do not count."""
     about = "webhooks"
     period = "in the last day" if len(tried) < MOST_READ else f"in the newest {MOST_READ} attempts"
-    refused = find_refused(tried)
+    refused = find_refused([attempt for attempt in tried if not attempt.is_ping])
     if not refused:
         return Line(Mark.OK, about, f"GitHub saw none refused {period}")
     statuses = Counter(refused.values())

@@ -1,17 +1,21 @@
 """`r4p doctor` on the App at GitHub: its key, permissions and events, its webhooks, and GitHub's own settings."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from app.github.api.app_reader import AppInstallation, InstalledRepositoryFacts, RegisteredApp
 from app.github.api.delivery_log import DeliveryAttempt
-from app.github.app_manifest import EVENTS, PERMISSIONS
+from app.github.app_manifest import EVENTS, PERMISSIONS, WEBHOOK_PATH
 from app.operator.doctor import app_checks, webhook_checks
 from app.operator.doctor.finding import Mark
 from app.operator.doctor.report import UNFIT
+from app.operator.setup.setup_server import SetupPages
+from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.app.operator.test_doctor import doctor, github, run_doctor  # noqa: F401 - fixtures
 from tests.builders.github.local_github import KEY
+from tests.services import wait_for
 
 NOW = datetime(2026, 11, 23, 15, tzinfo=UTC)
 APP = RegisteredApp(7, "r4p", "https://github.com/apps/r4p", PERMISSIONS, EVENTS, NOW)
@@ -137,3 +141,47 @@ def test_the_last_webhook_fails_the_doctor_only_if_none_arrived():
     assert (line.mark, "no answer" in line.message) == (Mark.LESS, True)
     assert webhook_checks.describe_last(tried[:1]).mark is Mark.FAIL
     assert webhook_checks.describe_last(tried[1:]).mark is Mark.OK
+
+
+def test_a_ping_before_the_first_start_is_no_failure(doctor, github, tmp_path):  # noqa: F811
+    """GitHub pings a new App's webhook while the pages of the set-up listen there, which have no webhook."""
+    standin, _ = github
+    with serve_setup_pages(SetupPages(tmp_path)) as url:
+        app = standin.register_app(slug="pinged", webhook_url=f"{url}{WEBHOOK_PATH}")
+        wait_for(lambda: any(ping.status_code == 404 for ping in standin.deliveries()))
+        code, found = doctor(
+            app_id=str(app.app_id), private_key=app.private_key, verifier="consensus"
+        )
+    assert code == 0
+    assert found["last webhook"].startswith(
+        "less: GitHub sent none but the ping for a new App in the last day: comment on an issue"
+    )
+    assert found["webhooks"] == "ok: GitHub saw none refused in the last day"
+
+
+def test_a_ping_says_nothing_about_the_last_event():
+    ping = replace(build_attempt("p", 404, 0), is_ping=True)
+    tried = [ping, build_attempt("a", 202, 1)]
+    assert webhook_checks.describe_last(tried).mark is Mark.OK
+    arrived = replace(ping, status_code=202)
+    assert webhook_checks.describe_last([arrived, build_attempt("a", 401, 1)]).mark is Mark.FAIL
+
+
+ADDRESSES = {
+    "local": ({}, "http://127.0.0.1:8000/api/github/webhooks, behind your TLS proxy"),
+    "public": (
+        {"public_url": "https://r4p.example.com/"},
+        "https://r4p.example.com/api/github/webhooks, which your TLS proxy passes to http://127.0.0.1:8000",
+    ),
+    "polling": (
+        {"ingress": "polling", "poll_seconds": "45", "public_url": "https://r4p.example.com"},
+        "not needed: the bot asks GitHub every 45 s",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "text"), ADDRESSES.values(), ids=ADDRESSES)
+def test_the_webhook_address_is_the_one_that_github_uses(settings, text, monkeypatch):
+    for name, value in settings.items():
+        monkeypatch.setenv(f"R4P_{name.upper()}", value)
+    assert webhook_checks.describe_address("http://127.0.0.1:8000") == text
