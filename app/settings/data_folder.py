@@ -59,12 +59,12 @@ def remove_addresses(data: Path) -> None:
 
 def use_running_bot(data: Path) -> None:
     """Point this process at the database and the broker of the `r4p up` that runs on `data`. Raises NotRunning."""
-    document = _read_json(data / _ADDRESSES)
-    if document is None:
+    addresses = _read_values(data / _ADDRESSES, "addresses")
+    if addresses is None:
         raise NotRunning(
             f"no bot runs on {data}: start it by `r4p up --data {data}`, or correct --data"
         )
-    set_environment({name: str(value) for name, value in document.get("addresses", {}).items()})
+    set_environment({name: str(value) for name, value in addresses.items()})
 
 
 def use_settings(data: Path, secrets: Collection[str] = ()) -> None:
@@ -73,8 +73,8 @@ def use_settings(data: Path, secrets: Collection[str] = ()) -> None:
     `secrets` are the names of the secrets to add, keys of SECRET_FILES. Without an App in the environment, the
     folder's App is used.
     """
-    document = _read_json(data / _SETTINGS) or {}
-    values = {name: str(value) for name, value in document.get("settings", {}).items()}
+    stored = _read_values(data / _SETTINGS, "settings") or {}
+    values = {name: str(value) for name, value in stored.items()}
     for name in secrets:
         file = data.resolve() / _SECRETS / SECRET_FILES[name]
         if file.is_file():
@@ -95,7 +95,7 @@ def is_app_set() -> bool:
 
 def has_app(data: Path) -> bool:
     """Report whether an App is stored in `data`. Raises BadFolder."""
-    return "R4P_APP_ID" in (_read_json(data / _SETTINGS) or {}).get("settings", {})
+    return "R4P_APP_ID" in (_read_values(data / _SETTINGS, "settings") or {})
 
 
 def save_settings(data: Path, settings: Mapping[str, str], secrets: Mapping[str, str]) -> None:
@@ -109,21 +109,23 @@ def save_settings(data: Path, settings: Mapping[str, str], secrets: Mapping[str,
     folder.chmod(0o700)
     for name, text in secrets.items():
         _write(folder / SECRET_FILES[name], text)
-    stored = (_read_json(data / _SETTINGS) or {}).get("settings", {})
+    stored = _read_values(data / _SETTINGS, "settings") or {}
     document = {"schema": "r4p.settings/1", "settings": {**stored, **settings}}
     _write(data / _SETTINGS, json.dumps(document, indent=2) + "\n")
 
 
-def _read_json(file: Path) -> dict[str, Any] | None:
+def _read_values(file: Path, section: str) -> dict[str, Any] | None:
+    """Return the values by name under the key `section` of a JSON file; None: there is no file. Raises BadFolder."""
     try:
         document = json.loads(file.read_text())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise BadFolder(f"{file} can't be read ({error}): correct or remove it") from None
-    if not isinstance(document, dict):
-        raise BadFolder(f"{file} holds no JSON object: correct or remove it")
-    return document
+    values = document.get(section, {}) if isinstance(document, dict) else None
+    if not isinstance(values, dict):
+        raise BadFolder(f"{file} holds no JSON object with {section}: correct or remove it")
+    return values
 
 
 def _write(file: Path, text: str) -> None:

@@ -16,9 +16,16 @@ GITHUB: Final = "https://github.com"
 LONGEST_NAME: Final = 34
 """Most characters of an App's name on GitHub."""
 _LOGIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98})")
-_HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+"""A part of a host's name between two dots: 1 to 63 characters."""
+_HOST: Final = re.compile(
+    rf"(?:{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]*))?"
+)
 """A host with an optional port. The page's Content-Security-Policy names it, so it holds no space and no semicolon."""
+_KEY: Final = re.compile(r"[!-~]*")
+"""An API key, which is sent in a header of HTTP: printable ASCII without spaces."""
 _LONGEST: Final = 2_000
+_LAST_PORT: Final = 65_535
 
 
 class ModelKind(StrEnum):
@@ -104,7 +111,7 @@ def parse_answers(form: Mapping[str, str]) -> Answers:
         model_kind=ModelKind(kind),
         engine_url=_check_url(given.get("engine_url", ""), "model server") if has_server else "",
         model=given.get("model", "") if has_server else "",
-        api_key=given.get("api_key", "") if has_server else "",
+        api_key=_check_key(given.get("api_key", "")) if has_server else "",
     )
 
 
@@ -120,14 +127,27 @@ def _check_organisation(login: str) -> str:
     return login
 
 
+def _check_key(key: str) -> str:
+    """Check the key of the model server. The message does not show it."""
+    if not _KEY.fullmatch(key):
+        raise BadAnswer(
+            "model server's key: it holds a space or a character outside ASCII: copy it again"
+        )
+    return key
+
+
 def _check_url(url: str, about: str) -> str:
     fix = f"{about} {url[:80]!r}: give an address, as in https://host"
     try:
         parts = urlsplit(url)
     except ValueError:
         raise BadAnswer(fix) from None
-    if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(parts.netloc):
+    host = _HOST.fullmatch(parts.netloc)
+    if parts.scheme not in {"http", "https"} or host is None:
         raise BadAnswer(fix)
+    port = host["port"]
+    if port is not None and not (0 < len(port) <= 5 and 1 <= int(port) <= _LAST_PORT):
+        raise BadAnswer(f"{about} {url[:80]!r}: give a port from 1 to {_LAST_PORT}, or none")
     if parts.query or parts.fragment or not url.isprintable() or " " in url:
         raise BadAnswer(f"{fix}, without spaces, ? and #")
     return url.rstrip("/")

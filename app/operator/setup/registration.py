@@ -45,7 +45,8 @@ def _check_github(answers: Answers) -> None:
         transport.send(Call(Method.GET, "/app"), None)
     except (Unauthorized, RateLimited):
         return
-    except GitHubError as error:
+    # ValueError: a host such as xn--a, which the HTTP library cannot decode.
+    except (GitHubError, ValueError) as error:
         fix = "correct its address, or let this machine reach it"
         raise BadAnswer(
             f"GitHub server {answers.github_url}: {fix} ({redact(str(error))})"
@@ -64,6 +65,9 @@ def _check_model(answers: Answers) -> Answers:
     except ModelError as error:
         fix = "start it, or correct its address, model or key"
         raise BadAnswer(f"model server: {redact(str(error))}: {fix}") from None
+    except ValueError as error:
+        fix = f"correct its address ({redact(str(error))})"
+        raise BadAnswer(f"model server {answers.engine_url}: {fix}") from None
     return replace(answers, model=report.served.name)
 
 

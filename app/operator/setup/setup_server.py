@@ -31,6 +31,7 @@ from app.web.pages.rendering import list_static_routes, render_page, render_prob
 PATH: Final = "/setup"
 COOKIE: Final = "r4p_setup"
 MAX_BODY_BYTES: Final = 16_384
+MAX_FIELDS: Final = 20
 MAX_CONNECTIONS: Final = 20
 _NO_ACCESS: Final = (
     "This page belongs to the browser that gave the token. Restart `r4p up` for a new token."
@@ -43,8 +44,12 @@ _OLD_FORM: Final = (
 _BACK: Final = (PATH, "Go to the set-up")
 
 
-class _TooLarge(Exception):
-    """A form is larger than MAX_BODY_BYTES."""
+class _BadForm(Exception):
+    """A form that our pages never send. The message names the fix."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(slots=True)
@@ -176,10 +181,11 @@ class SetupPages:
 def create_app(pages: SetupPages) -> Starlette:
     """Build the application that serves the setup."""
 
-    async def refuse(_request: Request, _error: Exception) -> Response:
-        return render_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too large.")
+    async def refuse(_request: Request, error: Exception) -> Response:
+        status = error.status if isinstance(error, _BadForm) else HTTPStatus.BAD_REQUEST
+        return render_problem(status, str(error), link=_BACK)
 
-    return Starlette(routes=pages.list_routes(), exception_handlers={_TooLarge: refuse})
+    return Starlette(routes=pages.list_routes(), exception_handlers={_BadForm: refuse})
 
 
 def serve_setup(data: Path, host: str, port: int) -> bool:
@@ -231,6 +237,17 @@ async def _read_form(request: Request) -> dict[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY_BYTES:
-            raise _TooLarge
-    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=20)
+            raise _BadForm(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"The form is larger than {MAX_BODY_BYTES} bytes. Shorten its answers.",
+            )
+    try:
+        fields = parse_qs(
+            body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
+        )
+    except ValueError:
+        raise _BadForm(
+            HTTPStatus.BAD_REQUEST,
+            f"The form has more than {MAX_FIELDS} fields. Send the form of the set-up's page.",
+        ) from None
     return {name: values[0] for name, values in fields.items()}

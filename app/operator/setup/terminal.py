@@ -6,15 +6,17 @@ It writes a small page to open in any browser, and takes the address to which Gi
 import html
 import json
 import os
+import secrets
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 import typer
 
+from app.github.api.app_reader import NewApp
 from app.operator.setup import registration
-from app.operator.setup.access import SetupAccess
 from app.operator.setup.answers import (
     GITHUB,
     Answers,
@@ -25,10 +27,13 @@ from app.operator.setup.answers import (
 )
 from app.operator.setup.registration import RegistrationRefused
 from app.settings import USAGE, data_folder
+from app.settings.data_folder import BadFolder
 
 PAGE: Final = "create-app.html"
 _REDIRECT: Final = "http://localhost:8000/setup/callback"
 """Where GitHub leads the browser. Nothing need listen there: the address holds the code."""
+TRIES: Final = 5
+"""How often the address is asked for."""
 _HTML: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Create the App</title>
 <h1>Create {name} on GitHub</h1>
@@ -39,15 +44,11 @@ _HTML: Final = """<!doctype html>
 
 def run(data: Path) -> int:
     """Ask for the answers, let GitHub register the App, and store it in `data`. Returns the exit code."""
-    if data_folder.has_app(data):
-        sys.stderr.write(
-            f"r4p setup: {data} has an App already: start it by r4p up --data {data}\n"
-        )
-        return USAGE
     try:
+        _refuse_second_app(data)
         answers = registration.check_servers(parse_answers(_ask()))
-        app = registration.register(data, answers, _ask_for_code(data, answers))
-    except (BadAnswer, RegistrationRefused) as error:
+        app = _register(data, answers)
+    except (BadAnswer, BadFolder, RegistrationRefused) as error:
         sys.stderr.write(f"r4p setup: {error}\n")
         return USAGE
     except OSError as error:
@@ -56,7 +57,8 @@ def run(data: Path) -> int:
         )
         return USAGE
     finally:
-        (data / PAGE).unlink(missing_ok=True)
+        with suppress(OSError):
+            (data / PAGE).unlink(missing_ok=True)
     steps = (
         f"Start the bot: r4p up --data {data}",
         f"Install the App: {app.url}/installations/new",
@@ -65,6 +67,11 @@ def run(data: Path) -> int:
     lines = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     sys.stdout.write("\n".join([f"{app.slug} ({app.id}) is stored in {data}.", *lines]) + "\n")
     return 0
+
+
+def _refuse_second_app(data: Path) -> None:
+    if data_folder.has_app(data):
+        raise RegistrationRefused(f"{data} has an App already: start it by r4p up --data {data}")
 
 
 def _ask() -> dict[str, str]:
@@ -82,10 +89,27 @@ def _ask() -> dict[str, str]:
     return form
 
 
-def _ask_for_code(data: Path, answers: Answers) -> str:
-    """Let the operator open the page with the manifest; return the code that GitHub gave. Raises RegistrationRefused."""
-    access = SetupAccess()
-    action = f"{answers.registration_url}?state={access.create_state()}"
+def _register(data: Path, answers: Answers) -> NewApp:
+    """Let the operator create the App on GitHub, and store it in `data`. Raises RegistrationRefused.
+
+    A wrong address is asked for again, because the App exists on GitHub by then.
+    """
+    # The state stays valid after a refused code, so that the page can create the App again.
+    state = secrets.token_urlsafe(24)
+    _write_page(data, answers, state)
+    for _ in range(TRIES):
+        address = typer.prompt("Copy that address here", hide_input=True)
+        try:
+            return registration.register(data, answers, _read_code(address, state))
+        except RegistrationRefused as error:
+            sys.stderr.write(f"r4p setup: {error}\n")
+    fix = "delete the App on GitHub, and run the command again"
+    raise RegistrationRefused(f"{TRIES} addresses without a valid code: {fix}")
+
+
+def _write_page(data: Path, answers: Answers, state: str) -> None:
+    """Write the page whose form creates the App, and tell the operator what to do with it."""
+    action = f"{answers.registration_url}?state={state}"
     manifest = json.dumps(answers.build_manifest(_REDIRECT))
     page = _HTML.format(
         name=html.escape(answers.name), action=html.escape(action), manifest=html.escape(manifest)
@@ -99,10 +123,16 @@ def _ask_for_code(data: Path, answers: Answers) -> str:
         "GitHub then leads the browser to an address that begins with "
         f"{_REDIRECT}. The page need not load.\n"
     )
-    query = parse_qs(
-        urlsplit(typer.prompt("Copy that address here", hide_input=True).strip()).query
-    )
-    code, state = (str(query.get(name, [""])[0]) for name in ("code", "state"))
-    if not code or not access.spend_state(state):
-        raise RegistrationRefused("this address is not the one to which GitHub led: start again")
+
+
+def _read_code(address: str, state: str) -> str:
+    """Return the code that GitHub added to the address. Raises RegistrationRefused for any other address."""
+    fix = f"copy all of the browser's address, from {_REDIRECT}?code= to the end"
+    try:
+        query = parse_qs(urlsplit(address.strip()).query)
+    except ValueError:
+        raise RegistrationRefused(f"this is not an address: {fix}") from None
+    code, given = (query.get(name, [""])[0] for name in ("code", "state"))
+    if not code or given != state:
+        raise RegistrationRefused(f"this is not the address to which GitHub led: {fix}")
     return code

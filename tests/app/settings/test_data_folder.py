@@ -91,7 +91,7 @@ def test_addresses_are_there_while_the_bot_runs(tmp_path, environment, monkeypat
         data_folder.use_running_bot(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "\0"])
+@pytest.mark.parametrize("text", ["{", "[]", "\0", '{"settings": 1}'])
 def test_a_broken_file_is_named(tmp_path, text):
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(BadFolder, match=r"settings.json .*: correct or remove it"):

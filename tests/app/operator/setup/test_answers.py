@@ -9,6 +9,7 @@ from app.github import app_manifest
 from app.operator.setup.answers import LONGEST_NAME, BadAnswer, parse_answers, suggest_name
 
 GIVEN = {"name": "r4p-bot-1", "public_url": "https://r4p.example.com/"}
+SERVER = {"model_kind": "server", "engine_url": "http://gpu:8000/v1", "model": "m"}
 BY_HAND = Path(__file__).parents[4] / "deploy" / "app-manifest.json"
 
 
@@ -56,12 +57,11 @@ def test_github_and_its_enterprise_server_have_their_own_page(more, address):
 
 
 def test_a_model_server_is_kept_without_its_key():
-    server = {"model_kind": "server", "engine_url": "http://gpu:8000/v1", "model": "m"}
-    answers = parse_answers(GIVEN | server | {"api_key": "sk-never-shown"})
+    answers = parse_answers(GIVEN | SERVER | {"api_key": "sk-never-shown"})
     settings = answers.list_settings()
     assert (settings["R4P_ENGINE_URL"], settings["R4P_MODEL"]) == ("http://gpu:8000/v1", "m")
     assert "never-shown" not in f"{settings}{answers}"
-    unused = parse_answers(GIVEN | server | {"model_kind": "none"})
+    unused = parse_answers(GIVEN | SERVER | {"model_kind": "none"})
     assert "R4P_ENGINE_URL" not in unused.list_settings()
 
 
@@ -81,6 +81,12 @@ def test_a_model_server_is_kept_without_its_key():
             "as in https://host, without spaces, ? and #",
         ),
         ({"github_url": "https://git.example.com/a b"}, "without spaces, ? and #"),
+        ({"github_url": "https://h:99999"}, "'https://h:99999': give a port from 1 to 65535"),
+        ({"github_url": "https://h:0"}, "give a port from 1 to 65535, or none"),
+        ({"github_url": "https://h:"}, "give a port from 1 to 65535, or none"),
+        ({"public_url": "https://.."}, "public address 'https://..': give an address"),
+        ({"github_url": f"https://{'a' * 64}.com"}, "give an address, as in https://host"),
+        (SERVER | {"engine_url": "http://..:1/v1"}, "model server 'http://..:1/v1': give"),
         ({"public_url": "https://r4p.example.com#x"}, "public address 'https://r4p.example.com#x'"),
         ({"public_url": "http://r4p.example.com"}, "give one with https, or none to poll GitHub"),
         ({"model_kind": "gpt"}, "model: choose one of none, embedded, server"),
@@ -92,6 +98,21 @@ def test_a_wrong_answer_is_named_with_its_fix(wrong, line):
     with pytest.raises(BadAnswer) as error:
         parse_answers(GIVEN | wrong)
     assert line in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["sk-nev\u00e9r", "sk never", "sk-nev\ner"], ids=ascii)
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key):
+    with pytest.raises(BadAnswer, match="character outside ASCII: copy it again") as error:
+        parse_answers(GIVEN | SERVER | {"api_key": key})
+    assert "sk" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://my_host.", "http://[::1]:8000", "http://127.0.0.1:65535", "https://a-b.c1:1/ghe"],
+)
+def test_hosts_of_all_kinds_are_accepted(address):
+    assert parse_answers(GIVEN | {"github_url": address}).github_url == address
 
 
 def test_a_suggested_name_fits_and_is_new():

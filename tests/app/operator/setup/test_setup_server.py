@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from app.operator.setup.setup_server import MAX_BODY_BYTES, SetupPages
+from app.operator.setup.setup_server import MAX_BODY_BYTES, MAX_FIELDS, SetupPages
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.github.stand_in import StandIn
 from tests.model.chat_server import MODELS, build_completion, serve_chat
@@ -173,3 +173,28 @@ def test_a_huge_form_is_refused(wizard):
     wizard.sign_in()
     body = b"name=" + b"x" * MAX_BODY_BYTES
     assert wizard.browser.post("/setup/app", content=body).status_code == 413
+
+
+def test_a_form_of_too_many_fields_is_refused_before_the_token(wizard):
+    answer = wizard.browser.post("/setup/token", content="&".join(["a=1"] * (MAX_FIELDS + 1)))
+    assert answer.status_code == 400
+    assert f"The form has more than {MAX_FIELDS} fields" in answer.text
+
+
+WRONG = {
+    "a key outside ASCII": ({"api_key": "sk-n\u00e9ver"}, "a character outside ASCII"),
+    "a host without labels": ({"engine_url": "http://..:1/v1"}, "http://..:1/v1"),
+    "a host that no one can decode": ({"engine_url": "http://xn--a:1/v1"}, "http://xn--a:1/v1"),
+    "a port above the last": ({"github_url": "https://h:99999"}, "a port from 1 to 65535"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "text"), WRONG.values(), ids=WRONG)
+def test_an_answer_that_no_request_can_carry_is_one_line(wizard, wrong, text):
+    wizard.sign_in()
+    server = {"model_kind": "server", "engine_url": "http://127.0.0.1:9/v1"}
+    page = wizard.answer(**server | wrong)
+    assert page.status_code == 422
+    (problem,) = re.findall(r'role="alert">([^<]+)<', page.text)
+    assert text in html.unescape(problem)
+    assert "ver" not in problem.replace("server", "")

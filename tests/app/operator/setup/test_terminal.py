@@ -24,7 +24,7 @@ def github(tmp_path_factory):
 
 @pytest.fixture
 def setup(monkeypatch, tmp_path, github):
-    """Run the command as a person who answers, opens the page and copies the address, which `change` alters."""
+    """Run the command as a person who answers, opens the page and copies the address, altered by each of `changes`."""
     data = tmp_path / "data"
 
     def register() -> str:
@@ -37,10 +37,14 @@ def setup(monkeypatch, tmp_path, github):
         form = {name: html.unescape(value) for name, value in fields.items()}
         return httpx.post(f"{github.url}/settings/apps/confirm", data=form).headers["location"]
 
-    def run(change=lambda address: address) -> tuple[int, Path]:
+    def run(*changes) -> tuple[int, Path]:
+        addresses = []
+        left = list(changes)
+
         def answer(question, **_options):
             if question.startswith("Copy"):
-                return change(register())
+                addresses[:] = addresses or [register()]
+                return left.pop(0)(addresses[0]) if left else addresses[0]
             if question.startswith("GitHub"):
                 return github.url
             return next(value for name, value in ANSWERS.items() if question.startswith(name))
@@ -67,14 +71,44 @@ def test_the_app_is_stored_and_the_next_steps_are_told(setup, capsys, github):
     assert "has an App already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "change",
-    [lambda _: "https://github.com/", lambda address: re.sub("state=.*", "state=x", address)],
-    ids=["no code", "a foreign state"],
-)
-def test_another_address_is_refused_in_one_line(setup, change, capsys):
+WRONG = {
+    "no code": lambda _: "https://github.com/",
+    "a foreign state": lambda address: re.sub("state=.*", "state=x", address),
+    "a bracket": lambda address: address.replace("//", "//["),
+    "a letter outside ASCII": lambda address: address.replace("state=", "state=\udce4"),
+    "a wrong code": lambda address: re.sub("code=[^&]*", "code=c0de", address),
+}
+
+
+@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
+def test_a_wrong_address_is_asked_for_again(setup, change, capsys):
     code, data = setup(change)
+    told = capsys.readouterr().err
+    assert code == 0
+    assert data_folder.has_app(data)
+    assert told.count("r4p setup: ") == 1
+    assert "copy all of the browser's address" in told or "create the App again" in told
+
+
+def test_wrong_addresses_end_the_setup_after_a_few_tries(setup, capsys):
+    code, data = setup(*[WRONG["no code"]] * terminal.TRIES)
     assert code == 2
-    assert "this address is not the one to which GitHub led: start again" in capsys.readouterr().err
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == terminal.TRIES + 1
+    assert lines[-1].endswith("delete the App on GitHub, and run the command again")
     assert not data_folder.has_app(data)
     assert list(data.iterdir()) == []
+
+
+def test_a_broken_folder_is_one_line_before_the_first_question(tmp_path, capsys):
+    (tmp_path / "settings.json").write_text("{")
+    assert terminal.run(tmp_path) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"r4p setup: {tmp_path / 'settings.json'} can't be read (")
+    assert told.endswith("): correct or remove it\n")
+
+
+def test_a_file_in_place_of_the_folder_is_one_line(setup, tmp_path, capsys):
+    (tmp_path / "data").touch()
+    assert setup()[0] == 2
+    assert capsys.readouterr().err.endswith("data: File exists: name another --data\n")
