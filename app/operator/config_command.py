@@ -13,7 +13,9 @@ from model.commands.exit_codes import Exit
 
 _Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...")]
 
-main = typer.Typer(help="Check and show `.github/r4p.yml`.", no_args_is_help=True)
+main = typer.Typer(
+    help="Check and show `.github/r4p.yml`.", no_args_is_help=True, add_completion=False
+)
 
 
 @main.command()

@@ -27,9 +27,15 @@ def use_data(data: Path | None) -> Path | None:
 
 
 def use_everything(data: Path) -> None:
-    """Use the settings and secrets that `data` holds, and its database and broker if the bot runs."""
+    """Use the settings and secrets that `data` holds, and its database and broker if the bot runs.
+
+    Ends the process with exit code 2 if `data` is no folder, or a file in it cannot be read.
+    """
     from app.settings import data_folder
 
+    if not data.is_dir():
+        fix = f"correct --data, or create the folder by `r4p up --data {data}`"
+        stop("--data", Exit.USAGE, f"there is no folder {data}: {fix}")
     try:
         data_folder.use_settings(data, data_folder.SECRET_FILES)
         with suppress(data_folder.NotRunning):

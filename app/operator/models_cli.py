@@ -31,7 +31,10 @@ from model.commands.options import AsJson
 from model.errors import ModelError
 
 main = typer.Typer(
-    name="r4p models", help="Show, promote and roll back trained models.", no_args_is_help=True
+    name="r4p models",
+    help="Show, promote and roll back trained models.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 Name = Annotated[str, Argument(help="Name of the model, as `r4p models list` prints it.")]

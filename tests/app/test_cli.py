@@ -26,6 +26,13 @@ def test_the_shell_completes_commands(r4p):
     assert "--show-completion" in shown
 
 
+@pytest.mark.parametrize("command", ["config", "models"])
+def test_only_r4p_itself_offers_completion(r4p, command):
+    shown = r4p(command, "--help").stdout
+    assert f"Usage: r4p {command}" in shown
+    assert "completion" not in shown
+
+
 @pytest.mark.parametrize(
     ("command", "path"),
     [

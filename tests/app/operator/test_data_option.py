@@ -48,3 +48,11 @@ def test_a_folder_without_a_running_bot_is_one_line(application, words, tmp_path
     done = CliRunner().invoke(application, [*words, "--data", str(tmp_path)])
     assert done.exit_code == 2
     assert f"no bot runs on {tmp_path}: start it by `r4p up --data {tmp_path}`" in done.output
+
+
+def test_the_doctor_names_a_folder_that_does_not_exist(tmp_path):
+    missing = tmp_path / "typo"
+    done = CliRunner().invoke(main, ["doctor", "--data", str(missing)])
+    assert done.exit_code == 2
+    assert f"there is no folder {missing}: correct --data" in done.output
+    assert not missing.exists()
