@@ -3,7 +3,7 @@
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 HERE := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 VENV := $(HERE)/.venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed

@@ -88,7 +88,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: "select(id, suspended_at)",
     },
     "repositories": {
-        WEB: "select(id, installation_id, full_name, config_text, config_error)",
+        WEB: "select(id, installation_id, full_name, config_text, config_error, default_text)",
         GITHUB: _ALL,
         VERIFY: "select(id, full_name)",
         AGENTS: _READ,

@@ -271,11 +271,15 @@ def _describe(published: Published) -> dict[str, Json]:
 
 
 def _summary(story: Story, result: dict[str, Json]) -> None:
-    story.out.print(
-        f"\nTwo verdicts, API calls {result['api_calls']}, seconds {result['timings']}",
-        markup=False,
-        highlight=False,
+    seconds = ", ".join(f"{name} {taken:.0f} s" for name, taken in story.timings.items())
+    lines = (
+        f"\nTwo verdicts with {result['api_calls']['total']} API calls: {seconds}.",
+        "`consensus` claims little, so unsure is the expected answer; tests that run say more.",
+        "A model of 0.5B judges no better than a coin; the table shows only that the path works.",
+        "Next: .venv/bin/r4p up --data var/r4p sets the bot up for your repositories.",
     )
+    for line in lines:
+        story.out.print(line, markup=False, highlight=False)
 
 
 def _linger(story: Story, world: DemoStage) -> None:

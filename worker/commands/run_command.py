@@ -84,11 +84,12 @@ class RunCommandHandler:
         has to record the delivery, which names it: the two jobs of one delivery run in any order.
         """
         with transaction(context.database) as connection:
+            # First: what is recorded meanwhile is then seen below.
+            is_recorded = webhook_state.is_recorded(connection, job.delivery)
             stored = groups.load_active_repository(connection, job.repository)
             delivery = webhook_state.load_delivery(connection, job.delivery)
             # A webhook may arrive after reconciling found its comment and carried the commands out.
             is_done = jobs.has_job(connection, job.key, job.kind, done_besides=context.claimed.id)
-            is_recorded = webhook_state.is_recorded(connection, job.delivery)
         if stored is None and not is_recorded:
             raise Postponed("the delivery is not recorded yet", after_seconds=_RECORDING_SECONDS)
         if stored is None or delivery is None or is_done:

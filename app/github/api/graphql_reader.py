@@ -68,7 +68,7 @@ def read_issue(github: GraphQLConnection, ref: IssueRef) -> IssueFacts:
     )
 
 
-def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFacts:
+def read_repository(github: GraphQLConnection, repository: RepositoryRef) -> RepositoryFacts:
     """Read a repository's name, its default branch, and the settings file on that branch.
 
     Raises NotFound if the repository does not exist or the App may not see it.

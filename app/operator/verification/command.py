@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from typer import Option
@@ -16,6 +16,9 @@ from model.commands.inputs import BadInput
 from model.commands.options import accept_options
 from model.commands.verify import choose_exit_code, judge
 from model.commands.verify_options import VERIFY, VerifyInput, VerifyOptions
+
+_DIGITS: Final = 10
+"""Most digits of an issue's number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +92,13 @@ class IssueOptions(VerifyOptions):
         from app.settings.environment import read_environment
 
         environment = read_environment()
-        token = environment.get("GH_TOKEN") or environment.get("GITHUB_TOKEN")
+        name = "GH_TOKEN" if environment.get("GH_TOKEN") else "GITHUB_TOKEN"
+        token = environment.get(name)
         if not token:
             raise BadInput(
                 "there is no GitHub token; set GH_TOKEN to one that may read contents, issues and pull requests"
             )
-        return token
+        return key_file.check_key(token, f"variable {name}", "token")
 
 
 @accept_options(IssueOptions, VerifyOptions)
@@ -116,6 +120,7 @@ def verify(options: IssueOptions) -> None:
 
 def _read_number(text: str) -> int:
     number = text.removeprefix("#")
-    if not (number.isascii() and number.isdecimal() and 0 < int(number[:20]) < 2**31):
+    is_short = number.isascii() and number.isdecimal() and len(number) <= _DIGITS
+    if not (is_short and 0 < int(number) < 2**31):
         raise BadInput(f"--issue {text} is no number of an issue; with --repo give one, such as 12")
     return int(number)

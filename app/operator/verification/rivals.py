@@ -18,9 +18,9 @@ from app.operator.verification import event
 from app.operator.verification.report import NothingToJudge
 from app.policy import rival_links
 from app.policy.event_policy import BY_COMMAND
-from app.policy.group_policy import CandidateFacts, is_worth_reading, should_evaluate
+from app.policy.group_policy import CandidateFacts, WaitForMore, is_worth_reading, should_evaluate
 from app.settings import IdentitySettings, load
-from app.settings.config_layers import combine
+from app.settings.config_layers import DEFAULTS_REPOSITORY, combine
 from app.settings.repo_config import RepoConfig, TriggerKind
 from app.values.identifiers import IssueNumber, IssueRef, PullNumber, RepositoryRef
 from model.commands import inputs
@@ -32,6 +32,8 @@ from model.errors import BadDiff
 from model.patches import diff
 
 _FULL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[\w.-]+", re.ASCII)
+BY_EVENT: Final = "pull_request"
+"""Trigger of an evaluation that a GitHub event started, and perhaps a stranger."""
 _RIGHTS: Final = "the token needs read access to contents, issues and pull requests"
 
 
@@ -41,13 +43,16 @@ class _Rivals:
 
     kept: tuple[PullRequest, ...]
     left_out: Mapping[PullNumber, str]
+    wait: str | None = None
+    """Why the settings let them wait; None: they do not."""
 
 
 def read_group(repository: str, subject: int | Path, token: str) -> VerifyInput:
     """Return an issue of a GitHub repository and the diffs of the open pull requests that claim to resolve it.
 
     `subject` is the issue's number, or the file of a GitHub event. The repository's settings on its default branch
-    decide which pull requests take part, as for a command. Raises BadInput, and NothingToJudge for fewer than two;
+    decide which pull requests take part: for a number as for a command, for an event as for a change of a pull request,
+    because a stranger may have caused it. Raises BadInput, and NothingToJudge for fewer than two;
     ends the process with an exit code when GitHub refuses or does not answer.
     """
     if not _FULL_NAME.fullmatch(repository):
@@ -60,7 +65,8 @@ def read_group(repository: str, subject: int | Path, token: str) -> VerifyInput:
         _explain_errors(repository),
     ):
         ref = token_reader.find_repository(github, repository)
-        reader = GroupReader(github, ref, settings.host, endpoints)
+        trigger = BY_EVENT if isinstance(subject, Path) else BY_COMMAND
+        reader = GroupReader(github, ref, settings.host, endpoints, trigger)
         return reader.read(reader.find_issue(target))
 
 
@@ -89,6 +95,8 @@ class GroupReader:
     repository: RepositoryRef
     host: str
     endpoints: Endpoints
+    trigger: str = BY_COMMAND
+    """`command` for a person who named the issue, or BY_EVENT."""
 
     def find_issue(self, target: event.EventSubject) -> IssueNumber:
         """Return the number of the issue, or of the one issue that the pull request closes. Raises NothingToJudge."""
@@ -111,14 +119,16 @@ class GroupReader:
                 VERIFY, f"issue #{number} has more links than are read; some rivals may be missing"
             )
         pulls = self._list_claiming(facts)
-        config = _read_config(facts)
+        config = self._read_config(facts)
         diffs, too_big = self._download([p for p in pulls if is_worth_reading(config, p)])
-        rivals = choose_rivals(config, pulls, diffs, too_big)
+        rivals = choose_rivals(config, pulls, diffs, too_big, self.trigger)
         notes = tuple(f"#{pull}: {reason}" for pull, reason in rivals.left_out.items())
         for note in notes:
             warn(VERIFY, note)
         if len(rivals.kept) < 2:
             raise NothingToJudge(_explain_too_few(facts, rivals))
+        if rivals.wait:
+            raise NothingToJudge(f"{facts.repository.full_name}#{number}: {rivals.wait}")
         self._require_same_heads(number, rivals.kept)
         return self._build_input(facts, rivals.kept, diffs, notes)
 
@@ -150,6 +160,25 @@ class GroupReader:
             else:
                 diffs[pull.number] = text
         return diffs, too_big
+
+    def _read_config(self, facts: IssueFacts) -> RepoConfig:
+        """Return the repository's settings with the organisation's default, or the bot's defaults for invalid files.
+
+        `triggers` counts as everything: who wrote the workflow or the command wants a judgement.
+        """
+        blob = facts.repository.config
+        config = combine(blob.text if blob else None, self._read_default())
+        return config.model_copy(update={"triggers": tuple(TriggerKind)})
+
+    def _read_default(self) -> str | None:
+        """Return the organisation's default settings; None where the token sees none."""
+        owner = self.repository.full_name.partition("/")[0]
+        try:
+            shared = token_reader.find_repository(self.github, f"{owner}/{DEFAULTS_REPOSITORY}")
+            blob = graphql_reader.read_repository(self.github, shared).config
+        except (NotFound, Forbidden):
+            return None
+        return blob.text if blob else None
 
     def _require_same_heads(self, number: IssueNumber, pulls: Sequence[PullRequest]) -> None:
         """End the process if a pull request got commits since its head was read: its diff may belong to another."""
@@ -184,20 +213,14 @@ class GroupReader:
         return VerifyInput(issue, patches, subject, notes, url)
 
 
-def _read_config(facts: IssueFacts) -> RepoConfig:
-    """Return the repository's settings, with which a command would be judged; the bot's defaults for an invalid file."""
-    blob = facts.repository.config
-    config = combine(blob.text if blob else None)
-    return config.model_copy(update={"triggers": tuple(TriggerKind)})
-
-
 def choose_rivals(
     config: RepoConfig,
     pulls: Sequence[PullRequest],
     diffs: Mapping[PullNumber, str],
     too_big: Mapping[PullNumber, str],
+    trigger: str,
 ) -> _Rivals:
-    """Choose the pull requests to judge by the repository's settings, as the bot does for a command.
+    """Choose the pull requests to judge by the repository's settings, as the bot does for this trigger.
 
     `too_big` holds the reasons of the pull requests whose diffs GitHub does not serve.
     """
@@ -214,10 +237,10 @@ def choose_rivals(
         )
         for pull in pulls
     ]
-    decision = should_evaluate(config, facts, BY_COMMAND, issue_is_open=True)
+    decision = should_evaluate(config, facts, trigger, issue_is_open=True)
     left_out = {each.number: each.reason for each in decision.left_out}
     kept = tuple(pull for pull in pulls if pull.number not in left_out)
-    return _Rivals(kept, left_out)
+    return _Rivals(kept, left_out, decision.reason if isinstance(decision, WaitForMore) else None)
 
 
 def _list_paths(text: str) -> tuple[str, ...]:

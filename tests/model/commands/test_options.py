@@ -145,7 +145,9 @@ def test_api_key_of_a_file_is_sent_and_not_shown(run, tmp_path):
 def test_invalid_key_file_is_named_and_not_quoted(tmp_path, content):
     path = tmp_path / "key"
     path.write_bytes(content)
-    with pytest.raises(BadEngine, match=r"key holds no key; write the key alone") as failure:
+    with pytest.raises(
+        BadEngine, match=r"key holds no API key; write the API key alone"
+    ) as failure:
         EngineOptions(engine_url="http://gpu/v1", api_key_file=path).choose_engine()
     assert "two" not in str(failure.value)
 

@@ -224,15 +224,20 @@ def _list_outcomes(
 
 @dataclass(frozen=True, slots=True)
 class SettingsRow:
-    """The text of the last valid file (None: there is none), and why the newest one is not used (None: it is)."""
+    """The settings of a repository as the bot read them last."""
 
-    text: str | None
+    own_text: str | None
+    """The last valid settings file; None: there is none."""
+    default_text: str | None
+    """The organisation's default; None: there is none."""
     error: str | None
+    """Why the newest file is not used; None: it is."""
 
 
 def read_settings_row(connection: Connection, repository: RepositoryId) -> SettingsRow:
     """Return the stored settings of a repository that the caller has found."""
     row = connection.exec_driver_sql(
-        "select config_text, config_error from repositories where id = %(id)s", {"id": repository}
+        "select config_text, default_text, config_error from repositories where id = %(id)s",
+        {"id": repository},
     ).one()
     return SettingsRow(*row)

@@ -62,6 +62,48 @@ def test_event_names_the_issue_or_its_pull_request(run, rivalry, tmp_path, kind)
     assert json.loads(result.stdout)["issue"]["number"] == rivalry.issue
 
 
+@pytest.mark.parametrize("place", ["own", "organisation"])
+def test_an_event_judges_nobody_who_waits_for_approval_and_a_person_does(
+    run, rivalry, tmp_path, place
+):
+    settings = {".github/r4p.yml": "version: 1\njudge_from: approved\n"}
+    if place == "own":
+        rivalry.scene.repo.commit(settings)
+    else:
+        owner = rivalry.name.partition("/")[0]
+        rivalry.scene.github.create_repository(f"{owner}/.github", settings)
+    (tmp_path / "event.json").write_text(json.dumps({"issue": {"number": rivalry.issue}}))
+    started = run("--event", "event.json", issue=None)
+    assert started.exit_code == 6
+    assert started.stderr.count("it waits for `/r4p ok`") == 2
+    assert run("--json").exit_code in {0, 3, 4}
+
+
+def test_an_event_waits_for_as_many_candidates_as_the_repository_wants(run, rivalry, tmp_path):
+    rivalry.scene.repo.commit({".github/r4p.yml": "version: 1\nmin_candidates: 3\n"})
+    (tmp_path / "event.json").write_text(json.dumps({"issue": {"number": rivalry.issue}}))
+    started = run("--event", "event.json", issue=None)
+    assert started.exit_code == 6
+    assert "the bot can judge 2" in started.stderr
+    assert run("--json").exit_code in {0, 3, 4}
+
+
+@pytest.mark.parametrize("number", ["0", "12345678901", "000000000012", "9" * 5000, "1.0"])
+def test_a_number_that_no_issue_has_is_a_usage_error(run, number):
+    result = run(issue=number)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is no number of an issue" in result.stderr
+
+
+@pytest.mark.parametrize("token", ["opaque\nsecret", "tökens3cret", "two words"])
+def test_a_token_that_no_header_can_carry_is_refused_and_never_shown(run, monkeypatch, token):
+    monkeypatch.setenv("GH_TOKEN", token)
+    result = run()
+    assert result.exit_code == 2
+    assert "variable GH_TOKEN holds no token" in result.stderr
+    assert "secret" not in result.stderr + result.stdout
+
+
 @pytest.mark.parametrize(
     ("body", "base", "message"),
     [

@@ -190,12 +190,20 @@ def test_a_delivery_is_searched_by_its_guid(pages):
 def test_a_repository_names_the_origin_of_each_setting(pages):
     with pages.owner.begin() as connection:
         connection.execute(
-            text("update repositories set config_text = :file where id = :id"),
-            {"file": "version: 1\nmode: advisory\nvotes: 32\n", "id": pages.cat.id},
+            text(
+                "update repositories set config_text = :own, default_text = :shared where id = :id"
+            ),
+            {
+                "own": "version: 1\nmode: advisory\nvotes: 32\n",
+                "shared": "version: 1\nmode: enforce\nquiet_minutes: 7\n",
+                "id": pages.cat.id,
+            },
         )
     page = pages.sign_in("mona").get("/r/octo/cat").text
-    assert "<code>mode</code></th><td>advisory</td><td>.github/r4p.yml</td>" in page
-    assert "<code>comments</code></th><td>outcomes</td><td>default</td>" in page
+    assert "<code>mode</code></th><td>advisory</td><td>this repository</td>" in page
+    assert "<code>quiet_minutes</code></th><td>7</td><td>organisation default</td>" in page
+    assert "<code>comments</code></th><td>outcomes</td><td>bot&#39;s default</td>" in page
+    assert "<code>version</code>" not in page
     assert "1,000" in page
 
 
