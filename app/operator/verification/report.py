@@ -10,7 +10,7 @@ from app.values.quoting import quote_paragraph, quote_phrase
 from model.commands.exit_codes import Exit, stop
 from model.commands.verify import choose_exit_code
 from model.commands.verify_options import VERIFY, VerifyResult
-from model.domain import PatchId, PatchVerdict, Verdict
+from model.domain import GroupVerdict, PatchId, PatchVerdict, Verdict
 from model.rivals.difference_text import write_sentences
 
 _TITLE: Final = 200
@@ -38,9 +38,8 @@ class ActionFiles:
 
     def write(self, result: VerifyResult) -> None:
         """Append the verdicts to both files."""
-        code = choose_exit_code(result.verdict)
         winners = [_name_winner(patch.id) for patch in _list_correct(result)]
-        outputs = _write_outputs(json.dumps(result.document), winners, _RESULTS[code])
+        outputs = _write_outputs(json.dumps(result.document), winners, _name_result(result.verdict))
         self._append(write_summary(result), outputs)
 
     def write_nothing(self, reason: str) -> None:
@@ -65,6 +64,12 @@ class ActionFiles:
 def _write_outputs(document: str, winners: list[int | str], result: str) -> str:
     """Return the outputs in the form of `$GITHUB_OUTPUT`. JSON without indentation holds no line end."""
     return f"verdict={document}\nwinners={json.dumps(winners)}\nresult={result}\n"
+
+
+def _name_result(verdict: GroupVerdict) -> str:
+    if all(patch.verdict is Verdict.NOT_JUDGED for patch in verdict.patches):
+        return _NOTHING
+    return _RESULTS[choose_exit_code(verdict)]
 
 
 def _list_correct(result: VerifyResult) -> list[PatchVerdict]:
@@ -137,7 +142,8 @@ def _write_method(result: VerifyResult) -> str:
         method = f"Verifier {verifier} with the model {model}; {read}."
     else:
         method = f"Verifier {verifier}."
-    if result.calibration is None:
+    has_probability = any(p.probability is not None for p in result.verdict.patches)
+    if result.calibration is None or not has_probability:
         return method
     kind = "benchmark issues (packaged prior)" if result.calibration.origin else "earlier issues"
     return f"{method} Probabilities rest on the outcomes of {result.calibration.issues:,} {kind}."

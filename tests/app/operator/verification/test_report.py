@@ -42,10 +42,19 @@ def test_summary_and_outputs_name_the_winner(judge, tmp_path):
 
 
 def test_consensus_names_the_source_of_its_probabilities(judge, tmp_path):
+    (tmp_path / "b.diff").write_text(build_diff("solution b", path="other.py"))
     assert judge("--summary", "summary.md").exit_code == 4
     summary = (tmp_path / "summary.md").read_text()
     assert summary.rstrip().endswith("benchmark issues (packaged prior).")
     assert "\nVerifier consensus. Probabilities rest on the outcomes of " in summary
+
+
+def test_two_copies_of_one_edit_are_not_judged_and_promise_nothing(judge, tmp_path):
+    (tmp_path / "b.diff").write_text((tmp_path / "a.diff").read_text())
+    assert judge("--summary", "summary.md", "--outputs", "outputs").exit_code == 4
+    outputs = (tmp_path / "outputs").read_text().splitlines()
+    assert outputs[1:] == ["winners=[]", "result=nothing_judged"]
+    assert (tmp_path / "summary.md").read_text().endswith("\nVerifier consensus.\n")
 
 
 @pytest.mark.parametrize("option", ["--event", "--token-file"])
