@@ -96,6 +96,10 @@ class BadAdapter(ModelError):
     """A trained adapter cannot be used. The message names its folder and the problem."""
 
 
+class UnreadableAdapter(BadAdapter):
+    """A file of a trained adapter cannot be read now. A retry can help. The message names the file and the fix."""
+
+
 class BadArtefact(ModelError):
     """A file of trained parameters, such as the consensus model, has a format that this version does not read.
 

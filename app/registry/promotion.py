@@ -28,7 +28,7 @@ from app.settings import EngineSettings
 from model import catalog
 from model.adapters import adapter_files, adapter_server
 from model.adapters.adapter_server import NamedAdapter, Replica
-from model.errors import BadAdapter, EngineError
+from model.errors import BadAdapter, EngineError, UnreadableAdapter
 
 log = logging.getLogger(__name__)
 
@@ -115,20 +115,20 @@ def promote(
 
     `share` is a canary's share of the issues, 0 to 1; a model that is canary already gets the new share. `terms` are
     the conditions that the model's gate must meet. Raises UnknownModel, or NotPromoted, also when a server is down or
-    refuses the model. The alias then stays as it was. If the model's files differ from the trained files, the
-    function also rejects the model for good.
+    refuses the model, or when a file of the model cannot be read. The alias then stays as it was. If the model's files
+    differ from the trained files, the function also rejects the model for good.
     """
     with transaction(database) as connection:
         model = _find_promotable(connection, name, to, terms)
     try:
         probe = adapter_files.read_probe(model.adapter.probe or model.run)
         readings = adapter_server.load_adapter(servers, build_named_adapter(model.adapter), probe)
+    except (UnreadableAdapter, EngineError) as error:
+        raise NotPromoted(f"{name} is not promoted, nothing has changed: {error}") from error
     except BadAdapter as error:
         with transaction(database) as connection:
             models.reject(connection, name, str(error))
         raise NotPromoted(f"{name} is rejected: {error}") from error
-    except EngineError as error:
-        raise NotPromoted(f"{name} is not promoted, nothing has changed: {error}") from error
     worst = max(readings, key=lambda reading: reading.mean_distance)
     report = (
         f"{len(readings)} server{'s' * (len(readings) != 1)} answer as trained: {worst.effect:.2f} of the effect arrives, "
@@ -168,9 +168,16 @@ def roll_back(
             )
         models.withdraw(connection, alias, why)
         champion = models.find_alias_holder(connection, Alias.CHAMPION)
+    reload_champion(database, servers)
+    return rejected.adapter.name, champion.adapter.name if champion else None
+
+
+def reload_champion(database: Engine, servers: Sequence[Replica]) -> None:
+    """Load the present champion on the servers that lost it. Without a champion, the function does nothing."""
+    with transaction(database) as connection:
+        champion = models.find_alias_holder(connection, Alias.CHAMPION)
     if champion:
         reload_adapter(servers, champion.adapter)
-    return rejected.adapter.name, champion.adapter.name if champion else None
 
 
 def reload_adapter(servers: Sequence[Replica], adapter: Adapter) -> int:

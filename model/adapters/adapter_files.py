@@ -13,7 +13,7 @@ from typing import Any
 
 from model.adapters import adapter_probe
 from model.adapters.adapter_probe import Probe
-from model.errors import BadAdapter
+from model.errors import BadAdapter, UnreadableAdapter
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FILES = (CONFIG, WEIGHTS)
@@ -30,7 +30,7 @@ _NUMBER_TYPES = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<
 def hash_adapter(directory: Path) -> str:
     """Return the SHA-256 of the LoRA adapter in `directory`, over the bytes of its config and then its weights.
 
-    The result is 64 hex digits. Raises BadAdapter if a file cannot be read.
+    The result is 64 hex digits. Raises UnreadableAdapter if a file cannot be read.
     """
     digest = hashlib.sha256()
     for name in FILES:
@@ -59,7 +59,7 @@ def build_adapter_name(sha256: str, day: date) -> str:
 def build_run_adapter_name(run: Path, sha256: str) -> str:
     """Build an adapter's served name from its hash and the day on which the run in the folder `run` ended.
 
-    Raises BadAdapter if `result.json` in that folder does not name the day.
+    Raises BadAdapter if `result.json` in that folder does not name the day, and UnreadableAdapter if it cannot be read.
     """
     path = run / "result.json"
     try:
@@ -72,7 +72,10 @@ def build_run_adapter_name(run: Path, sha256: str) -> str:
 
 
 def read_probe(path: Path) -> Probe:
-    """Read the file of reference log-probabilities that the trainer measured with an adapter. Raises BadAdapter."""
+    """Read the file of reference log-probabilities that the trainer measured with an adapter.
+
+    Raises BadAdapter for a file that is no probe, and UnreadableAdapter for a file that cannot be read.
+    """
     try:
         return adapter_probe.parse_probe(_read_bytes(path).decode())
     except (ValueError, TypeError) as error:
@@ -82,7 +85,7 @@ def read_probe(path: Path) -> Probe:
 def find_objections(directory: Path) -> tuple[str, ...]:
     """Return the reasons why vLLM cannot serve the adapter in `directory` as it was trained; empty if it can.
 
-    Raises BadAdapter if the adapter's files cannot be read.
+    Raises UnreadableAdapter if a file cannot be read, and BadAdapter if it has another format.
     """
     path = directory / CONFIG
     try:
@@ -147,6 +150,6 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise BadAdapter(
-            f"no adapter in {path.parent}: {path.name} can't be read ({error.strerror})"
+        raise UnreadableAdapter(
+            f"{path} can't be read ({error.strerror}); restore the file, or mount its folder where this process runs"
         ) from error

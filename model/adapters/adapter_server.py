@@ -57,6 +57,7 @@ def load_adapter(
     A server that serves the adapter already is compared again. Raises:
 
     - BadAdapter for files that differ from the trained files or cannot be served;
+    - UnreadableAdapter for files that cannot be read now;
     - EngineDown when a server is down;
     - BadEngine when a server refuses the key, all adapters or this adapter;
     - EngineError when a server refuses the request, or answers unlike the trainer's model.
@@ -79,7 +80,10 @@ def load_adapter(
 
 
 def check_adapter(adapter: NamedAdapter, probe: Probe) -> None:
-    """Check that the adapter's files are the trained ones and that vLLM can serve them. Raises BadAdapter."""
+    """Check that the adapter's files are the trained ones and that vLLM can serve them.
+
+    Raises BadAdapter if they are not, and UnreadableAdapter if a file cannot be read.
+    """
     digest = adapter_files.hash_adapter(adapter.directory)
     for what, expected in (("was registered", adapter.sha256), ("was measured", probe.adapter)):
         if digest != expected:

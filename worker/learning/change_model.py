@@ -36,6 +36,7 @@ class ChangeModelHandler:
         with transaction(context.database) as connection:
             moves = models.list_moves(connection)
         if any(request.note in move.why for move in moves):
+            self._finish(context, job)
             report = DONE_BEFORE
         else:
             context.check()
@@ -43,6 +44,14 @@ class ChangeModelHandler:
         log.info("%s asked to change the %s: %s", job.login, job.alias, report)
         with context.transaction() as connection:
             progress.set_progress(connection, context.claimed, report)
+
+    def _finish(self, context: Context, job: ChangeModel) -> None:
+        """Do what an earlier attempt may have left out: load the champion after a rollback.
+
+        A promotion loads its model before it changes the role, so it leaves nothing out.
+        """
+        if not job.model:
+            promotion.reload_champion(context.database, promotion.find_replicas(self.engine()))
 
     def _change(self, context: Context, job: ChangeModel, request: PageRequest) -> str:
         settings, alias = self.engine(), Alias(job.alias)

@@ -1,5 +1,8 @@
 """A request from the Models page changes a role once, or is refused in one line that the page shows."""
 
+import json
+import threading
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,8 +16,11 @@ from app.jobs.learning_jobs import ChangeModel
 from app.learning.gate_rules import Rules
 from app.learning.model_serving import Adapter, Alias, ModelState
 from app.settings import EngineSettings
+from model.adapters import adapter_files
+from model.adapters.adapter_probe import Probe
 from tests.builders.job_attempts import carry_out
-from worker.learning.change_model import ChangeModelHandler
+from tests.model.chat_server import ChatServer, Reply
+from worker.learning.change_model import DONE_BEFORE, ChangeModelHandler
 
 pytestmark = pytest.mark.services
 
@@ -23,11 +29,12 @@ PASSED = {"outcome": "passed", "measured": {"champion": NEW}, "rules": None}
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
-def save_models(database):
-    """Two champions, one after the other, a canary, and a candidate whose gate failed."""
+def save_models(database, folder=Path("/nowhere"), first="0" * 64):
+    """Two champions, one after the other, and a candidate whose gate failed. `first` is the first one's SHA-256."""
     with transaction(database) as connection:
         for number, name in enumerate((OLD, NEW, FAILED)):
-            adapter = Adapter(name, "base", Path("/nowhere"), str(number) * 64, "r4p")
+            digest = str(number) * 64 if number else first
+            adapter = Adapter(name, "base", folder, digest, "r4p")
             gate = {"outcome": "failed", "why": "worse"} if name == FAILED else PASSED
             models.register(
                 connection, NewModel(adapter, Path("/"), ModelState.CANDIDATE, "", gate)
@@ -36,10 +43,14 @@ def save_models(database):
             models.promote(connection, name, Alias.CHAMPION, "for these tests")
 
 
+def create_handler(url):
+    settings = EngineSettings(engine_url=url, model="base", verifier="r4p")
+    return ChangeModelHandler(lambda: settings, Rules)
+
+
 @pytest.fixture
 def handler():
-    settings = EngineSettings(engine_url=NOWHERE, model="base", verifier="r4p")
-    return ChangeModelHandler(lambda: settings, Rules)
+    return create_handler(NOWHERE)
 
 
 def ask(model="", *, alias="champion", holder=NEW, name="a1"):
@@ -76,6 +87,71 @@ def test_who_asked_stays_in_the_history(database, handler):
         newest = models.list_moves(connection)[0]
     assert newest.why.startswith("rolled back: ops asked for it on the Models page (request ")
     assert read_report(database) == f"{NEW} is rejected; {OLD} judges"
+
+
+@pytest.fixture
+def server():
+    """A model server that has only the base and accepts every adapter."""
+    routes = {
+        "/v1/models": [Reply({"data": [{"id": "base"}]})],
+        "/v1/load_lora_adapter": [Reply("")],
+    }
+    with ChatServer(routes) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def write_adapter(folder):
+    """Two files that stand for the adapter of the first champion; returns their SHA-256."""
+    folder.mkdir()
+    for name in adapter_files.FILES:
+        (folder / name).write_text("weights")
+    return adapter_files.hash_adapter(folder)
+
+
+def test_a_retry_of_a_rollback_loads_the_champion(database, handler, server, tmp_path):
+    """The first attempt moved the alias and reached no server, as when its worker dies in between."""
+    folder = tmp_path / "adapter"
+    save_models(database, folder, write_adapter(folder))
+    reports = []
+
+    def run_twice(context, job):
+        for each in (handler, create_handler(server.url)):
+            each(context, job)
+            reports.append(read_report(database))
+
+    carry_out(database, run_twice, ask())
+    assert reports == [f"{NEW} is rejected; {OLD} judges", DONE_BEFORE]
+    wanted = {"lora_name": OLD, "lora_path": str(folder)}
+    assert server.list_bodies("/v1/load_lora_adapter") == [wanted]
+    assert observe(database)[:2] == (OLD, 3)
+
+
+@pytest.mark.parametrize("missing", ["probe.json", *adapter_files.FILES])
+def test_a_file_that_cannot_be_read_rejects_no_model(database, handler, tmp_path, missing):
+    folder = tmp_path / "adapter"
+    digest, good = write_adapter(folder), "r4p-20261104-00facade"
+    (tmp_path / "probe.json").write_text(json.dumps(asdict(Probe(digest, ()))))
+    path = next(tmp_path.rglob(missing))
+    path.unlink()
+    save_models(database)
+    gate = PASSED | {"rules": asdict(Rules())}
+    adapter = Adapter(good, "base", folder, digest, "r4p")
+    with transaction(database) as connection:
+        models.register(
+            connection, NewModel(adapter, tmp_path, ModelState.CANDIDATE, "measured", gate)
+        )
+    before = observe(database)
+    carry_out(database, handler, ask(good))
+    assert before[2][good] == "candidate"
+    assert read_report(database) == (
+        f"refused: {good} is not promoted, nothing has changed: {path} can't be read (No such file or directory); "
+        "restore the file, or mount its folder where this process runs"
+    )
+    assert observe(database) == before
 
 
 @pytest.mark.parametrize(
