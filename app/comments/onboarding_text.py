@@ -9,17 +9,21 @@ from app.settings.repo_config import FILE, WITHOUT_FILE, Mode, RepoConfig
 
 ONBOARDING_TITLE: Final = "Set up R4P bot"
 _WRITTEN: Final = frozenset({"version", "mode"})
-"""Keys that the file sets. The others stand in comments with their defaults."""
+"""Keys that the file sets. The others stand in comments."""
 _EXAMPLES: Final = {"tests": "{command: pytest -q, environment: py311}"}
 """Values to show for keys that have no default."""
 _COLUMNS: Final = 98
 
 
 def write_onboarding_file() -> str:
-    """Return a `.github/r4p.yml` that publishes verdicts, with every further key in a comment beside its default."""
+    """Return a `.github/r4p.yml` that publishes verdicts.
+
+    Every further key stands in a comment beside its default, or beside an example if it has none.
+    """
     head = [
         f"# Settings of R4P bot. The bot reads this file from the default branch. `{PREFIX} config` in a comment",
-        "# on an issue lists the settings in force. Every key in a comment below shows its default.",
+        "# on an issue lists the settings in force. A key in a comment below shows its default.",
+        f"# These keys have no default, and their comments show an example: {', '.join(_EXAMPLES)}.",
         "version: 1",
         "",
         *_write_meaning("mode"),
@@ -45,7 +49,7 @@ def _write_meaning(key: str) -> list[str]:
 
 def write_onboarding_body() -> str:
     """Return the description of the setup pull request in Markdown. It quotes no text from other people."""
-    return f"""R4P bot is installed on this repository, and it works in **shadow mode**: it judges and publishes nothing, except
+    return f"""R4P bot is installed on this repository, and it works in **shadow mode**: it judges, and publishes only
 answers to commands. This pull request adds `{FILE}`. Merge it if the bot may publish its verdicts.
 
 ### What the bot does

@@ -220,7 +220,7 @@ class RepoConfig(BaseModel):
 
 
 WITHOUT_FILE = RepoConfig(version=1)
-"""Settings of a repository without the file: the bot judges and publishes nothing."""
+"""Settings of a repository without the file: the bot judges, and publishes only answers to commands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,13 @@ def test_every_key_stands_in_the_file_and_its_comment_shows_the_default():
     assert shown == {*RepoConfig.model_fields} - {"version", "mode"}
     keys = "|".join(shown)
     config = parse(re.sub(rf"^# ((?:{keys}): )", r"\1", text, flags=re.MULTILINE))
-    example = config.tests
-    assert example is not None
-    assert config.model_copy(update={"tests": None, "mode": Mode.SHADOW}) == WITHOUT_FILE
+    examples = [key for key in shown if getattr(config, key) != getattr(WITHOUT_FILE, key)]
+    assert (
+        f"# These keys have no default, and their comments show an example: {', '.join(examples)}.\n"
+        in text
+    )
+    without_examples = dict.fromkeys(examples) | {"mode": Mode.SHADOW}
+    assert config.model_copy(update=without_examples) == WITHOUT_FILE
 
 
 def test_no_line_of_the_file_is_too_long_to_read():
@@ -32,7 +36,7 @@ def test_the_description_says_what_merging_and_closing_change():
     assert ONBOARDING_TITLE == "Set up R4P bot"
     body = write_onboarding_body()
     for fact in (
-        "**shadow mode**",
+        "**shadow mode**: it judges, and publishes only\nanswers to commands.",
         "adds `.github/r4p.yml`",
         "| merge this pull request | publishes verdicts",
         "| close it | stays in shadow mode and never asks again",
