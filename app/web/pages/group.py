@@ -18,10 +18,11 @@ from app.db.store.queue.job_rows import store_planned
 from app.jobs.job import Planned
 from app.jobs.outcome_jobs import RecordOpinion
 from app.policy.commands import REGISTRY, Verb
+from app.settings.repo_config import FOR_CALIBRATORS, read_training_consent
 from app.values.identifiers import RepositoryId
 from app.web.pages.access import Viewer
 from app.web.pages.diff_view import DiffView, build_diff_view
-from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site
+from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site, read_number
 from app.web.pages.rendering import render_page
 from model.domain import PatchVerdict
 from model.evaluation.wilson import compute_wilson_interval
@@ -79,6 +80,7 @@ def record_opinion(site: Site, viewer: Viewer, request: Request, form: Form) -> 
         group = find_group(connection, viewer, request)
         if not viewer.has_permission(RepositoryId(group.repository), REGISTRY[Verb.AGREE].needs):
             raise PageRefused("Only people with write access to the repository judge a verdict.")
+        _check_reason(connection, group, form)
         details = store.load_group_details(connection, group)
         job = _build_job(group, details, viewer, form)
         stored = store_planned(connection, [Planned(job)])
@@ -89,7 +91,7 @@ def record_opinion(site: Site, viewer: Viewer, request: Request, form: Form) -> 
 
 def find_group(connection: Connection, viewer: Viewer, request: Request) -> GroupHead:
     """Return the group that the path names. Raises PageMissing if there is none that the person may see."""
-    number = request.path_params["issue"]
+    number = read_number(request, "issue")
     full_name = f"{request.path_params['owner']}/{request.path_params['name']}"
     repository = store.find_repository(connection, full_name, viewer.repositories)
     if repository is None or number > _MAX_ISSUE:
@@ -104,26 +106,37 @@ def _build_job(
     group: GroupHead, details: GroupDetails, viewer: Viewer, form: Form
 ) -> RecordOpinion:
     """Read the form. Raises PageRefused with the fix."""
-    about, reason = form.get("about", ""), " ".join(form.get("reason", "").split())[:_REASON]
+    about = form.get("about", "")
     if form.get("answer") not in {"agree", "disagree"}:
         raise PageRefused("Choose whether the verdict is right or wrong.")
     if about and about not in {row.id for row in details.candidates}:
         raise PageRefused("This verdict has no such patch. Reload the page.")
-    is_right = form["answer"] == "agree"
-    if not is_right and not reason:
-        raise PageRefused("Say why the verdict is wrong, because the bot learns from it.")
     return RecordOpinion(
         installation=group.installation,
         repository=RepositoryId(group.repository),
         issue=group.issue,
         name=uuid.uuid4().hex,
         about=about,
-        is_right=is_right,
-        reason=reason,
+        is_right=form["answer"] == "agree",
+        reason=_read_reason(form),
         person=viewer.person,
         login=viewer.login,
         moment=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _check_reason(connection: Connection, group: GroupHead, form: Form) -> None:
+    """Raise PageRefused if a person disagrees without a reason. It says that the bot learns only where it does."""
+    if form.get("answer") != "disagree" or _read_reason(form):
+        return
+    stored = store.read_settings_row(connection, group.repository)
+    is_learning = read_training_consent(stored.text, stored.error) in FOR_CALIBRATORS
+    why = ", because the bot learns from it" if is_learning else ""
+    raise PageRefused(f"Say why the verdict is wrong{why}.")
+
+
+def _read_reason(form: Form) -> str:
+    return " ".join(form.get("reason", "").split())[:_REASON]
 
 
 def _build_candidates(details: GroupDetails) -> list[ShownCandidate]:

@@ -4,6 +4,7 @@ The web process only stores a job. The worker `train` decides again and changes 
 """
 
 import uuid
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -28,6 +29,17 @@ from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site
 from app.web.pages.rendering import render_page
 
 _BASE: Final = "the model of the settings"
+_OFFERED: Final = (Alias.CANARY, Alias.CHAMPION, Alias.SHADOW)
+"""Roles in the order of the form. The first is chosen unless the operator chooses another."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleOffer:
+    """The roles that a model can get now."""
+
+    roles: tuple[Alias, ...]
+    refusal: str | None
+    """Why it cannot judge as champion; None: it can."""
 
 
 def show_promotion(site: Site, viewer: Viewer, request: Request) -> Response:
@@ -79,9 +91,9 @@ def ask_for_change(site: Site, viewer: Viewer, _request: Request, form: Form) ->
     return RedirectResponse("/models?asked=1", HTTPStatus.SEE_OTHER)
 
 
-def list_refusals(connection: Connection, stored: list[Model]) -> dict[str, str | None]:
-    """Return for each model, by its name, why it can get no role but shadow; None if it can."""
-    return {model.adapter.name: _explain(connection, model, Alias.CHAMPION) for model in stored}
+def list_offers(connection: Connection, stored: list[Model]) -> dict[str, RoleOffer]:
+    """Return for each model, by its name, the roles that the page offers. A model's own role is never offered."""
+    return {model.adapter.name: _build_offer(connection, model) for model in stored}
 
 
 def require_operator(viewer: Viewer) -> None:
@@ -99,6 +111,12 @@ def _find_promotable(connection: Connection, name: str, alias: Alias) -> Model:
     if reason := _explain(connection, model, alias):
         raise PageRefused(f"Nothing is changed: {reason}.")
     return model
+
+
+def _build_offer(connection: Connection, model: Model) -> RoleOffer:
+    refusals = {alias: _explain(connection, model, alias) for alias in _OFFERED}
+    roles = (alias for alias, why in refusals.items() if why is None and alias != model.state.value)
+    return RoleOffer(tuple(roles), refusals[Alias.CHAMPION])
 
 
 def _explain(connection: Connection, model: Model, alias: Alias) -> str | None:

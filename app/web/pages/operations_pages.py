@@ -11,8 +11,14 @@ from app.db.store.queue import job_trace, progress, upkeep
 from app.jobs.learning_jobs import ChangeModel
 from app.values.identifiers import DeliveryGuid, JobId
 from app.web.pages.access import Viewer
-from app.web.pages.model_change import list_refusals, require_operator
-from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site
+from app.web.pages.model_change import list_offers, require_operator
+from app.web.pages.page_endpoints import (
+    Form,
+    PageMissing,
+    PageRefused,
+    Site,
+    read_number,
+)
 from app.web.pages.rendering import render_page
 
 _DELIVERIES: Final = 50
@@ -62,7 +68,7 @@ def retry_job(site: Site, viewer: Viewer, request: Request, _form: Form) -> Resp
     """Make a dead job ready again, as `r4p jobs --requeue` does."""
     require_operator(viewer)
     with site.database.begin() as connection:
-        is_ready = upkeep.requeue(connection, JobId(request.path_params["job"]))
+        is_ready = upkeep.requeue(connection, JobId(read_number(request, "job")))
     if not is_ready:
         raise PageRefused("This job is not dead any more, or the same work waits already.")
     return RedirectResponse("/deliveries?retried=1", HTTPStatus.SEE_OTHER)
@@ -76,7 +82,7 @@ def show_models(site: Site, viewer: Viewer, request: Request) -> Response:
         values = {
             "viewer": viewer,
             "models": stored,
-            "refusals": list_refusals(connection, stored),
+            "offers": list_offers(connection, stored),
             "requests": progress.list_reports(connection, ChangeModel.kind, _REQUESTS),
             "is_asked": request.query_params.get("asked") == "1",
             "moves": models.list_moves(connection),

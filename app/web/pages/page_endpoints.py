@@ -24,6 +24,8 @@ MAX_THREADS: Final = 4
 """Pages that are made at the same time. More wait, so that webhooks keep the processor and the database."""
 _MAX_FORM: Final = 8_192
 _MAX_FIELDS: Final = 20
+_MAX_DIGITS: Final = 18
+"""Every number of so many digits fits PostgreSQL's bigint."""
 
 Form = Mapping[str, str]
 """Fields of a form, already checked for the session's token."""
@@ -71,7 +73,7 @@ def build_open_endpoint(site: Site, page: OpenPage) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         return await anyio.to_thread.run_sync(
-            _guard, lambda: page(site, request), None, limiter=site.threads
+            _guard, lambda: page(site, request), request, None, limiter=site.threads
         )
 
     return answer
@@ -117,6 +119,7 @@ def build_action_endpoint(site: Site, action: Action) -> Endpoint:
             )
 
         def act(site: Site, viewer: Viewer, request: Request) -> Response:
+            _refuse_nul(form)
             return action(site, viewer, request, form)
 
         return await anyio.to_thread.run_sync(
@@ -138,12 +141,31 @@ def _show(site: Site, session: Session, page: ViewerPage, request: Request) -> R
         return render_problem(HTTPStatus.BAD_GATEWAY, why)
     is_operator = site.is_operator(session.login)
     viewer = Viewer(session.login, session.person, session.csrf, is_operator, rights)
-    return _guard(lambda: page(site, viewer, request), viewer)
+    return _guard(lambda: page(site, viewer, request), request, viewer)
 
 
-def _guard(make: Callable[[], Response], viewer: Viewer | None) -> Response:
+def read_number(request: Request, name: str) -> int:
+    """Return the number that the path holds as `name`. Raises PageMissing for text and for too large a number.
+
+    Starlette's own `int` paths fail for a number of more than 4,300 digits, so the routes do not use them.
+    """
+    text = str(request.path_params[name])
+    if not (text.isascii() and text.isdecimal()) or len(text) > _MAX_DIGITS:
+        raise PageMissing
+    return int(text)
+
+
+def _refuse_nul(fields: Mapping[str, object]) -> None:
+    """Raise PageMissing for a NUL character, which PostgreSQL refuses in every text."""
+    if any("\0" in str(value) for value in fields.values()):
+        raise PageMissing
+
+
+def _guard(make: Callable[[], Response], request: Request, viewer: Viewer | None) -> Response:
     """Turn what a page raises into a page that says what went wrong."""
     try:
+        _refuse_nul(request.path_params)
+        _refuse_nul(request.query_params)
         return make()
     except PageMissing:
         why = "There is no such page, or you may not see it."

@@ -45,7 +45,7 @@ OPEN: dict[str, OpenPage] = {
 PAGES: dict[str, ViewerPage] = {
     "/": worksheet.show_worksheet,
     REPOSITORY: repository.show_repository,
-    f"{REPOSITORY}/issues/{{issue:int}}": group.show_group,
+    f"{REPOSITORY}/issues/{{issue}}": group.show_group,
     "/track-record": track_record.show_track_records,
     "/help": repository.show_help,
     "/deliveries": operations_pages.show_queue,
@@ -58,8 +58,8 @@ PAGES: dict[str, ViewerPage] = {
 """Pages for signed-in people, by path."""
 ACTIONS: dict[str, Action] = {
     "/sign-out": sign_in.sign_out,
-    f"{REPOSITORY}/issues/{{issue:int}}/opinion": group.record_opinion,
-    "/jobs/{job:int}/retry": operations_pages.retry_job,
+    f"{REPOSITORY}/issues/{{issue}}/opinion": group.record_opinion,
+    "/jobs/{job}/retry": operations_pages.retry_job,
     "/models/change": model_change.ask_for_change,
 }
 """Forms, by path."""

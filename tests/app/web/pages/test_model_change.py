@@ -1,5 +1,6 @@
 """Operators promote and roll back on the Models page; the page only stores a job for the worker `train`."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,19 @@ from tests.app.web.pages.browsing import read_csrf
 
 pytestmark = pytest.mark.services
 
-OLD, NEW, GOOD, FAILED = (f"r4p-2026110{day}-0badcafe" for day in range(1, 5))
+OLD, NEW, GOOD, FAILED, STALE = (f"r4p-2026110{day}-0badcafe" for day in range(1, 6))
 PROMOTE = {"model": GOOD, "alias": "champion"}
 
 
 @pytest.fixture(autouse=True)
 def save_models(pages):
-    """Two champions, one after the other, a candidate that passed beside the second, and one that failed."""
+    """Two champions, one after the other, and three candidates: passed beside the second, failed, beside the first."""
     with transaction(pages.owner) as connection:
         connection.execute(text("truncate models, model_aliases, shadow_verdicts cascade"))
-        for number, name in enumerate((OLD, NEW, GOOD, FAILED)):
+        for number, name in enumerate((OLD, NEW, GOOD, FAILED, STALE)):
             adapter = Adapter(name, "base", Path("/nowhere"), str(number) * 64, "r4p")
-            passed = {"outcome": "passed", "measured": {"champion": NEW}}
+            beside = OLD if name == STALE else NEW
+            passed = {"outcome": "passed", "measured": {"champion": beside}}
             gate = {"outcome": "failed", "why": "worse"} if name == FAILED else passed
             models.register(
                 connection, NewModel(adapter, Path("/"), ModelState.CANDIDATE, "", gate)
@@ -64,6 +66,41 @@ def test_the_page_offers_what_the_gate_allows_and_names_the_rest(pages):
     assert f'aria-label="Roll back {NEW}"' in page
     assert f'aria-label="Promote {FAILED}"' not in page
     assert f"{FAILED} did not pass the gate (failed: worse)" in page
+
+
+def list_roles(page, name):
+    """The roles that the form of a model offers; none without a form."""
+    form = re.search(rf'name="model" value="{name}">(.*?)</form>', page)
+    return re.findall(r"<option>(\w+)</option>", form[1]) if form else []
+
+
+def test_the_page_offers_each_model_just_the_roles_that_it_can_get(pages):
+    with transaction(pages.owner) as connection:
+        models.promote(connection, OLD, Alias.CANARY, "for this test", 0.1)
+    browser = pages.sign_in("ops")
+    page = browser.get("/models").text
+    offered = {name: list_roles(page, name) for name in (OLD, NEW, GOOD, FAILED, STALE)}
+    assert offered == {
+        OLD: ["champion", "shadow"],
+        NEW: [],
+        GOOD: ["canary", "champion", "shadow"],
+        FAILED: [],
+        STALE: ["shadow"],
+    }
+    assert f"Only shadow: {STALE} was compared with {OLD}, and {NEW} judges now" in page
+    for name, roles in offered.items():
+        for alias in {*Alias} - {"canary" if name == OLD else ""}:
+            query = {"model": name, "alias": alias.value}
+            answer = browser.get("/models/promote", params=query)
+            assert (answer.status_code == 200) == (alias.value in roles), query
+
+
+def test_a_model_compared_with_an_older_champion_becomes_shadow(pages):
+    browser = pages.sign_in("ops")
+    shown, form = confirm(browser, "/models/promote", model=STALE, alias="shadow")
+    assert f"{STALE} becomes the shadow." in shown
+    assert browser.post("/models/change", data=form).status_code == 303
+    assert list_requests(pages)[0][1]["alias"] == "shadow"
 
 
 def test_a_promotion_is_confirmed_and_stored_for_the_worker(pages):

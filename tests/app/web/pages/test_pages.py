@@ -84,7 +84,7 @@ def test_every_route_is_tested():
         "/help",
         "/track-record",
         "/r/{owner}/{name}",
-        "/r/{owner}/{name}/issues/{issue:int}",
+        "/r/{owner}/{name}/issues/{issue}",
         "/deliveries",
         "/deliveries/find",
         "/deliveries/{guid}",
@@ -94,8 +94,8 @@ def test_every_route_is_tested():
     }
     assert {*ACTIONS} == {
         "/sign-out",
-        "/r/{owner}/{name}/issues/{issue:int}/opinion",
-        "/jobs/{job:int}/retry",
+        "/r/{owner}/{name}/issues/{issue}/opinion",
+        "/jobs/{job}/retry",
         "/models/change",
     }
 
@@ -153,6 +153,35 @@ def test_an_opinion_becomes_one_job(pages):
     (job,) = list_jobs(pages, "record_opinion")
     assert (job["about"], job["is_right"], job["reason"]) == ("#15", False, "it is right")
     assert (job["login"], job["repository"], job["issue"]) == ("mona", pages.cat.id, 3)
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "why"),
+    [
+        (None, None, "Say why the verdict is wrong."),
+        ("version: 1\ntraining: off\n", None, "Say why the verdict is wrong."),
+        ("version: 1\ntraining: on\n", "line 1", "Say why the verdict is wrong."),
+        (
+            "version: 1\ntraining: calibrate\n",
+            None,
+            "Say why the verdict is wrong, because the bot learns from it.",
+        ),
+    ],
+    ids=["no file", "off", "unreadable", "calibrate"],
+)
+def test_the_bot_says_that_it_learns_only_where_it_does(pages, config, error, why):
+    with pages.owner.begin() as connection:
+        connection.execute(
+            text(
+                "update repositories set config_text = :file, config_error = :error where id = :id"
+            ),
+            {"file": config, "error": error, "id": pages.cat.id},
+        )
+    browser = pages.sign_in("mona")
+    form = {"csrf": read_csrf(browser.get(ISSUE)), "about": "", "answer": "disagree"}
+    answer = browser.post(f"{ISSUE}/opinion", data=form | {"reason": " "})
+    assert answer.status_code == 403
+    assert why in answer.text
 
 
 @pytest.mark.parametrize(("login", "status"), [("reader", 403), ("stranger", 404), ("ops", 404)])
