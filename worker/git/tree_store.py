@@ -1,4 +1,4 @@
-"""Hand source trees from the process that reads GitHub to the process that runs agents."""
+"""Hand source trees from the process that reads GitHub to the processes that run agents and judge."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _READY = "ready-"
 
 @dataclass(frozen=True, slots=True)
 class TreeStore:
-    """A shared directory with one source tree per evaluation that waits for agents."""
+    """A shared directory with one source tree per evaluation that waits for agents, or for a judge that reads code."""
 
     directory: Path
 

@@ -57,7 +57,7 @@ def forget_checkout(
 ) -> None:
     """Delete a repository's git objects from this machine, unless the App is installed there again.
 
-    Exported trees that no agent and no test needs are deleted too. Raises Postponed when another process uses the git objects.
+    Exported trees that no agent, judge or test needs are deleted too. Raises Postponed when another process uses the git objects.
     """
     with transaction(context.database) as connection:
         back = groups.load_repository(connection, job.repository)
@@ -74,7 +74,7 @@ def tidy_checkouts(
     context: Context,
     _job: TidyCheckouts,
 ) -> None:
-    """Delete checkouts of repositories that the database does not know, and trees that no agent and no test needs.
+    """Delete checkouts of repositories that the database does not know, and trees that no agent, judge or test needs.
 
     Each machine runs this periodically.
     """

@@ -1,5 +1,6 @@
 """What was purged stays away, whatever comes late; what is added again comes back."""
 
+import os
 import threading
 from functools import partial
 
@@ -11,16 +12,30 @@ from app.db.store.evidence import group_tests
 from app.db.store.evidence.group_tests import SuiteRequest
 from app.db.store.issues import evaluations, purge, webhook_state
 from app.db.store.queue import jobs as queue
-from app.db.tables.schema import deliveries, forgotten, installations, repositories
+from app.db.tables.schema import (
+    deliveries,
+    forgotten,
+    installations,
+    repositories,
+)
+from app.db.tables.schema import evaluations as evaluation_table
 from app.github.errors import GitHubDown, Unauthorized
-from app.jobs.job import ForgetCheckout, Planned, PurgeData, RefreshConfig
+from app.jobs.job import (
+    OF_THE_APP,
+    ForgetCheckout,
+    Planned,
+    PurgeData,
+    RefreshConfig,
+    TidyCheckouts,
+)
 from tests.builders.github import webhook_payloads
 from tests.builders.github.local_github import LocalGitHub, Reply, connect
 from tests.builders.history.stored_verdict import INSTALLATION, REPOSITORY, settle
 from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.worker_scene import RESULTS
 from tests.worker.outcomes.test_record_event import RECORD, merge, store
 from worker.queue.errors import Postponed
-from worker.repositories.forget import purge_data
+from worker.repositories.forget import forget_checkout, purge_data, tidy_checkouts
 
 pytestmark = pytest.mark.services
 
@@ -145,3 +160,24 @@ def test_a_tree_waits_for_its_tests_one_day(database):
         assert group_tests.find_awaited(connection, [evaluation]) == {evaluation}
         connection.exec_driver_sql("update group_tests set started_at = now() - interval '2 days'")
         assert group_tests.find_awaited(connection, [evaluation]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("clean", "job"),
+    [
+        (tidy_checkouts, TidyCheckouts(OF_THE_APP)),
+        (forget_checkout, ForgetCheckout(INSTALLATION, REPOSITORY)),
+    ],
+    ids=["tidy_checkouts", "forget_checkout"],
+)
+def test_a_tree_waits_until_its_group_is_judged(database, scene, clean, job):
+    scene.begin(*RESULTS)
+    carry_out(database, scene.collecting(shows_code=True), scene.want_evaluation())
+    (verify,) = waiting(database)
+    handler = partial(clean, scene.checkouts, scene.trees, scene.suite_trees)
+    for state, is_kept in (("collected", True), ("verified", False)):
+        with transaction(database) as connection:
+            connection.execute(evaluation_table.update().values(state=state))
+        os.utime(scene.trees.find(verify.evaluation), (0, 0))
+        carry_out(database, handler, job)
+        assert (scene.trees.find(verify.evaluation) is not None) is is_kept

@@ -60,12 +60,13 @@ def count_today(connection: Connection, group: int) -> int:
 def find_awaited(
     connection: Connection, identities: Collection[EvaluationId]
 ) -> frozenset[EvaluationId]:
-    """Return those of the evaluation ids `identities` that wait for alternatives by agents."""
+    """Return those of the evaluation ids `identities` that are still to be judged.
+
+    Their source trees are for the agents, and after the agents for a judge whose prompt shows code.
+    """
     waiting = connection.scalars(
         select(evaluations.c.id).where(
-            evaluations.c.id.in_(identities),
-            evaluations.c.state == "collected",
-            evaluations.c.alternatives_wanted > 0,
+            evaluations.c.id.in_(identities), evaluations.c.state == "collected"
         )
     )
     return frozenset(EvaluationId(identity) for identity in waiting)
