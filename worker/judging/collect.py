@@ -1,6 +1,5 @@
 """Collect the rivals of an issue into a frozen group, and submit it to agents or the verifier."""
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -27,7 +26,6 @@ from worker.judging.group_plan import (
     AlternativePlan,
     build_snapshot,
     decide,
-    find_code_base,
     is_repeat,
     plan_alternatives,
 )
@@ -40,7 +38,7 @@ from worker.judging.submission import (
     submit_group,
     supersede_jobs,
 )
-from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
+from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover, TreeRequired
 from worker.publishing import config_check
 from worker.publishing.early_notice import announce_rivals
 from worker.publishing.replies import Replies
@@ -79,42 +77,59 @@ class EvaluateIssueHandler:
         self, context: Context, job: EvaluateIssue, stored: StoredRepository, rivals: Rivals
     ) -> None:
         with transaction(context.database) as connection:
-            # First decision, outside the fenced transaction: whether to export a tree. The git fetch
-            # takes seconds and must not hold row locks.
             plan = plan_alternatives(connection, job, rivals, has_agent=self.has_agent)
-            tree_base = plan.base
-            if tree_base is None and self.shows_code:
-                tree_base = find_code_base(connection, job, rivals, plan)
-        with self._open_tree(stored.ref, tree_base) as exported:
-            if plan.base is not None and exported is None:
-                plan = plan.drop_new(RefusalReason.NO_BASE)
-            context.check()
-            with context.transaction() as connection:
-                # Second decision, under the fence: rows may have changed during the fetch. If a tree is
-                # missing now, `submit_group` postpones the job, which then decides both times again.
-                group = save_rivals(connection, stored.ref, rivals)
-                newest = load_newest(connection, group)
-                decision = decide(job, rivals, plan, newest)
-                if isinstance(decision, EvaluateNow):
-                    trigger = choose_trigger(job, newest)
-                    new = build_snapshot(group, trigger, rivals, decision, plan)
-                    submission = _build_submission(job, rivals, new, newest, plan)
-                    decision = self._store(
-                        context, connection, stored.ref, submission, decision, exported
-                    )
-                elif newest is not None and isinstance(decision, WaitForVerdict):
-                    # The publication of the newest evaluation plans another look.
-                    groups.set_waiting(connection, group, decision.reason)
-                    context.enqueue(connection, plan_again(job, newest))
-                elif isinstance(decision, WaitForMore):
-                    # The issue was closed, or its rivals left the group.
-                    groups.set_waiting(connection, group, decision.reason)
-                    supersede_jobs(connection, evaluations.supersede_unpublished(connection, group))
-                # A RefusalReason changes nothing: the group keeps its evaluation.
+        try:
+            base = self._find_tree_base(rivals, plan)
+            decision = self._decide(context, job, stored.ref, rivals, plan, base)
+        except TreeRequired as required:
+            # The git fetch takes seconds and must not hold row locks, and strangers' pushes must not cost exports
+            # during a pause or beyond a budget. So the transaction decides, ends, and decides again with the tree.
+            with self.tree_handover.export_tree(stored.ref, required.base) as exported:
+                if plan.base is not None and exported is None:
+                    plan = plan.drop_new(RefusalReason.NO_BASE)
+                context.check()
+                decision = self._decide(context, job, stored.ref, rivals, plan, exported)
         replies = Replies(Publisher(self.collector.github, context.open_effects()))
         _reply(replies, job, stored.ref, rivals, decision)
         if isinstance(decision, WaitForTomorrow):
             raise postpone_until_tomorrow()
+
+    def _find_tree_base(self, rivals: Rivals, plan: AlternativePlan) -> BaseCommit | None:
+        """Return the commit whose source tree agents need, or a judge that shows code: the base of the first rival."""
+        bases = rivals.list_bases() if self.shows_code else ()
+        return plan.base or next(iter(bases), None)
+
+    def _decide(
+        self,
+        context: Context,
+        job: EvaluateIssue,
+        repository: RepositoryRef,
+        rivals: Rivals,
+        plan: AlternativePlan,
+        tree: BaseCommit | ExportedTree | None,
+    ) -> EvaluateNow | WaitForMore | RefusalReason:
+        """Decide about the group and store the decision, in one transaction under the job's fence.
+
+        Raises TreeRequired, and stores nothing, when the group is to be judged with the tree of a commit `tree`.
+        """
+        with context.transaction() as connection:
+            group = save_rivals(connection, repository, rivals)
+            newest = load_newest(connection, group)
+            decision = decide(job, rivals, plan, newest)
+            if isinstance(decision, EvaluateNow):
+                new = build_snapshot(group, choose_trigger(job, newest), rivals, decision, plan)
+                submission = replace(_build_submission(job, rivals, new, newest, plan), tree=tree)
+                decision = self._store(context, connection, repository, submission, decision)
+            elif newest is not None and isinstance(decision, WaitForVerdict):
+                # The publication of the newest evaluation plans another look.
+                groups.set_waiting(connection, group, decision.reason)
+                context.enqueue(connection, plan_again(job, newest))
+            elif isinstance(decision, WaitForMore):
+                # The issue was closed, or its rivals left the group.
+                groups.set_waiting(connection, group, decision.reason)
+                supersede_jobs(connection, evaluations.supersede_unpublished(connection, group))
+            # A RefusalReason changes nothing: the group keeps its evaluation.
+        return decision
 
     def _store(
         self,
@@ -123,7 +138,6 @@ class EvaluateIssueHandler:
         repository: RepositoryRef,
         submission: Submission,
         decision: EvaluateNow,
-        exported: ExportedTree | None,
     ) -> EvaluateNow | WaitForTomorrow:
         """Submit the group; or return that it waits for the next day, as the newest verdict's comment then says."""
         new = submission.new_evaluation
@@ -135,16 +149,9 @@ class EvaluateIssueHandler:
             planned = leave_for_tomorrow(connection, submission, held_back)
         else:
             groups.set_waiting(connection, new.group, None)
-            planned = submit_group(connection, submission, exported)
+            planned = submit_group(connection, submission)
         context.enqueue(connection, planned)
         return held_back
-
-    def _open_tree(
-        self, repository: RepositoryRef, base: BaseCommit | None
-    ) -> AbstractContextManager[ExportedTree | None]:
-        if base is None:
-            return nullcontext()
-        return self.tree_handover.export_tree(repository, base)
 
 
 def _reply(

@@ -1,4 +1,4 @@
-"""Plan what the agents write for a group, whether to judge it now, and which source tree is needed for both."""
+"""Plan what the agents write for a group, and whether to judge it now."""
 
 from dataclasses import dataclass, replace
 
@@ -92,20 +92,6 @@ def plan_alternatives(
         return plan.drop_new(None)
     new = build_snapshot(group.id if group else 0, "", rivals, decision, plan)
     return replace(plan, base=None) if is_repeat(job, newest, new, plan) else plan
-
-
-def find_code_base(
-    connection: Connection, job: EvaluateIssue, rivals: Rivals, plan: AlternativePlan
-) -> BaseCommit | None:
-    """Return the commit whose code a judge shows: the base of the first rival. None: nothing new will be judged now."""
-    bases = rivals.list_bases()
-    group = groups.find_group(connection, job.repository, job.issue)
-    newest = load_newest(connection, group.id) if group else None
-    decision = decide(job, rivals, plan, newest)
-    if not bases or not isinstance(decision, EvaluateNow):
-        return None
-    new = build_snapshot(group.id if group else 0, "", rivals, decision, plan)
-    return None if is_repeat(job, newest, new, plan) else bases[0]
 
 
 def decide(

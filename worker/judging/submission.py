@@ -23,7 +23,7 @@ from app.policy.reevaluation_policy import (
     list_logins,
 )
 from app.values.identifiers import EvaluationId
-from worker.judging.tree_handover import ExportedTree
+from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeRequired
 from worker.queue.errors import Postponed
 
 WAITS = "a changed group waits before the bot judges it again; each further change within a day waits longer"
@@ -46,15 +46,15 @@ class Submission:
     """Most evaluations of the issue in a day without a command."""
     tests: SuiteRequest | None = None
     """The tests that the repository wants on its candidates; None: none."""
+    tree: BaseCommit | ExportedTree | None = None
+    """The exported source tree of the base, or the commit of a tree that is not exported yet; None: no tree."""
 
 
-def submit_group(
-    connection: Connection, submission: Submission, exported: ExportedTree | None
-) -> list[Planned]:
+def submit_group(connection: Connection, submission: Submission) -> list[Planned]:
     """Store the frozen group and return its next jobs. A repeat continues the newest evaluation.
 
-    A changed group whose pause is not over stores nothing, and the same job runs again after the pause. `exported` is
-    the source tree for new alternatives. Raises Postponed when it is missing.
+    A changed group whose pause is not over stores nothing, and the same job runs again after the pause. Raises
+    TreeRequired when the source tree is not exported yet, and Postponed when there is none for the agents.
     """
     job, new = submission.job, submission.new_evaluation
     if submission.newest_evaluation is not None and submission.is_repeat:
@@ -64,15 +64,18 @@ def submit_group(
     if pause > timedelta(0):
         groups.set_waiting(connection, new.group, WAITS)
         return [Planned(job, pause.total_seconds())]
-    if new.alternatives_wanted and exported is None:
+    tree = submission.tree
+    if isinstance(tree, BaseCommit):
+        raise TreeRequired(tree)
+    if new.alternatives_wanted and tree is None:
         raise Postponed("the group changed during its collection", after_seconds=0)
     caused_by = sorted(frozenset[str]().union(*changed.changes))
     new = replace(new, caused_by=tuple(caused_by))
     created = evaluations.create(connection, job.repository, new)
     supersede_jobs(connection, created.superseded)
-    if exported is not None:
+    if tree is not None:
         # Before the commit: readers of the row must find the tree.
-        exported.hand_over(created.id)
+        tree.hand_over(created.id)
     planned = [_plan_next_job(job, created.id, new.alternatives_wanted)]
     if submission.tests is not None:
         group_tests.request(connection, created.id, submission.tests)

@@ -34,6 +34,14 @@ class BaseCommit:
     commit: CommitSha
 
 
+class TreeRequired(Exception):
+    """The group will be judged now, and its evaluation needs a source tree that nobody has exported yet."""
+
+    def __init__(self, base: BaseCommit) -> None:
+        super().__init__(f"the source tree of {base.commit} must be exported first")
+        self.base = base
+
+
 @dataclass(frozen=True, slots=True)
 class ExportedTree:
     """A source tree that is exported, and not yet handed to the agents' process."""

@@ -1,5 +1,7 @@
 """A lone pull request waits for agents, who get its base; where they can't, what is there is judged or refused."""
 
+from contextlib import suppress
+
 import pytest
 
 from app.db.session import transaction
@@ -10,8 +12,9 @@ from app.policy.alternative_policy import RefusalReason
 from model.domain import Issue
 from tests.builders.history.stored_verdict import build_attempt
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.worker_scene import CONFIG, FILES, build_diff
+from tests.builders.worker_scene import CONFIG, FILES, area, build_diff
 from worker.git.tree_export import ExportLimits
+from worker.queue.errors import Postponed
 
 pytestmark = pytest.mark.services
 
@@ -58,6 +61,42 @@ def test_without_a_tree_rivals_are_judged_and_the_command_is_answered(scene, dat
     carry_out(database, handler, scene.want_evaluation("command", asked, propose=True))
     said = [one.body for one in scene.repo.comments(scene.issue)]
     assert any("No alternative: the bot could not read the code" in one for one in said)
+
+
+FOR_AGENTS = {"config": FILL, "options": {}}
+FOR_JUDGES = {"config": CONFIG, "options": {"shows_code": True}}
+
+
+@pytest.fixture(params=[FOR_AGENTS, FOR_JUDGES], ids=["for agents", "for judges"])
+def count_exports(request, scene, database, caplog):
+    """`count_exports(pushes, quiet_minutes, **ceilings)`: how often pushes of a rival tried to export a tree."""
+
+    def push_and_count(pushes, quiet_minutes=0, **ceilings):
+        config = request.param["config"].replace("minutes: 0", f"minutes: {quiet_minutes}")
+        scene.begin("w * h", "w - h", config=config)
+        options = request.param["options"] | ceilings
+        handler = scene.collecting(limits=ExportLimits(files=0), **options)
+        for turn in range(pushes):
+            if turn:
+                scene.repo.push(scene.pulls[0], files=area(f"w * h + {turn}"))
+            with suppress(Postponed):
+                carry_out(database, handler, scene.want_evaluation())
+        # No tree passes the limit, and each export that fails logs one line.
+        return sum("no tree of" in record.getMessage() for record in caplog.records)
+
+    return push_and_count
+
+
+def test_each_evaluation_exports_a_tree(count_exports):
+    assert count_exports(2) == 2
+
+
+def test_pushes_during_the_pause_export_no_tree(count_exports):
+    assert count_exports(4, quiet_minutes=60) == 1
+
+
+def test_pushes_beyond_the_budget_export_no_tree(count_exports):
+    assert count_exports(2, max_evaluations_per_repository_day=1) == 1
 
 
 def save_alternatives(scene, results):
