@@ -69,8 +69,8 @@ class OpenDraftHandler:
         if (existing := publisher.find_opened(key)) is not None:
             return existing
         try:
-            writable = require_writer_access(publisher, repository)
             with explain_refusals():
+                writable = require_writer_access(publisher, repository)
                 branch, message = name_branch(draft.issue, draft.alternative), _write_message(draft)
                 # Look before building: the diff may no longer apply to a base that moved meanwhile.
                 earlier = publisher.find_earlier(writable, key, branch, message)

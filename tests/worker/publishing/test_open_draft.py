@@ -1,5 +1,6 @@
 """An alternative becomes one draft pull request, and whoever asked is told once, whatever dies in between."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,6 +13,7 @@ from app.db.store.issues import groups
 from app.jobs.draft_jobs import TellDraft
 from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import PullNumber
+from tests.builders.github.local_github import LocalGitHub, Reply, connect
 from tests.builders.github.pull_requests import build_pull
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, FILES, area
@@ -113,6 +115,24 @@ def test_a_setting_that_was_taken_back_holds(scene, opening, database, wish):
 )
 def test_a_right_that_is_missing_is_said(scene, opening, database, wish, rights, why):
     assert open_in_vain(scene, opening, database, wish(rights=rights)) is why
+
+
+@pytest.mark.parametrize(
+    ("replies", "token_refusal", "why"),
+    [
+        ([Reply(403)], None, DraftRefusal.NO_RIGHT),
+        ([Reply(422)], None, DraftRefusal.REFUSED),
+        ([Reply(200, {"id": 7})], Reply(404), DraftRefusal.REFUSED),
+    ],
+    ids=["installation forbidden", "installation unprocessable", "token gone"],
+)
+def test_a_refusal_before_the_first_look_is_said(
+    scene, opening, database, wish, replies, token_refusal, why
+):
+    job = wish()
+    with LocalGitHub().running() as server, connect(server.url) as github:
+        server.replies, server.token_refusal = list(replies), token_refusal
+        assert open_in_vain(scene, replace(opening, github=github), database, job) is why
 
 
 def test_a_branch_of_somebody_elses_is_said(scene, opening, database, wish):
