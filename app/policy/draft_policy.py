@@ -1,4 +1,4 @@
-"""Decides whether the bot may open a draft pull request (pure)."""
+"""Decides whether the bot may open a draft pull request, and names what keeps it from opening one (pure)."""
 
 from enum import StrEnum
 
@@ -8,7 +8,10 @@ from model.domain import PatchId
 
 
 class DraftRefusal(StrEnum):
-    """Why the bot opens no draft pull request. `app/comments/draft_text.py` has the sentences."""
+    """Why the bot opens no pull request: a draft of an alternative, or the one that sets the bot up in a repository.
+
+    `app/comments/draft_text.py` has the sentences about a draft, `worker/publishing/open_onboarding.py` the others.
+    """
 
     NOT_WANTED = "not_wanted"
     """The repository's settings do not allow drafts."""
@@ -19,7 +22,7 @@ class DraftRefusal(StrEnum):
     NO_RIGHT = "no_right"
     """The writer App lacks a permission."""
     BAD_DIFF = "bad_diff"
-    """The diff changes what an agent's diff may not change."""
+    """The diff changes what a diff of the bot may not change."""
     MOVED = "moved"
     """The code has changed, and the diff does not apply any more."""
     NO_CODE = "no_code"
@@ -27,7 +30,7 @@ class DraftRefusal(StrEnum):
     BRANCH_TAKEN = "branch_taken"
     """A branch of that name exists, and the bot did not make it."""
     REFUSED = "refused"
-    """GitHub refuses the draft for another reason."""
+    """GitHub refuses the pull request for another reason."""
 
 
 def find_refusal(config: RepoConfig, *, has_writer: bool) -> DraftRefusal | None:

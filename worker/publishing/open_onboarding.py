@@ -29,13 +29,28 @@ from worker.queue.context import Context
 
 log = logging.getLogger(__name__)
 
-_FIXES: Final[Mapping[DraftRefusal, str]] = {
-    DraftRefusal.NOT_INSTALLED: "install the writer App there, then take the repository out of the bot's App and add it again",
-    DraftRefusal.NO_RIGHT: "give the writer App `contents: write` and `pull_requests: write` there",
-    DraftRefusal.BRANCH_TAKEN: f"delete the branch {BRANCH}",
-    DraftRefusal.MOVED: "nothing: it has got a settings file meanwhile",
+_LINES: Final[Mapping[DraftRefusal, tuple[str, str]]] = {
+    DraftRefusal.NOT_INSTALLED: (
+        "the writer App is not installed there",
+        "install it, then take the repository out of the bot's App and add it again",
+    ),
+    DraftRefusal.NO_RIGHT: (
+        "the writer App may not write there",
+        "give it `contents: write` and `pull_requests: write`, and resume it if it is suspended",
+    ),
+    DraftRefusal.BRANCH_TAKEN: (
+        f"the branch {BRANCH} exists, and the bot did not make it",
+        f"delete the branch {BRANCH}, or rename it",
+    ),
+    DraftRefusal.MOVED: (f"the repository has a file {FILE} meanwhile", "none is needed"),
+    DraftRefusal.NO_CODE: ("git could not read the base branch", "add the file yourself"),
+    DraftRefusal.REFUSED: (
+        "GitHub refuses it",
+        "see GitHub's reason, and add the file yourself",
+    ),
 }
-"""What an operator can do about a refusal."""
+"""Why there is no setup pull request, and what an operator can do about it."""
+_UNEXPECTED: Final = ("the bot could not build its commit", "add the file yourself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +70,7 @@ class OpenOnboardingHandler:
         try:
             pull = self._open(context, stored.ref)
         except NotOpenedError as error:
-            fix = _FIXES.get(error.why, "see the reason, and add the file yourself")
-            log.warning("%s: no setup pull request: %s; fix: %s", stored.ref.full_name, error, fix)
+            log.warning("%s: %s", stored.ref.full_name, _explain(error))
         else:
             log.info("%s: the setup pull request is #%d", stored.ref.full_name, pull)
 
@@ -65,8 +79,8 @@ class OpenOnboardingHandler:
         publisher = DraftPublisher(self.github, context.open_effects())
         if (existing := publisher.find_opened(key)) is not None:
             return existing
-        writable = require_writer_access(publisher, repository)
         with explain_refusals():
+            writable = require_writer_access(publisher, repository)
             # GitHub remembers the question also when the bot's data was purged, and when somebody deleted the branch.
             if (earlier := publisher.find_by_branch(writable, BRANCH)) is not None:
                 publisher.adopt(key, earlier)
@@ -83,6 +97,12 @@ class OpenOnboardingHandler:
         context.check()
         body = comments.write_onboarding_body()
         return NewDraft(BRANCH, base, commit, title, body, is_draft=False)
+
+
+def _explain(error: NotOpenedError) -> str:
+    why, fix = _LINES.get(error.why, _UNEXPECTED)
+    details = f" ({error.cause})" if error.cause else ""
+    return f"no setup pull request: {why}{details}; fix: {fix}"
 
 
 def build_new_file_diff() -> str:

@@ -18,6 +18,7 @@ class NotOpenedError(Exception):
     def __init__(self, why: DraftRefusal, cause: object = "") -> None:
         super().__init__(f"{why.value}: {cause}" if cause else why.value)
         self.why = why
+        self.cause = str(cause)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """The setup pull request is opened once for ever, and what keeps it from being opened is one line in the log."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.comments import ONBOARDING_TITLE, write_onboarding_file
@@ -9,6 +11,7 @@ from app.jobs.onboarding_jobs import OpenOnboarding
 from app.policy.onboarding_policy import BRANCH
 from app.settings.repo_config import FILE
 from app.values.identifiers import RepositoryRef
+from tests.builders.github.local_github import LocalGitHub, Reply, connect
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, area, save_repository
 from tests.worker.publishing.conftest import RIGHTS
@@ -83,10 +86,13 @@ def test_a_closed_one_is_remembered_even_after_a_purge(scene, onboarding, databa
 @pytest.mark.parametrize(
     ("arrangement", "line"),
     [
-        ({"rights": None}, "not_installed: "),
-        ({"rights": {"metadata": "read"}}, "no_right: "),
-        ({"rights": {"contents": "write", "metadata": "read"}}, "no_right: "),
-        ({"config": CONFIG}, "moved: "),
+        ({"rights": None}, "the writer App is not installed there ("),
+        ({"rights": {"metadata": "read"}}, "the writer App may not write there ("),
+        (
+            {"rights": {"contents": "write", "metadata": "read"}},
+            "the writer App may not write there (",
+        ),
+        ({"config": CONFIG}, f"the repository has a file {FILE} meanwhile ("),
     ],
     ids=["not installed", "reads only", "no pull requests", "a file meanwhile"],
 )
@@ -118,3 +124,12 @@ def test_a_suspended_installation_is_not_asked(scene, onboarding, database, new_
         connection.exec_driver_sql("update installations set suspended_at = now()")
     carry_out(database, onboarding, job)
     assert list_pulls(scene) == []
+
+
+def test_a_refusal_of_github_is_one_line(onboarding, database, new_repository, caplog):
+    job = new_repository()
+    with LocalGitHub().running() as server, connect(server.url) as github:
+        server.replies = [Reply(403, {"message": "Resource not accessible"})]
+        carry_out(database, replace(onboarding, github=github), job)
+    assert "no setup pull request: the writer App may not write there (" in caplog.text
+    assert "Resource not accessible" in caplog.text
