@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.events import Event
+from app.events import Event, InstallationAction, InstallationEvent
 from app.github.facts import RepositoryFacts
 from app.jobs.job import Planned
 from app.jobs.onboarding_jobs import OfferOnboarding
@@ -16,11 +16,21 @@ PACE_SECONDS: Final = 60.0
 
 
 def plan_onboarding(event: Event) -> tuple[Planned, ...]:
-    """Return one job for each repository that a webhook event makes visible, a minute apart."""
+    """Return one job for each repository that a webhook event makes visible, a minute apart.
+
+    New permissions make no repository visible, though the event may list all of them.
+    """
+    if _grants_permissions(event):
+        return ()
     return tuple(
         Planned(OfferOnboarding(event.installation, repository.id), number * PACE_SECONDS)
         for number, repository in enumerate(list_new_repositories(event))
     )
+
+
+def _grants_permissions(event: Event) -> bool:
+    granted = InstallationAction.NEW_PERMISSIONS_ACCEPTED
+    return isinstance(event, InstallationEvent) and event.action is granted
 
 
 def find_obstacle(facts: RepositoryFacts, *, has_default: bool) -> str | None:

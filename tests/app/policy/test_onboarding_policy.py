@@ -39,10 +39,13 @@ def test_the_repositories_of_one_delivery_are_asked_a_minute_apart():
     "event",
     [
         InstallationEvent(**COMMON, action=InstallationAction.SUSPEND, repositories=LISTED),
+        InstallationEvent(
+            **COMMON, action=InstallationAction.NEW_PERMISSIONS_ACCEPTED, repositories=LISTED
+        ),
         InstallationRepositoriesEvent(**COMMON, added=(), removed=LISTED),
         build_check_event(),
     ],
-    ids=["suspended", "removed", "about a check"],
+    ids=["suspended", "new permissions", "removed", "about a check"],
 )
 def test_nothing_is_planned_without_a_new_repository(event):
     assert plan_onboarding(event) == ()
