@@ -7,6 +7,7 @@ from app.db.session import transaction
 from app.db.store.evidence import group_tests, reproduction_tests
 from app.db.tables.schema import agent_runs
 from app.db.tables.schema import group_tests as tests_table
+from app.db.tables.schema import reproduction_tests as scripts_table
 from app.jobs.suite_jobs import PrepareTests, RunTests, WriteTests
 from app.settings import CeilingSettings, SuiteSettings
 from tests.builders.job_attempts import carry_out, waiting
@@ -180,6 +181,21 @@ def test_scripts_for_an_unchanged_issue_and_base_are_used_again(
     assert scripts.texts == (("print(1)",) if is_copied else ())
     planned = [each.kind for each in waiting(scene.database) if each.evaluation == again.evaluation]
     assert planned == kinds
+
+
+@pytest.mark.parametrize(
+    "document", [{"0": "print(1)"}, "print(1)", None], ids=["object", "text", "null"]
+)
+def test_scripts_that_are_no_list_are_not_used_again(scene, prepare, document):
+    job = collect(scene, WITH_WRITTEN)
+    carry_out(scene.database, prepare(written=3), job)
+    with transaction(scene.database) as connection:
+        reproduction_tests.finish(connection, job.evaluation, [], 70)
+        connection.execute(scripts_table.update().values(scripts=document))
+    scene.collect(trigger="command")
+    (again,) = {each for each in waiting(scene.database) if isinstance(each, PrepareTests)} - {job}
+    carry_out(scene.database, prepare(written=3), again)
+    assert read_written(scene, again)[1].is_awaited
 
 
 def test_no_test_is_written_unless_the_repository_asks(scene, prepare):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, case, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.evidence.group_tests import REASON_CHARACTERS
@@ -72,7 +72,7 @@ def copy_scripts(connection: Connection, identity: EvaluationId, tests: int) -> 
             earlier.c.issue_body == now_wanted.c.issue_body,
             base.c.base_sha == own_base.c.base_sha,
             reproduction_tests.c.wanted == tests,
-            func.jsonb_array_length(reproduction_tests.c.scripts) > 0,
+            _count_listed(reproduction_tests.c.scripts) > 0,
         )
         .order_by(earlier.c.id.desc())
         .limit(1)
@@ -83,6 +83,12 @@ def copy_scripts(connection: Connection, identity: EvaluationId, tests: int) -> 
     values = insert(reproduction_tests).values(**copied, finished_at=func.now())
     connection.execute(values.on_conflict_do_nothing())
     return True
+
+
+def _count_listed(document: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Build the SQL that counts a JSON list; 0 for any other document, which the process that reads strangers may write."""
+    is_list = func.jsonb_typeof(document) == "array"
+    return case((is_list, func.jsonb_array_length(document)), else_=0)
 
 
 def _write_example(example: ExampleFile | None) -> dict[str, str]:
