@@ -44,5 +44,5 @@ def _describe_column(table: Table, column: Column[object]) -> str:
     """The column's comment, then its key or the row that it names; else the meaning of its name."""
     key = "the table's key" if column.primary_key and len(table.primary_key) == 1 else ""
     named = ", ".join(f"names a row of `{k.column.table.name}`" for k in column.foreign_keys)
-    said = "; ".join(filter(None, (column.comment, key, named)))
-    return said or get_meaning(table.name, column.name)
+    meaning = "; ".join(filter(None, (column.comment, key, named)))
+    return meaning or get_meaning(table.name, column.name)
