@@ -130,7 +130,7 @@ def _check_reason(connection: Connection, group: GroupHead, form: Form) -> None:
     if form.get("answer") != "disagree" or _read_reason(form):
         return
     stored = store.read_settings_row(connection, group.repository)
-    is_learning = read_training_consent(stored.text, stored.error) in FOR_CALIBRATORS
+    is_learning = read_training_consent(stored.own_text, stored.error) in FOR_CALIBRATORS
     why = ", because the bot learns from it" if is_learning else ""
     raise PageRefused(f"Say why the verdict is wrong{why}.")
 
