@@ -1,5 +1,6 @@
 """Serve `/metrics`, `/readyz` and `/healthz` on a port of their own, which strangers do not reach."""
 
+import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -46,7 +47,7 @@ def create_operations_app(
 @contextmanager
 def serve_operations(app: FastAPI, settings: OperationsSettings) -> Iterator[int]:
     """Serve the application in a thread, and yield its port. Raises SettingsError when the port is taken."""
-    listening = _listen(settings.ops_host, settings.ops_port)
+    listening = listen(settings.ops_host, settings.ops_port, "R4P_OPS_PORT")
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -69,9 +70,11 @@ def serve_operations(app: FastAPI, settings: OperationsSettings) -> Iterator[int
         listening.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, setting: str) -> socket.socket:
+    """Open a socket that takes connections. Raises SettingsError, which names `setting`, when the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        refuse([f"R4P_OPS_PORT: can't listen on {host}:{port}: {error.strerror}: choose another"])
+        why = os.strerror(error.errno) if error.errno else error
+        refuse([f"{setting}: can't listen on {host}:{port}: {why}: choose another"])

@@ -26,6 +26,7 @@ from app.operator.setup.answers import (
     suggest_name,
 )
 from app.operator.setup.registration import RegistrationRefused
+from app.web.operations import listen
 from app.web.pages.rendering import list_static_routes, render_page, render_problem
 
 PATH: Final = "/setup"
@@ -189,7 +190,10 @@ def create_app(pages: SetupPages) -> Starlette:
 
 
 def serve_setup(data: Path, host: str, port: int) -> bool:
-    """Serve the setup until the App is stored or a signal comes. Returns whether it is stored."""
+    """Serve the setup until the App is stored or a signal comes. Returns whether it is stored.
+
+    Raises SettingsError when the port is taken.
+    """
     pages = SetupPages(data)
     config = uvicorn.Config(
         create_app(pages),
@@ -202,13 +206,16 @@ def serve_setup(data: Path, host: str, port: int) -> bool:
         timeout_graceful_shutdown=2,
     )
     server = _SetupServer(config, pages)
+    listening = listen(
+        host, port, "--port"
+    )  # before the token is shown: another program may have the port
     sys.stderr.write(
         "r4p: no GitHub App is set. Open this address in a browser within an hour. It works once:\n"
         f"      http://{host}:{port}{PATH}?token={pages.access.token}\n"
         f"      Behind a proxy, open {PATH} there and give the token, the text after token=.\n"
         f"      Or set the bot up in this terminal: r4p setup --data {data}\n"
     )
-    server.run()
+    server.run(sockets=[listening])
     return pages.is_done
 
 

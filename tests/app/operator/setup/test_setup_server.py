@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import socket
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from app.operator.setup.setup_server import MAX_BODY_BYTES, MAX_FIELDS, SetupPages
+from app.operator.setup.setup_server import MAX_BODY_BYTES, MAX_FIELDS, SetupPages, serve_setup
+from app.settings import SettingsError
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.github.stand_in import StandIn
 from tests.model.chat_server import MODELS, build_completion, serve_chat
@@ -198,3 +200,12 @@ def test_an_answer_that_no_request_can_carry_is_one_line(wizard, wrong, text):
     (problem,) = re.findall(r'role="alert">([^<]+)<', page.text)
     assert text in html.unescape(problem)
     assert "ver" not in problem.replace("server", "")
+
+
+def test_no_token_is_shown_where_another_program_has_the_port(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingsError):
+            serve_setup(tmp_path, "127.0.0.1", port)
+    why = f"--port: can't listen on 127.0.0.1:{port}: Address already in use: choose another"
+    assert capsys.readouterr().err == f"r4p: cannot start:\n  {why}\n"
