@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from app.db.session import transaction
 from app.db.store.models import models
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 DONE_BEFORE = "done by an earlier attempt"
 """Report of an attempt that finds its own change in the history of the aliases."""
+TOO_OLD = "refused: no worker took the request within an hour; ask again on the Models page"
+"""Report about a request that is older than `_VALID_FOR`: by now the person may want something else."""
+_VALID_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,12 @@ class ChangeModelHandler:
         request = PageRequest(job.login, job.holder or None, context.claimed.id)
         with transaction(context.database) as connection:
             moves = models.list_moves(connection)
+            age = progress.read_age(connection, context.claimed)
         if any(request.note in move.why for move in moves):
             self._finish(context, job)
             report = DONE_BEFORE
+        elif age > _VALID_FOR:
+            report = TOO_OLD
         else:
             context.check()
             report = self._change(context, job, request)

@@ -1,5 +1,6 @@
 """Pages for operators: deliveries followed to their effects, the queue with its dead jobs, and the models."""
 
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
 
@@ -26,6 +27,8 @@ _DEAD: Final = 100
 _STEPS: Final = 300
 _REQUESTS: Final = 10
 _LONGEST_GUID: Final = 64
+_TAKEN_WITHIN: Final = timedelta(minutes=5)
+"""Time after which a request that nobody took shows how to start the worker."""
 
 
 def show_queue(site: Site, viewer: Viewer, request: Request) -> Response:
@@ -84,6 +87,7 @@ def show_models(site: Site, viewer: Viewer, request: Request) -> Response:
             "models": stored,
             "offers": list_offers(connection, stored),
             "requests": progress.list_reports(connection, ChangeModel.kind, _REQUESTS),
+            "soon": _TAKEN_WITHIN,
             "is_asked": request.query_params.get("asked") == "1",
             "moves": models.list_moves(connection),
             "training": trainings.find_last(connection),

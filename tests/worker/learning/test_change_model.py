@@ -20,7 +20,7 @@ from model.adapters import adapter_files
 from model.adapters.adapter_probe import Probe
 from tests.builders.job_attempts import carry_out
 from tests.model.chat_server import ChatServer, Reply
-from worker.learning.change_model import DONE_BEFORE, ChangeModelHandler
+from worker.learning.change_model import DONE_BEFORE, TOO_OLD, ChangeModelHandler
 
 pytestmark = pytest.mark.services
 
@@ -78,6 +78,20 @@ def test_a_rollback_happens_once_whatever_dies(twice, handler):
     champion, moves, states = twice(handler, arrange, observe)
     assert (champion, moves) == (OLD, 3)
     assert states == {OLD: "champion", NEW: "rejected", FAILED: "candidate"}
+
+
+def test_a_request_that_waited_for_an_hour_changes_nothing(database, handler):
+    save_models(database)
+    before = observe(database)
+
+    def run_late(context, job):
+        with transaction(database) as connection:
+            connection.exec_driver_sql("update jobs set created_at = now() - interval '61 minutes'")
+        handler(context, job)
+
+    carry_out(database, run_late, ask())
+    assert observe(database) == before
+    assert read_report(database) == TOO_OLD
 
 
 def test_who_asked_stays_in_the_history(database, handler):

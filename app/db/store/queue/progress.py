@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Interval, func, select, type_coerce
 
 from app.db.store.queue.jobs import OURS, ClaimedJob
 from app.db.tables.schema import jobs
 from app.jobs.waits import Waits, WaitsFor
+
+_AGE: Final = type_coerce(func.now() - jobs.c.created_at, Interval())
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,21 @@ class JobReport:
     error: str | None
     moment: datetime
     """When the person asked."""
+    age: timedelta
 
 
 def list_reports(connection: Connection, kind: str, limit: int) -> list[JobReport]:
     """List the newest jobs of a kind, at most `limit`, newest first."""
     columns = (jobs.c.payload, jobs.c.state, jobs.c.progress, jobs.c.error, jobs.c.created_at)
-    query = select(*columns).where(jobs.c.kind == kind).order_by(jobs.c.id.desc()).limit(limit)
+    query = (
+        select(*columns, _AGE).where(jobs.c.kind == kind).order_by(jobs.c.id.desc()).limit(limit)
+    )
     return [JobReport(*row) for row in connection.execute(query)]
+
+
+def read_age(connection: Connection, claimed: ClaimedJob) -> timedelta:
+    """Return the time since the job was stored."""
+    return connection.execute(select(_AGE).where(jobs.c.id == claimed.id)).scalar_one()
 
 
 def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> None:

@@ -171,3 +171,15 @@ def test_a_form_of_another_site_is_refused(pages):
     headers = {"Origin": "https://evil.example"}
     assert browser.post("/models/change", data=form, headers=headers).status_code == 403
     assert list_requests(pages) == []
+
+
+@pytest.mark.parametrize(("minutes", "is_late"), [(4, False), (6, True)])
+def test_a_request_that_no_worker_takes_shows_how_to_start_one(pages, minutes, is_late):
+    browser = pages.sign_in("ops")
+    _, form = confirm(browser, "/models/promote", **PROMOTE)
+    browser.post("/models/change", data=form)
+    with transaction(pages.owner) as connection:
+        change = text("update jobs set created_at = now() - :age * interval '1 minute'")
+        connection.execute(change, {"age": minutes})
+    page = browser.get("/models").text
+    assert ("No worker <code>train</code> took it" in page) is is_late
