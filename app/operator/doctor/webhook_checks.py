@@ -1,12 +1,18 @@
 """`r4p doctor` on webhooks: whether GitHub's last delivery arrived, and which ones the bot or a proxy refused."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from app.github.api.delivery_log import DeliveryAttempt, find_refused, list_attempts
+from app.github.api.delivery_log import (
+    DeliveryAttempt,
+    find_refused,
+    list_attempts,
+    redeliver,
+)
 from app.github.app_manifest import WEBHOOK_PATH
 from app.github.errors import GitHubError
 from app.github.http.connection import AppConnection
@@ -16,6 +22,8 @@ from app.settings import IdentitySettings, PagesSettings, QueueSettings, load
 PERIOD: Final = timedelta(days=1)
 MOST_READ: Final = 5_000
 """Most attempts of GitHub's list that are read, 100 with each call."""
+PING_SECONDS: Final = 10.0
+"""Longest wait for a ping that GitHub sends again."""
 _FIXES: Final = {
     400: "let the proxy in front of the bot pass the headers X-GitHub-*",
     401: "set R4P_WEBHOOK_SECRET to the App's webhook secret",
@@ -26,12 +34,39 @@ _OTHER_FIX: Final = "check the App's webhook URL and the proxy in front of the b
 
 
 def check_webhooks(github: AppConnection) -> list[Line]:
-    """Read GitHub's list of the App's deliveries of the last day. An unreadable list is not good news."""
+    """Read GitHub's list of the App's deliveries of the last day. An unreadable list is not good news.
+
+    A new App has no events yet. GitHub then sends its ping again, so that the way to the bot is tried at once.
+    """
     try:
         tried = list(islice(list_attempts(github, datetime.now(UTC) - PERIOD), MOST_READ))
     except GitHubError as error:
         return [Line(Mark.LESS, "webhooks", f"GitHub's list of deliveries cannot be read: {error}")]
+    if (ping := find_lost_ping(tried)) and (answer := _send_again(github, ping)):
+        tried = [answer, *tried]
     return [describe_last(tried), describe_attempts(tried)]
+
+
+def find_lost_ping(tried: Sequence[DeliveryAttempt]) -> DeliveryAttempt | None:
+    """Return the newest attempt at the ping if none arrived and there is nothing else to judge by, else None (pure)."""
+    if not all(attempt.is_ping for attempt in tried) or any(a.has_arrived for a in tried):
+        return None
+    return next(iter(tried), None)
+
+
+def _send_again(github: AppConnection, ping: DeliveryAttempt) -> DeliveryAttempt | None:
+    """Let GitHub send a ping again, and return the new attempt; None if GitHub lists none in time, or refuses."""
+    ends = time.monotonic() + PING_SECONDS
+    try:
+        redeliver(github, ping.id)
+        while time.monotonic() < ends:
+            newest = next(list_attempts(github, ping.tried_at), ping)
+            if newest.id != ping.id:
+                return newest
+            time.sleep(0.5)
+    except GitHubError:
+        return None
+    return None
 
 
 def describe_polling() -> Line:
@@ -56,14 +91,13 @@ def _explain_polling() -> str:
 def describe_last(tried: Sequence[DeliveryAttempt]) -> Line:
     """Describe the newest of GitHub's attempts, which are sorted from new to old (pure).
 
-    Pings do not count. GitHub sends one when the App is created, before the bot can answer it.
+    A ping counts only where there is no event, and only if it arrived: GitHub sends the first one when the App is
+    created, before the bot can answer it.
     """
     about = "last webhook"
     events = [attempt for attempt in tried if not attempt.is_ping]
     if not events:
-        fix = "comment on an issue of an installed repository, then look again"
-        but = " but the ping for a new App" if tried else ""
-        return Line(Mark.LESS, about, f"GitHub sent none{but} in the last day", fix)
+        return _describe_pings(tried)
     newest = events[0]
     when = f"{newest.tried_at:%Y-%m-%d %H:%M} UTC"
     if newest.has_arrived:
@@ -74,6 +108,19 @@ def describe_last(tried: Sequence[DeliveryAttempt]) -> Line:
     if any(attempt.has_arrived for attempt in events):
         return Line(Mark.LESS, about, text, fix)
     return Line(Mark.FAIL, about, f"{text}, nor did any other of the last day", fix)
+
+
+def _describe_pings(pings: Sequence[DeliveryAttempt]) -> Line:
+    about, none = "last webhook", "GitHub sent none"
+    if not pings:
+        fix = "comment on an issue of an installed repository, then look again"
+        return Line(Mark.LESS, about, f"{none} in the last day", fix)
+    if any(ping.has_arrived for ping in pings):
+        return Line(Mark.OK, about, f"{none} in the last day but a ping, which arrived")
+    status = pings[0].status_code
+    answer = f"status {status}" if status else "no answer"
+    fix = f"start the bot; then {_FIXES.get(status, _OTHER_FIX)}"
+    return Line(Mark.LESS, about, f"{none} but a ping, which did not arrive ({answer})", fix)
 
 
 def describe_attempts(tried: Sequence[DeliveryAttempt]) -> Line:

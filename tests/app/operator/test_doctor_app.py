@@ -1,7 +1,9 @@
 """`r4p doctor` on the App at GitHub: its key, permissions and events, its webhooks, and GitHub's own settings."""
 
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -15,7 +17,7 @@ from app.operator.setup.setup_server import SetupPages
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.app.operator.test_doctor import doctor, github, run_doctor  # noqa: F401 - fixtures
 from tests.builders.github.local_github import KEY
-from tests.services import wait_for
+from tests.services import free_port, wait_for
 
 NOW = datetime(2026, 11, 23, 15, tzinfo=UTC)
 APP = RegisteredApp(7, "r4p", "https://github.com/apps/r4p", PERMISSIONS, EVENTS, NOW)
@@ -154,9 +156,36 @@ def test_a_ping_before_the_first_start_is_no_failure(doctor, github, tmp_path): 
         )
     assert code == 0
     assert found["last webhook"].startswith(
-        "less: GitHub sent none but the ping for a new App in the last day: comment on an issue"
+        "less: GitHub sent none but a ping, which did not arrive (status 404): start the bot; then check"
     )
     assert found["webhooks"] == "ok: GitHub saw none refused in the last day"
+
+
+class _Door(BaseHTTPRequestHandler):
+    """Takes every webhook."""
+
+    def do_POST(self):
+        self.send_response(202)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Say nothing on standard error."""
+
+
+def test_the_doctor_lets_github_ping_a_new_bot_again(doctor, github):  # noqa: F811
+    standin, _ = github
+    port = free_port()
+    app = standin.register_app(slug="late", webhook_url=f"http://127.0.0.1:{port}{WEBHOOK_PATH}")
+    standin.drain()  # nobody listens there yet
+    with ThreadingHTTPServer(("127.0.0.1", port), _Door) as door:
+        threading.Thread(target=door.serve_forever, daemon=True).start()
+        identity = {"app_id": str(app.app_id), "private_key": app.private_key}
+        code, found = doctor(**identity, verifier="consensus")
+        door.shutdown()
+    assert code == 0
+    assert found["last webhook"] == (
+        "ok: GitHub sent none in the last day but a ping, which arrived"
+    )
 
 
 def test_a_ping_says_nothing_about_the_last_event():
