@@ -13,6 +13,7 @@ from typing import Any
 from app.learning import gate_rules
 from training.gate.gate_decision import GateDecision
 from training.gate.gate_facts import ChampionComparison
+from training.gate.training_curve import build_curve
 from training.runs import run_folder
 
 SCHEMA = "r4p.evaluation/1"
@@ -43,15 +44,19 @@ def write_decision(
 ) -> None:
     """Write a gate decision to gate.json in the folder `run`, and the numbers of `compared` to evaluation.json.
 
+    evaluation.json also holds the curve of the training, because pages show it beside the numbers.
+
     `measured` names the models, dataset and settings. gate.json keeps earlier decisions on the same adapter, so that
     repeated attempts are visible.
     """
     about = asdict(measured) | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     earlier = _read_earlier(run / run_folder.GATE, measured.adapter)
+    curve = build_curve(run_folder.read_steps(run))
     numbers = {
         "schema": SCHEMA,
         "measured": about,
         "compared": [asdict(comparison) for comparison in compared],
+        "curve": asdict(curve) if curve else None,
     }
     gate = decision.document() | {"measured": about, "earlier": earlier}
     for name, document in ((run_folder.EVALUATION, numbers), (run_folder.GATE, gate)):

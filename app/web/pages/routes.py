@@ -14,6 +14,7 @@ from app.settings import CeilingSettings, DatabaseSettings, IdentitySettings, Pa
 from app.web.pages import (
     group,
     model_change,
+    model_page,
     operations_pages,
     repository,
     sign_in,
@@ -54,6 +55,7 @@ PAGES: dict[str, ViewerPage] = {
     "/models": operations_pages.show_models,
     "/models/promote": model_change.show_promotion,
     "/models/roll-back": model_change.show_roll_back,
+    "/models/{name}": model_page.show_model,
 }
 """Pages for signed-in people, by path."""
 ACTIONS: dict[str, Action] = {

@@ -91,6 +91,7 @@ def test_every_route_is_tested():
         "/models",
         "/models/promote",
         "/models/roll-back",
+        "/models/{name}",
     }
     assert {*ACTIONS} == {
         "/sign-out",
