@@ -79,6 +79,7 @@ def read_installation(source: Source) -> InstallationEvent:
         sender=source.sender,
         action=InstallationAction(source.action),
         repositories=tuple(map(read_repository, source.payload.list_objects("repositories"))),
+        suspended_at=source.payload.get_object("installation").find_time("suspended_at"),
     )
 
 

@@ -258,6 +258,8 @@ class InstallationEvent:
     sender: Actor
     action: InstallationAction
     repositories: tuple[InstalledRepository, ...]
+    suspended_at: datetime | None = None
+    """When the owner suspended the App, by GitHub's clock; None: it is active, or GitHub did not say."""
 
 
 @dataclass(frozen=True, slots=True)

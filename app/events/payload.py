@@ -125,7 +125,7 @@ class Payload:
     def find_time(self, name: str) -> datetime | None:
         """Return the time in the field `name` in UTC; None if it is missing or unreadable.
 
-        An unreadable time is no error, because no decision depends on it.
+        An unreadable time is no error: the time of the arrival takes its place.
         """
         value = self._fields.get(name)
         try:

@@ -77,6 +77,7 @@ BY_NAME: Final[Mapping[str, str]] = {
     "received_at": "when the webhook arrived",
     "reply": "the model's whole reply; null: there is none",
     "repository_id": "GitHub's id of the repository",
+    "resumed_at": "when the owner last ended a suspension of the App; null: never",
     "rule_version": "version of the rule that derived it",
     "run_after": "when the job may start",
     "seconds": "how long it took",

@@ -39,6 +39,7 @@ def _create_installations() -> None:
             "account_id", sa.BigInteger(), comment="GitHub's id of the account; null: not told yet"
         ),
         moment("suspended_at"),
+        moment("resumed_at"),
         now("created_at"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_installations")),
     )

@@ -11,6 +11,7 @@ installations = Table(
     Column("account", Text, nullable=False),
     Column("account_id", BigInteger, comment="GitHub's id of the account; null: not told yet"),
     moment("suspended_at"),
+    moment("resumed_at"),
     now("created_at"),
 )
 

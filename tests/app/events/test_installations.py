@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from app.events import (
@@ -21,6 +23,20 @@ def test_an_installation_lists_its_repositories(action):
         action=action,
         repositories=(InstalledRepository(70, "octo/cat"),),
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "read_at"),
+    [
+        ("2026-03-01T13:00:00+01:00", datetime(2026, 3, 1, 12, tzinfo=UTC)),
+        ("yesterday", None),
+        (None, None),
+    ],
+)
+def test_an_installation_says_since_when_it_is_suspended(written, read_at):
+    payload = installation(action="suspend")
+    payload["installation"]["suspended_at"] = written
+    assert read("installation", payload).suspended_at == read_at
 
 
 def test_an_installation_may_list_nothing():

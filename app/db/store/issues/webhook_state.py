@@ -159,13 +159,30 @@ def _update_installation(
         if not purge.is_forgotten(connection, event.installation, r.id)
     ]
     _save_repositories(connection, event.installation, tuple(kept))
-    if event.action in {InstallationAction.SUSPEND, InstallationAction.UNSUSPEND}:
-        suspended = received_at if event.action == InstallationAction.SUSPEND else None
-        connection.execute(
-            update(installations)
-            .where(installations.c.id == event.installation)
-            .values(suspended_at=suspended)
-        )
+    _update_suspension(connection, event, received_at)
+
+
+def _update_suspension(
+    connection: Connection, event: InstallationEvent, received_at: datetime
+) -> None:
+    """Suspend or resume an installation, unless the database knows a newer change.
+
+    Workers record webhooks side by side, and GitHub sends a lost one again later. A late "suspend" after its
+    "unsuspend" would silence the bot for good, so its time is the earlier of GitHub's and the arrival's.
+    """
+    here = update(installations).where(installations.c.id == event.installation)
+    match event.action:
+        case InstallationAction.SUSPEND:
+            moment = min(event.suspended_at or received_at, received_at)
+            resumed = installations.c.resumed_at
+            is_newest = or_(resumed.is_(None), resumed < moment)
+            connection.execute(here.where(is_newest).values(suspended_at=moment))
+        case InstallationAction.UNSUSPEND:
+            suspended = installations.c.suspended_at
+            is_newest = or_(suspended.is_(None), suspended <= received_at)
+            connection.execute(
+                here.where(is_newest).values(suspended_at=None, resumed_at=received_at)
+            )
 
 
 def _save_installation(

@@ -17,9 +17,9 @@ NOW = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=2)  # after the
 NEWER, OLDER = NOW + timedelta(hours=1), NOW - timedelta(hours=1)
 
 
-def reflect(connection, event, **payload):
+def reflect(connection, event, received_at=RECEIVED, **payload):
     body = json.dumps(webhook_payloads.envelope(**payload)).encode()
-    webhook_state.apply_event(connection, parse(event, "guid", body), RECEIVED)
+    webhook_state.apply_event(connection, parse(event, "guid", body), received_at)
 
 
 def apply_pull(connection, action, changed_at, **fields):
@@ -51,9 +51,10 @@ def test_reopening_counts_when_it_is_newer(connection):
 
 def test_a_push_moves_no_head_here_since_github_is_asked_for_it(connection):
     settle(connection)
-    before = connection.execute(select(pull_requests)).all()
+    stored = select(pull_requests).order_by(pull_requests.c.number)
+    before = connection.execute(stored).all()
     apply_pull(connection, "synchronize", NEWER)
-    assert connection.execute(select(pull_requests)).all() == before
+    assert connection.execute(stored).all() == before
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,30 @@ def test_an_installation_is_known_suspended_and_resumed(connection):
     assert installation(connection, "suspend").suspended_at == RECEIVED
     assert installation(connection, "new_permissions_accepted").suspended_at == RECEIVED
     assert installation(connection, "unsuspend").suspended_at is None
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["in order", "swapped"])
+def test_the_newest_of_suspend_and_unsuspend_counts_in_either_order(connection, order):
+    installation(connection, "created")
+    changes = [("suspend", RECEIVED), ("unsuspend", RECEIVED + timedelta(seconds=1))]
+    for place in order:
+        action, arrival = changes[place]
+        row = installation(connection, action, received_at=arrival)
+    assert (row.suspended_at, row.resumed_at) == (None, changes[1][1])
+    again = RECEIVED + timedelta(minutes=1)
+    assert installation(connection, "suspend", received_at=again).suspended_at == again
+    assert installation(connection, "unsuspend", received_at=RECEIVED).suspended_at == again
+
+
+def test_a_suspension_that_github_sends_again_counts_from_its_own_time(connection):
+    installation(connection, "unsuspend", received_at=RECEIVED)
+    lost = {"id": 7, "account": webhook_payloads.account("octo")}
+    for minutes, suspended_at in ((-5, None), (5, RECEIVED + timedelta(minutes=5))):
+        lost["suspended_at"] = (RECEIVED + timedelta(minutes=minutes)).isoformat()
+        late = RECEIVED + timedelta(hours=1)
+        reflect(connection, "installation", late, action="suspend", installation=lost)
+        row = connection.execute(select(installations)).one()
+        assert row.suspended_at == suspended_at
 
 
 def test_a_removed_installation_is_not_made_known_again(connection):
