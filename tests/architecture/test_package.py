@@ -4,9 +4,11 @@ import re
 import subprocess
 import tomllib
 from fnmatch import fnmatch
+from importlib.metadata import distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -38,6 +40,19 @@ def test_every_dependency_is_pinned():
     wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
     names = {re.split(r"[\[;]", name)[0].lower().replace("_", "-") for name in wanted} - {"r4p-bot"}
     assert names <= {name.lower().replace("_", "-") for name in pinned}
+
+
+def test_every_pinned_package_takes_the_oldest_python_that_we_promise():
+    """Debian 12 brings Python 3.11.2, and a pin that needs a later patch release fails there alone."""
+    needs = {
+        f"{package.metadata['Name']} {package.version}": package.metadata["Requires-Python"]
+        for package in distributions()
+    }
+    (least,) = SpecifierSet(PROJECT["requires-python"])
+    refusing = {
+        name for name, need in needs.items() if least.version not in SpecifierSet(need or "")
+    }
+    assert refusing == set()
 
 
 def test_the_vllm_extra_takes_the_release_that_tests_run():
