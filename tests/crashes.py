@@ -74,13 +74,16 @@ class EveryWay:
         job = self._fresh(arrange)
         self._attempt(handler, job, Commits())
         self._attempt(handler, job, Commits())
-        assert observe(self.database) == expected, "a second run changed the outcome"
+        self._compare(observe, expected, "after a second run")
         for number in self._deaths(commits.seen):
-            self._crash(handler, arrange, Commits(number, "before"))
-            assert observe(self.database) == expected, f"after dying before commit {number}"
-            self._crash(handler, arrange, Commits(number, "after"))
-            assert observe(self.database) == expected, f"after dying after commit {number}"
+            for moment in ("before", "after"):
+                self._crash(handler, arrange, Commits(number, moment))
+                self._compare(observe, expected, f"after dying {moment} commit {number}")
         return expected
+
+    def _compare(self, observe: Observe, expected: object, when: str) -> None:
+        left = observe(self.database)
+        assert left == expected, f"{when}: {left!r} instead of {expected!r}"
 
     def _deaths(self, seen: int) -> Iterable[int]:
         return range(1, seen + 1) if self.at_each_commit else {(seen + 1) // 2} - {0}

@@ -223,7 +223,9 @@ class Scenery:
     def read_database(self, _database=None):
         """Evaluations by state, how many votes, and the kinds of jobs that wait."""
         with transaction(self.database) as connection:
-            states = list(connection.scalars(select(evaluation_table.c.state)))
+            states = list(
+                connection.scalars(select(evaluation_table.c.state).order_by(evaluation_table.c.id))
+            )
             cast = connection.scalar(select(func.count()).select_from(votes))
         return states, cast, [job.kind for job in waiting(self.database)]
 

@@ -97,6 +97,8 @@ class BotRecords:
     def jobs(self, where: object) -> list[tuple[str, str, str | None]]:
         # A purge is stored as work of the whole App; its payload names the installation.
         own = jobs.c.payload["installation"].as_integer() == self.installation
-        query = select(jobs.c.kind, jobs.c.state, jobs.c.error).where(own, where)
+        query = (
+            select(jobs.c.kind, jobs.c.state, jobs.c.error).where(own, where).order_by(jobs.c.id)
+        )
         with self.stage.database.connect() as connection:
             return [tuple(row) for row in connection.execute(query)]

@@ -55,7 +55,9 @@ def test_a_thumb_is_recorded_once(twice, scene, create_repository):
 
     def observe(database):
         with transaction(database) as connection:
-            kinds = list(connection.scalars(select(outcome_events.c.kind)))
+            kinds = list(
+                connection.scalars(select(outcome_events.c.kind).order_by(outcome_events.c.id))
+            )
         jobs = waiting(database)
         return kinds, [job.actor for job in jobs if isinstance(job, ResolvePermission)]
 

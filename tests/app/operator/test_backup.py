@@ -50,7 +50,7 @@ def read_all(database: Engine):
     """Every row of every table, by the table's name."""
     with database.connect() as connection:
         return {
-            table.name: [tuple(row) for row in connection.execute(select(table))]
+            table.name: sorted(map(tuple, connection.execute(select(table))), key=repr)
             for table in metadata.sorted_tables
         }
 

@@ -20,6 +20,7 @@ def list_hints(story):
         select(first.c.number, attempts.c.number, attempts.c.guidance)
         .join(first, first.c.id == attempts.c.guided_by)
         .where(attempts.c.repository_id == story.repo.id)
+        .order_by(attempts.c.id)
     )
     with story.stage.database.connect() as connection:
         return [tuple(row) for row in connection.execute(query)]

@@ -81,7 +81,7 @@ def test_a_lost_answer_leaves_one_setup_pull_request(tell):
     story.break_requests("POST /pulls", "502_after_effect")
     story.stage.standin.suspend(story.installation)
     story.stage.standin.unsuspend(story.installation)
-    story.wait_for(lambda: story.is_postponed("open_onboarding"))
+    story.wait_for(lambda: story.is_postponed("open_onboarding"), story.describe_open_jobs)
     story.let_pass(40)
     assert len(list_pulls(story)) == 1
 

@@ -64,7 +64,7 @@ def purge_known(database, server):
 def list_stored(database):
     with transaction(database) as connection:
         tables = (installations.c.id, repositories.c.id, deliveries.c.guid)
-        return [list(connection.scalars(select(column))) for column in tables]
+        return [sorted(connection.scalars(select(column))) for column in tables]
 
 
 def store_addition(database):

@@ -41,7 +41,9 @@ def save_models(pages):
 
 def list_requests(pages):
     with pages.owner.connect() as connection:
-        rows = connection.execute(select(job_table).where(job_table.c.kind == "change_model"))
+        rows = connection.execute(
+            select(job_table).where(job_table.c.kind == "change_model").order_by(job_table.c.id)
+        )
         return [
             (row.queue, {key: row.payload[key] for key in ("login", "alias", "model", "holder")})
             for row in rows

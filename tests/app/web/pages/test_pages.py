@@ -40,7 +40,9 @@ def save_delivery(pages):
 
 def list_jobs(pages, kind):
     with pages.owner.begin() as connection:
-        rows = connection.execute(select(job_table).where(job_table.c.kind == kind)).all()
+        rows = connection.execute(
+            select(job_table).where(job_table.c.kind == kind).order_by(job_table.c.id)
+        ).all()
     return [row.payload for row in rows]
 
 
