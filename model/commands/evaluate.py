@@ -2,13 +2,14 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from model.catalog import EngineChoice
 from model.commands.evaluate_options import EvaluateOptions
 from model.commands.exit_codes import STDERR, exit_on_error
 from model.commands.options import accept_options
@@ -17,11 +18,13 @@ from model.errors import BadGroups
 from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
+    from model.calibration.calibrator_file import CalibratorFile
     from model.evaluation.best_of.candidate_sets import CandidateSets
     from model.evaluation.judge_catalog import Judge
     from model.evaluation.judged_group import JudgedGroup
     from model.evaluation.labelled_group import LabelledGroup
     from model.evaluation.trivial_patches import LeftOut
+    from model.execution.evidence_record import EvidenceFile
 
 _EVALUATE = "evaluate"
 
@@ -44,7 +47,9 @@ def evaluate(options: EvaluateOptions) -> None:
         choice, fitted = options.choose_judge(
             verifier, options.voting, has_tests=evidence is not None
         )
-        run_name = run_names.build_run_name(verifier, options.voting, fitted)
+        run_name = run_names.build_run_name(
+            verifier, options.voting, fitted, shows_code=options.code
+        )
         kept = _choose_run_file(options, run_name)
         cases = attack_run.load_attack_cases(options.groups, options.limit) if attack else []
         groups, left_out = (
@@ -56,16 +61,7 @@ def evaluate(options: EvaluateOptions) -> None:
     with (
         exit_on_error(_EVALUATE, hint=partial(_describe_kept, kept)),
         show_progress(len(groups)) as (say, advance),
-        judge_catalog.open_judges(
-            verifier,
-            report_loading(choice, say),
-            options.votes,
-            options.voting,
-            prompt=options.prompt,
-            independent=not attack,
-            calibrator=fitted,
-            evidence=evidence,
-        ) as judges,
+        _open_judges(options, report_loading(choice, say), fitted, evidence) as judges,
     ):
         say("groups judged")
         used = judges[:1] if options.purpose else judges  # the strict twin is measured on groups
@@ -81,6 +77,36 @@ def evaluate(options: EvaluateOptions) -> None:
         best_of_run.write_result(document, kept, json_output=options.json_output)
     else:
         _write_result(runs, kept, caution, left_out, json_output=options.json_output)
+
+
+@contextmanager
+def _open_judges(
+    options: EvaluateOptions,
+    choice: EngineChoice,
+    calibrator: "CalibratorFile | None",
+    evidence: "EvidenceFile | None",
+) -> "Iterator[tuple[Judge, ...]]":
+    from model.commands import gym_code
+    from model.evaluation import judge_catalog
+
+    readers = (
+        gym_code.open_gym_readers(options.gym) if options.code and options.gym else nullcontext()
+    )
+    with (
+        readers as opened,
+        judge_catalog.open_judges(
+            options.verifier,
+            choice,
+            options.votes,
+            options.voting,
+            prompt=options.prompt,
+            independent=not options.attack,
+            calibrator=calibrator,
+            evidence=evidence,
+            readers=opened,
+        ) as judges,
+    ):
+        yield judges
 
 
 def _describe_kept(kept: Path | None) -> str:

@@ -6,11 +6,13 @@ from typing import Annotated
 
 from typer import Option
 
+from model import catalog
 from model.catalog import VotingChoice
 from model.commands.options import JudgeOptions
 from model.errors import IncompatibleOptions
 from model.execution import evidence_record
 from model.execution.evidence_record import EvidenceFile
+from model.verifiers import judge_prompts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,13 @@ class EvaluateOptions(JudgeOptions):
             metavar="DIR", help="A gym in place of --groups: each task's candidates are a group."
         ),
     ] = None
+    code: Annotated[
+        bool,
+        Option(
+            "--code",
+            help="Show the definitions of the base that the patches touch, from the trees of --gym.",
+        ),
+    ] = False
     evidence: Annotated[
         Path | None,
         Option(metavar="FILE", help="The record of `r4p gym run` (regression, execution)."),
@@ -133,12 +142,24 @@ class EvaluateOptions(JudgeOptions):
             raise IncompatibleOptions(
                 "--gym holds the groups to judge; leave out --groups and --attack"
             )
+        self._check_code()
         if self.fail_to_pass and not self.evidence:
             raise IncompatibleOptions("--fail-to-pass needs the record that holds them: --evidence")
         if self.draws and self.best_of is None:
             raise IncompatibleOptions("--draws does nothing without --best-of; leave it out")
         if self.attack and self.skip_trivial:
             raise IncompatibleOptions("an attack needs all patches; leave out --skip-trivial")
+
+    def _check_code(self) -> None:
+        if not self.code:
+            return
+        if self.gym is None:
+            raise IncompatibleOptions("--code reads the trees of a gym; name one with --gym")
+        if not judge_prompts.shows_code(catalog.parse_verifier_name(self.verifier), self.prompt):
+            raise IncompatibleOptions(
+                f"--code does nothing for verifier {self.verifier} with this prompt, which shows no code; add "
+                "--prompt r4p_group_v2, or leave it out"
+            )
 
     def read_evidence(self) -> EvidenceFile | None:
         """Return the recorded tests, or None without `--evidence`. Raises BadRun."""

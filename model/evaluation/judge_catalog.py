@@ -29,6 +29,7 @@ from model.execution.evidence_record import EvidenceFile
 from model.protocols import Engine, Verifier
 from model.verifiers import judge_prompts
 from model.verifiers.admission import DEFAULT_RULES, AdmissionRules
+from model.verifiers.reports.rubric_source import TreeReaders
 
 CONSENSUS = "consensus"
 """Name of the verifier that was trained on labelled issues."""
@@ -88,23 +89,24 @@ def open_judges(  # noqa: PLR0913 - the options of the command
     independent: bool = True,
     calibrator: CalibratorFile | None = None,
     evidence: EvidenceFile | None = None,
+    readers: TreeReaders | None = None,
 ) -> Iterator[tuple[Judge, ...]]:
     """Open the judges of verifier `name`, as a context manager that closes their engine.
 
     Consensus, and a hybrid of it that asks no language model, give two judges: the ordinary one, and a strict one whose
     fit saw no issue of the same repository. Every other verifier gives one. With `independent`, consensus counts copies as agreement of independent authors; without
     it, copies count as one opinion. With `calibrator`, verdicts carry probabilities. `prompt` is that of `load_verifier`,
-    and `evidence` the recorded tests for a verifier that judges by tests.
+    `evidence` the recorded tests for a verifier that judges by tests, and `readers` read the code that a prompt shows.
 
     Raises EngineDown, TemplateError and UnknownVerifier. Raises IncompatibleOptions when the verifier does not support
     the options of `voting`, or the calibrator belongs to another judge.
     """
     asking = partial(_open_plain_judges, name, choice, votes, voting, prompt, evidence)
-    with asking(independent=independent) as asked:
+    with asking(independent=independent, readers=readers) as asked:
         if calibrator is None:
             yield asked
             return
-        run_name = build_run_name(name, voting, calibrator)
+        run_name = build_run_name(name, voting, calibrator, shows_code=readers is not None)
         rules = AdmissionRules(edited_lines=voting.edited_lines)
         yield tuple(
             calibrate_judge(judge, calibrator, run_name, independent=independent, rules=rules)
@@ -122,10 +124,11 @@ def _open_plain_judges(  # noqa: PLR0913 - the options of the command
     evidence: EvidenceFile | None,
     *,
     independent: bool,
+    readers: TreeReaders | None,
 ) -> Iterator[tuple[Judge, ...]]:
     catalog.check_choice(name, voting, has_tests=evidence is not None)
     names = catalog.parse_verifier_name(name)
-    run_name = build_run_name(name, voting)
+    run_name = build_run_name(name, voting, shows_code=readers is not None)
     rules = AdmissionRules(edited_lines=voting.edited_lines)
     if catalog.VOTING_VERIFIERS.isdisjoint(names):
         votes = 1  # a verifier without votes is asked once, so that its runs belong to one judge
@@ -135,7 +138,9 @@ def _open_plain_judges(  # noqa: PLR0913 - the options of the command
         return
     with _open_engine(name, choice) as engine:
         if catalog.ENGINELESS_VERIFIERS.isdisjoint(names):
-            whole = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
+            whole = catalog.load_verifier(
+                name, engine, prompt=prompt, voting=voting, readers=readers
+            )
             yield (build_judge(run_name, whole, votes),)
             return
         prompts = judge_prompts.parse_prompts(prompt, names)
@@ -145,7 +150,7 @@ def _open_plain_judges(  # noqa: PLR0913 - the options of the command
                 return build_consensus_part(strict=strict, independent=independent, rules=rules)
             if evidence is not None and part in catalog.EXECUTION_VERIFIERS:
                 return build_execution_part(part, evidence, rules)
-            return _build_engine_part(engine, voting, prompts, part)
+            return _build_engine_part(engine, voting, prompts, readers, part)
 
         def build_whole(*, strict: bool = False) -> Judge:
             parts = [build(part, strict=strict) for part in names]
@@ -168,13 +173,17 @@ def _open_engine(name: str, choice: EngineChoice) -> Iterator[Engine | None]:
 
 
 def _build_engine_part(
-    engine: Engine | None, voting: VotingChoice, prompts: Mapping[str, str], name: str
+    engine: Engine | None,
+    voting: VotingChoice,
+    prompts: Mapping[str, str],
+    readers: TreeReaders | None,
+    name: str,
 ) -> Part:
     """Build one part that asks a language model. Leave-one-out applies only to a part that shows rivals."""
     own = replace(voting, shortlist=None)
     if name not in catalog.GROUP_VERIFIERS:
         own = replace(own, leave_one_out=False)
-    verifier = catalog.load_verifier(name, engine, prompt=prompts, voting=own)
+    verifier = catalog.load_verifier(name, engine, prompt=prompts, voting=own, readers=readers)
     return Part(verifier.engine, lambda _group: verifier)
 
 
