@@ -78,12 +78,20 @@ def use_settings(data: Path, secrets: Collection[str] = ()) -> None:
     for name in secrets:
         file = data.resolve() / _SECRETS / SECRET_FILES[name]
         if file.is_file():
-            values[name] = str(file) if name == KEY else file.read_text().strip()
+            values[name] = str(file) if name == KEY else _read_secret(file)
     present = {name.upper() for name, value in read_environment().items() if value}
     if is_app_set():
         values = {name: value for name, value in values.items() if name not in _APP}
     free = list_known_names() - present
     set_environment({name: value for name, value in values.items() if name in free})
+
+
+def _read_secret(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise BadFolder(f"{file} can't be read ({why}): correct or remove it") from None
 
 
 def is_app_set() -> bool:

@@ -15,6 +15,7 @@ _CONFIRM = """<!doctype html><title>Register new GitHub App</title>
 <form method="post" action="/settings/apps/confirm">
 <input type="hidden" name="manifest" value="{manifest}">
 <input type="hidden" name="state" value="{state}">
+<input type="hidden" name="organisation" value="{organisation}">
 <button>Create GitHub App for octo</button></form>"""
 _INSTALL = """<!doctype html><title>Install GitHub App</title>
 <form method="post"><button>Install</button></form>"""
@@ -25,12 +26,18 @@ def build_routes(world: World) -> list[Route]:
 
     async def ask(request: Request) -> Response:
         manifest, state = await _read_field(request, "manifest"), request.query_params["state"]
-        page = _CONFIRM.format(manifest=html.escape(manifest), state=html.escape(state))
+        shown = {
+            "manifest": manifest,
+            "state": state,
+            "organisation": request.path_params.get("organisation", ""),
+        }
+        page = _CONFIRM.format(**{name: html.escape(value) for name, value in shown.items()})
         return HTMLResponse(page)
 
     async def create(request: Request) -> Response:
         manifest = json.loads(await _read_field(request, "manifest"))
-        code = installs.register_from_manifest(world, manifest)
+        organisation = await _read_field(request, "organisation")
+        code = installs.register_from_manifest(world, manifest, organisation)
         query = urlencode({"code": code, "state": await _read_field(request, "state")})
         return RedirectResponse(f"{manifest['redirect_url']}?{query}", 302)
 
@@ -55,4 +62,4 @@ def build_routes(world: World) -> list[Route]:
 
 async def _read_field(request: Request, name: str) -> str:
     """A field of a form that a browser sent urlencoded."""
-    return parse_qs((await request.body()).decode())[name][0]
+    return parse_qs((await request.body()).decode(), keep_blank_values=True)[name][0]

@@ -136,7 +136,7 @@ def build_gym(options: GymBuildOptions) -> None:
 
             def tell(done: int, tasks: int) -> None:
                 advance(done)
-                say(f"{tasks} tasks")
+                say(format_count(tasks, "task"))
 
             try:
                 built = build.build_tasks(
@@ -149,7 +149,8 @@ def build_gym(options: GymBuildOptions) -> None:
         warn(_BUILD, f"{count:,} commits refused: {reason}")
     warn(
         _BUILD,
-        f"{manifest.tasks:,} tasks of {len(commits):,} commits in {len(built.environments)} environments, "
+        f"{format_count(manifest.tasks, 'task')} of {format_count(len(commits), 'commit')} in "
+        f"{format_count(len(built.environments), 'environment')}, "
         f"{time.monotonic() - begin:.0f} s",
     )
 
@@ -227,7 +228,7 @@ def check(gym: Annotated[Path, Argument(metavar="GYM", help="Folder of a gym.")]
         warn("gym check", problem)
     if problems:
         raise typer.Exit(Exit.NONE_CORRECT)
-    warn("gym check", f"{len(opened.tasks):,} tasks are sound")
+    warn("gym check", f"{format_count(len(opened.tasks), 'sound task')}")
 
 
 @app.command()
@@ -240,4 +241,4 @@ def export(
     """Write the tasks of a gym for other tools. Exit codes: 0 written, 2 usage."""
     with exit_on_error("gym export", BadGym):
         count = export_harbor(read_gym(gym), harbor)
-    warn("gym export", f"{count:,} Harbor tasks written to {harbor}")
+    warn("gym export", f"{format_count(count, 'Harbor task')} written to {harbor}")

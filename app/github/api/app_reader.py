@@ -42,6 +42,8 @@ class NewApp:
     client_secret: SecretStr
     webhook_secret: SecretStr
     private_key: SecretStr
+    person: str | None
+    """Login of the person who owns the App; None: an organization owns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +141,5 @@ def convert_manifest(transport: Transport, code: str) -> NewApp:
         client_secret=SecretStr(app.client_secret),
         webhook_secret=SecretStr(app.webhook_secret or ""),
         private_key=SecretStr(app.pem),
+        person=app.owner.login if app.owner and app.owner.type == "User" else None,
     )

@@ -88,6 +88,7 @@ class NewAppSlice(RegisteredAppSlice):
     client_secret: str
     webhook_secret: str | None
     pem: str
+    owner: Account | None = None
 
 
 class InstallationSlice(RestSlice):

@@ -93,6 +93,9 @@ def register(data: Path, answers: Answers, code: str) -> NewApp:
     }
     if answers.public_url:
         settings["R4P_OAUTH_CLIENT_ID"] = app.client_id
+        # Without an operator, nobody may open the pages about jobs and models.
+        if app.person:
+            settings["R4P_OPERATORS"] = app.person
         secrets["R4P_OAUTH_CLIENT_SECRET"] = app.client_secret.get_secret_value()
     if answers.api_key:
         secrets["R4P_ENGINE_API_KEY"] = answers.api_key

@@ -71,6 +71,13 @@ def test_the_environment_replaces_a_stored_value_and_a_whole_app(
     assert "R4P_WEBHOOK_SECRET" not in used
 
 
+def test_a_secret_that_is_no_text_is_named(tmp_path):
+    data_folder.save_settings(tmp_path, APP, SECRETS)
+    (tmp_path / "secrets" / "webhook-secret").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadFolder, match=r"webhook-secret can't be read \(it is not UTF-8\)"):
+        data_folder.use_settings(tmp_path, data_folder.SECRET_FILES)
+
+
 def test_a_name_that_is_no_setting_is_left_out(tmp_path, environment):
     data_folder.save_settings(tmp_path, {"R4P_NOTHING": "x", "PATH": "/evil"}, {})
     data_folder.use_settings(tmp_path)

@@ -46,6 +46,8 @@ class AppForm:
     webhook_secret: str
     permissions: Mapping[str, str]
     events: tuple[str, ...]
+    organisation: str = ""
+    """Login of the organisation that owns the App; empty: a person owns it."""
 
 
 def register_app(world: World, form: AppForm) -> AppRecord:
@@ -57,7 +59,9 @@ def register_app(world: World, form: AppForm) -> AppRecord:
     record = AppRecord(
         id=app_id,
         slug=form.slug,
-        owner=world.account("app-owner"),
+        owner=world.account(form.organisation, "Organization")
+        if form.organisation
+        else world.account("app-owner"),
         bot=world.account(f"{form.slug}[bot]", "Bot"),
         client_id=f"Iv23li{app_id:014d}",
         private_key=pem.decode(),
@@ -75,13 +79,17 @@ def register_app(world: World, form: AppForm) -> AppRecord:
     return record
 
 
-def register_from_manifest(world: World, manifest: Mapping[str, Any]) -> str:
+def register_from_manifest(
+    world: World, manifest: Mapping[str, Any], organisation: str = ""
+) -> str:
     """Register the App of a manifest, and return the code that is worth its credentials once."""
     hook = manifest["hook_attributes"]
     secret = f"{world.ids.random.getrandbits(160):040x}"
     slug = "-".join(manifest["name"].lower().split())
     permissions, events = manifest["default_permissions"], tuple(manifest["default_events"])
-    record = register_app(world, AppForm(slug, hook["url"], secret, permissions, events))
+    record = register_app(
+        world, AppForm(slug, hook["url"], secret, permissions, events, organisation)
+    )
     code = f"{world.ids.random.getrandbits(160):040x}"
     world.manifest_codes[code] = record
     return code

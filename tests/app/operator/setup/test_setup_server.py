@@ -86,6 +86,7 @@ def test_from_the_token_to_a_stored_app(wizard):
     settings = json.loads((data / "settings.json").read_text())["settings"]
     assert settings["R4P_BOT_NAME"] == "r4p-bot-1"
     assert settings["R4P_GITHUB_URL"] == wizard.github.url
+    assert settings["R4P_OPERATORS"] == "app-owner"
     files = sorted((data / "secrets").iterdir())
     assert [file.name for file in files] == ["client-secret", "private-key.pem", "webhook-secret"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
@@ -94,6 +95,15 @@ def test_from_the_token_to_a_stored_app(wizard):
     assert secret
     assert secret not in done.text
     assert wizard.github.violations() == []
+
+
+def test_an_app_of_an_organisation_makes_nobody_an_operator(wizard):
+    wizard.sign_in()
+    page = wizard.answer(public_url="https://r4p.example.com", organisation="acme")
+    assert wizard.browser.get(wizard.create_app(page)).status_code == 200
+    settings = json.loads((wizard.pages.data / "settings.json").read_text())["settings"]
+    assert "R4P_OAUTH_CLIENT_ID" in settings
+    assert "R4P_OPERATORS" not in settings
 
 
 def test_without_the_token_nothing_is_reached(wizard):
