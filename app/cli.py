@@ -67,10 +67,10 @@ def up(
 ) -> None:
     """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
     require_extras("up", "embedded")
-    from app.operator import processes
     from app.operator import up as supervisor
+    from app.process_guard import hide_memory
 
-    processes.hide_memory()
+    hide_memory()
     listen = supervisor.Listen(host, port)
     raise typer.Exit(supervisor.run(data, listen, engine_url=engine_url, model=model))
 
@@ -92,11 +92,8 @@ def serve(
 ) -> None:
     """Run the web process, which receives webhooks and stores jobs."""
     from app.operator import processes
-    from app.web import main as web
 
-    processes.end_with_parent()
-    processes.hide_memory()
-    web.serve(host, port)
+    processes.exec_web(host, port)
 
 
 @main.command(rich_help_panel=_RUN)

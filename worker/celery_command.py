@@ -11,7 +11,7 @@ from typing import Final
 
 from celery.__main__ import main
 
-from app.operator.processes import hide_memory
+from app.process_guard import hide_memory
 
 _APPLICATION: Final = "worker.celery_app"
 

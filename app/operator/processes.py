@@ -1,15 +1,13 @@
 """The bot's processes: their queues, their secrets and how each starts."""
 
-import ctypes
 import os
 import shlex
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.jobs.job import Queue
+from app.process_guard import end_with_parent
 from app.settings import (
     AgentSettings,
     BrokerSettings,
@@ -128,8 +126,6 @@ TRAINER = Process(
 TESTER = Process("tests", ("worker", "--queues", "tests", "--concurrency", "1"))
 """Runs the tests of repositories, without any secret. It runs only if the operator has named a folder of environments."""
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
-
 
 def strip_settings() -> dict[str, str]:
     """Return this process's environment variables without the settings (`R4P_…`), because some of them are secrets."""
@@ -153,30 +149,6 @@ def remote_environment() -> dict[str, str]:
     }
 
 
-def end_with_parent() -> None:
-    """Make the kernel end this process when its parent dies, if `R4P_END_WITH_PARENT` is set.
-
-    The kernel keeps this across exec. It works on Linux only; elsewhere, children of a killed parent keep running.
-    """
-    # Not by `load`: it would end the command at a mistake before all settings of the command are checked.
-    if find_mistakes(ChildSettings) or not ChildSettings().end_with_parent:
-        return
-    if sys.platform != "linux":
-        return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() == 1:
-        sys.exit("r4p: the parent is gone already")
-
-
-def hide_memory() -> None:
-    """Keep this process's environment and memory from other processes of the same user, and write no core dumps.
-
-    Children of a fork inherit this, and exec ends it. It works on Linux only. Root can read every process all the same.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
-
-
 _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
     Queue.GITHUB.value: (GitHubSettings, SuiteSettings),
     Queue.WRITER.value: (WriterSettings,),
@@ -188,6 +160,13 @@ _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
 """Settings that jobs of each queue need."""
 _STORE_KINDS = (DatabaseSettings, BrokerSettings)
 _PACE_KINDS = (QueueSettings, RetentionSettings, LogSettings, IdentitySettings, ChildSettings)
+
+
+def exec_web(host: str, port: int) -> None:
+    """Replace this process by the web process. A new program holds no memory of the other commands of `r4p`."""
+    end_with_parent()
+    require_extras("serve", "server")
+    _exec_module("app.web", host, str(port))
 
 
 def exec_worker(queues: str, concurrency: int | None) -> None:

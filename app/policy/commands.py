@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rapidfuzz import fuzz, process
-
 from app.policy.alternative_policy import format_alternative_id
 from app.policy.command_registry import (
     PREFIX,
@@ -19,6 +17,7 @@ from app.policy.command_registry import (
 )
 from app.values.identifiers import AlternativeNumber, PullNumber
 from app.values.markdown_prose import list_paragraph_lines
+from app.values.text_matching import find_nearest
 from model.domain import PatchId
 
 __all__ = [
@@ -176,7 +175,7 @@ def _parse_group(_verb: Verb, line: str, words: list[str]) -> Command | Unknown:
         return Command(Verb.GROUP, line, edit=GroupEdit.SHOW)
     name, rest = words[0].lower(), words[1:]
     if name not in set(GroupEdit):
-        near = _find_nearest(name, GroupEdit)
+        near = find_nearest(name, GroupEdit)
         suggestion = _join_words("group", near, rest) if near else None
         return Unknown(line, f"`group {words[0]}` is not a command", suggestion)
     edit = GroupEdit(name)
@@ -242,14 +241,9 @@ def _parse_pull(word: str) -> PullNumber | None:
 
 
 def _suggest_verb(line: str, words: list[str]) -> Unknown:
-    near = _find_nearest(words[0].lower(), Verb)
+    near = find_nearest(words[0].lower(), Verb)
     suggestion = _join_words(near, None, words[1:]) if near else None
     return Unknown(line, f"`{words[0]}` is not a command", suggestion)
-
-
-def _find_nearest(word: str, words: type[Verb] | type[GroupEdit]) -> str | None:
-    best = process.extractOne(word, list(words), scorer=fuzz.ratio, score_cutoff=60)
-    return str(best[0]) if best else None
 
 
 def _join_words(verb: str, edit: str | None, rest: list[str]) -> str:

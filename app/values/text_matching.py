@@ -6,10 +6,12 @@ They also follow .gitignore, where a name without a slash means a folder's files
 """
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Final
 
-from rapidfuzz import fuzz, process
+_COMPARED: Final = 64
 
 
 def is_match(path: str, glob: str) -> bool:
@@ -36,6 +38,9 @@ def _is_match_by_folder(folders: tuple[str, ...], globs: tuple[str, ...]) -> boo
 
 
 def find_nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the entry of `names` most similar to the misspelt `name`; None if all are below 60 of 100."""
-    match = process.extractOne(name, names, scorer=fuzz.ratio, score_cutoff=60)
-    return match[0] if match else None
+    """Return the entry of `names` most similar to the misspelt `name`; None if no similarity reaches .6.
+
+    Only the first 64 characters of `name` count, because strangers write it.
+    """
+    # difflib and not rapidfuzz, which every process of the bot would load for this alone (4 MB)
+    return next(iter(get_close_matches(name[:_COMPARED], list(names), n=1)), None)
