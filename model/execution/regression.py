@@ -46,17 +46,33 @@ def build_baseline(runs: Sequence[SuiteRun]) -> Baseline:
             "the tests report no outcome on the base; check the command, which must run them in its own process "
             "(for Django's `runtests.py`, add --parallel=1)"
         )
+    flaky = frozenset.union(*passed) - stable
+    if not stable and flaky:
+        raise NoBaseline(_describe_flaky(flaky, len(runs)))
     if not stable:
         raise NoBaseline(
             f"none of {len(runs[0].outcomes)} tests passes on the base; check the command and its environment"
         )
     return Baseline(
         stable,
-        frozenset.union(*passed) - stable,
+        flaky,
         runs[0].set_up,
         max(run.seconds for run in runs),
         runs[0].is_self_reported,
     )
+
+
+def _describe_flaky(flaky: frozenset[str], runs: int) -> str:
+    """Return why there is no baseline when every test that passes in one run on the base fails in another."""
+    count, shown = len(flaky), sorted(flaky)[:_SHOWN]
+    which = (
+        f"all {count} tests that pass on the base are"
+        if count > 1
+        else "the only test that passes on the base is"
+    )
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    names = f"{', '.join(shown)[:200]}{more}"
+    return f"{which} flaky, because no test passes in each of {runs} runs; repair or replace them: {names}"
 
 
 @dataclass(frozen=True, slots=True)

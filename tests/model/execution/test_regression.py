@@ -20,6 +20,27 @@ def test_a_failed_run_on_the_base_gives_no_baseline():
         build_baseline([SuiteRun({"a": PASSED}), build_failed_run("no disk")])
 
 
+@pytest.mark.parametrize(
+    ("tests", "reason"),
+    [
+        ("a", "the only test that passes on the base is flaky"),
+        ("ab", "all 2 tests that pass on the base are flaky"),
+        ("dabce", "all 5 tests that pass on the base are flaky"),
+    ],
+)
+def test_a_base_with_flaky_tests_only_is_told_from_one_where_nothing_passes(tests, reason):
+    first = SuiteRun(dict.fromkeys(tests, PASSED) | {"never": FAILED})
+    second = SuiteRun(dict.fromkeys(tests, FAILED) | {"never": FAILED})
+    names = {"a": "a", "ab": "a, b", "dabce": "a, b, c and 2 more"}[tests]
+    with pytest.raises(NoBaseline) as caught:
+        build_baseline([first, second])
+    assert str(caught.value) == (
+        f"{reason}, because no test passes in each of 2 runs; repair or replace them: {names}"
+    )
+    with pytest.raises(NoBaseline, match="none of 1 tests passes on the base; check the command"):
+        build_baseline([SuiteRun({"never": FAILED}), SuiteRun({"never": FAILED})])
+
+
 BASELINE = Baseline(frozenset({"a", "b", "c", "d"}), frozenset(), ("plugin",), 1.0)
 
 
