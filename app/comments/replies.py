@@ -23,7 +23,7 @@ from app.comments.phrases import (
 from app.comments.views import GroupProgress, GroupView, StatusView, VerdictView
 from app.jobs.waits import Waits
 from app.policy.alternative_policy import RefusalReason, format_alternative_id
-from app.policy.command_registry import write_command_rows
+from app.policy.command_registry import describe_access, write_command_rows
 from app.policy.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
 from app.policy.group_policy import LeftOutPull, WaitForMore
 from app.policy.rival_links import Member
@@ -74,13 +74,13 @@ def write_unknown_reply(source: CommandSource, mistakes: Sequence[Unknown]) -> s
 
 def write_forbidden_reply(source: CommandSource, verb: Verb, has: Permission) -> str:
     """Return the reply that the command `verb` needs a higher permission than `has`, the sender's own."""
-    needed = REGISTRY[verb].needs
+    needed = describe_access(REGISTRY[verb].needs)
     return _reply(
         source,
-        f"`{PREFIX} {verb}` needs {needed} access to this repository; you have {has} access. "
+        f"`{PREFIX} {verb}` needs {needed} to this repository; you have {has} access. "
         "Authors of pull requests get no extra right, so that nobody repeats a verdict until it "
         "pleases.",
-        f"`{PREFIX} status` and `{PREFIX} explain` work for everyone.",
+        f"`{PREFIX} status` and `{PREFIX} explain` work for {describe_access(Permission.NONE)}.",
     )
 
 
@@ -281,7 +281,7 @@ def _explain(patch: _Patch, view: VerdictView) -> str:
     verdict = patch.verdict
     head = f"**{patch.name}: {VERDICTS[verdict.verdict]}** {patch.origin}"
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
-    grounds = write_grounds(verdict, view, _CHECKLIST_LIMIT) if is_judged else ""
+    grounds = write_grounds(verdict, view.grounds, _CHECKLIST_LIMIT) if is_judged else ""
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)
     blocks = [head, grounds, quote_block(explain_not_judged(verdict), _REASON_LIMIT), unsure]
     return "\n\n".join(block for block in blocks if block)

@@ -27,7 +27,7 @@ class PagesSettings(Settings):
     operators: Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_list)] = ()
     """Logins of people who see deliveries, jobs and models of all installations, separated by commas."""
     public_track_records: Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_list)] = ()
-    """Repositories `OWNER/NAME`, separated by commas, whose track record and badge everybody sees. Empty: none."""
+    """Repositories `OWNER/NAME`, separated by commas, whose track record and badge anyone sees. Empty: none."""
 
     @field_validator("public_url")
     @classmethod

@@ -8,8 +8,7 @@ import typer
 
 from app import cli
 from app.operator import config_command, models_cli
-from app.policy.commands import PREFIX, REGISTRY
-from app.values.permission import Permission
+from app.policy.command_registry import PREFIX, REGISTRY, describe_access
 from deploy.reference.markdown import build_table, join_lines
 from model.commands.exit_codes import Exit
 from training.commands import cli as train_cli
@@ -96,12 +95,12 @@ def describe_comments() -> str:
         (
             f"`{PREFIX} {entry.usage}`",
             entry.description,
-            "everybody" if entry.needs is Permission.NONE else f"people with {entry.needs} access",
+            describe_access(entry.needs),
             f"`{entry.example}`",
         )
         for entry in REGISTRY.values()
     )
-    return build_table(("command", "does", "for", "example"), rows)
+    return build_table(("command", "what the bot does", "who may use it", "example"), rows)
 
 
 def describe_exit_codes() -> str:

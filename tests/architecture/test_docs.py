@@ -166,6 +166,13 @@ def test_the_readme_lists_the_commands_as_the_registry_does():
         assert f"| `{written}` | {description} | {access} |" in README
 
 
+def test_the_reference_names_who_may_use_a_command_as_the_registry_does():
+    reference = (DOCS / "reference.md").read_text()
+    for usage, description, access, _ in write_command_rows():
+        written = usage.replace("|", "\\|")
+        assert f"| `{written}` | {description} | {access} |" in reference
+
+
 def test_the_readme_holds_no_blank_to_fill():
     assert re.findall(r"\bDEMO_[A-Z]+", README) == []
 

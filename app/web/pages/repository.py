@@ -6,7 +6,7 @@ from starlette.responses import Response
 from app.db.store.pages import group_page
 from app.db.store.queue.installation_controls import read_daily_usage, read_limits
 from app.policy.ceilings import clip_config, override_ceilings
-from app.policy.commands import REGISTRY
+from app.policy.command_registry import REGISTRY, describe_access
 from app.settings.config_layers import combine, list_settings
 from app.settings.repo_config import FILE
 from app.web.pages.access import Viewer
@@ -46,5 +46,7 @@ def show_repository(site: Site, viewer: Viewer, request: Request) -> Response:
 
 def show_help(_site: Site, viewer: Viewer, _request: Request) -> Response:
     """Show every command of the registry, with its permission."""
-    commands = [(verb.value, command) for verb, command in REGISTRY.items()]
+    commands = [
+        (verb.value, command, describe_access(command.needs)) for verb, command in REGISTRY.items()
+    ]
     return render_page("help.html.j2", {"viewer": viewer, "commands": commands})

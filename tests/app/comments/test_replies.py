@@ -102,7 +102,7 @@ def test_a_missing_right_is_named():
 `/r4p verify` needs write access to this repository; you have read access. \
 Authors of pull requests get no extra right, so that nobody repeats a verdict until it pleases.
 
-`/r4p status` and `/r4p explain` work for everyone.
+`/r4p status` and `/r4p explain` work for anyone.
 """
     )
 
