@@ -51,9 +51,6 @@ def _root(
 for command in (verify, test, index, evaluate, propose, report):
     main.command(rich_help_panel=_JUDGE)(command)
 
-for command in (backup, restore):
-    main.command(rich_help_panel=_OPERATE)(command)
-
 main.add_typer(environments.app, name="environments", rich_help_panel=_JUDGE)
 
 
@@ -117,24 +114,8 @@ def beat() -> None:
     processes.exec_beat()
 
 
-@main.command(rich_help_panel=_LEARN)
-def calibrate(
-    seed: Annotated[
-        Path | None,
-        Option(
-            "--from", metavar="FILE", help="Start from a calibrator that training.calibrate wrote."
-        ),
-    ] = None,
-    _data: DataOption = None,
-) -> None:
-    """Fit a calibrator for each judge on recorded outcomes, and use it unless the present one is better."""
-    if seed:
-        from app.registry import calibrator_import as seeds
-
-        raise typer.Exit(seeds.import_calibrator(seed))
-    from app.operator import processes
-
-    processes.exec_fit()
+for command in (backup, restore):
+    main.command(rich_help_panel=_OPERATE)(command)
 
 
 @main.command(rich_help_panel=_OPERATE)
@@ -195,6 +176,26 @@ def trace(
     from app.operator import trace_command
 
     raise typer.Exit(trace_command.show(subject, repository, as_json=json))
+
+
+@main.command(rich_help_panel=_LEARN)
+def calibrate(
+    seed: Annotated[
+        Path | None,
+        Option(
+            "--from", metavar="FILE", help="Start from a calibrator that training.calibrate wrote."
+        ),
+    ] = None,
+    _data: DataOption = None,
+) -> None:
+    """Fit a calibrator for each judge on recorded outcomes, and use it unless the present one is better."""
+    if seed:
+        from app.registry import calibrator_import as seeds
+
+        raise typer.Exit(seeds.import_calibrator(seed))
+    from app.operator import processes
+
+    processes.exec_fit()
 
 
 outcomes = typer.Typer(help="Outcomes of judged patches.", no_args_is_help=True)

@@ -26,6 +26,11 @@ def test_the_shell_completes_commands(r4p):
     assert "--show-completion" in shown
 
 
+def test_the_help_groups_commands_in_the_order_of_their_use(r4p):
+    panels = re.findall(r"^╭─ (\w+) ─", r4p("--help").stdout, re.MULTILINE)
+    assert panels == ["Options", "Judge", "Run", "Operate", "Learn"]
+
+
 @pytest.mark.parametrize("command", ["config", "models"])
 def test_only_r4p_itself_offers_completion(r4p, command):
     shown = r4p(command, "--help").stdout
