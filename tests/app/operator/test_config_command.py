@@ -1,11 +1,15 @@
 """`r4p config` checks the settings file as the bot does, so that a commit hook can refuse it."""
 
+import re
+
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from app.cli import main
 from model.commands.exit_codes import Exit
+from model.commands.extras import EXTRAS
+from tests import blocked_imports
 
 
 def run(*arguments):
@@ -60,9 +64,23 @@ def test_commands_of_comments_are_listed():
     assert "(anyone)" in output
 
 
-def test_commit_hook_starts_an_existing_command(here, request):
+@pytest.mark.parametrize(
+    ("content", "code", "message"),
+    [
+        ("version: 1\n", Exit.OK, "no problems found\n"),
+        ("version: 2\n", Exit.USAGE, ".github/r4p.yml:1: `version` can't be `2`"),
+    ],
+    ids=["valid", "wrong"],
+)
+def test_commit_hook_works_with_what_it_installs(here, tmp_path, request, content, code, message):
     (hook,) = yaml.safe_load((request.config.rootpath / ".pre-commit-hooks.yaml").read_text())
-    here.write_text("version: 2\n")
+    here.write_text(content)
     program, *arguments = hook["entry"].split()
-    assert program == "r4p"
-    assert run(*arguments, ".github/r4p.yml").exit_code == Exit.USAGE
+    assert (program, hook["language"]) == ("r4p", "python")
+    (own,) = hook.get("additional_dependencies", ["."])
+    extras = re.findall(r"\w+", own)
+    installed = {module for extra in extras for module in EXTRAS[extra]}
+    missing = {module for modules in EXTRAS.values() for module in modules} - installed
+    done = blocked_imports.run(tmp_path, missing, "app.cli", *arguments, ".github/r4p.yml")
+    assert done.returncode == code, done.stderr
+    assert message in done.stdout + done.stderr
