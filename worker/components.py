@@ -32,12 +32,14 @@ from model.engines.server_check import UNKNOWN_SPECIAL_TOKENS
 from model.errors import EngineDown, TemplateError
 from model.protocols import Engine, Verifier
 from model.verifiers import judge_prompts
+from model.verifiers.reports import rubric_source
 from model.verifiers.reports.rubric_source import TreeReaders
 from worker.agents.propose import AgentSetup
 from worker.commands.command_subject import AgentDescription
 from worker.git.checkout import Checkouts
 from worker.git.tree_store import TreeStore
-from worker.judging.base_code import CodeSource, ReadCode
+from worker.judging.base_code import CodeSource
+from worker.judging.rubric_writer import RubricWriter
 from worker.judging.trained_models import JudgeSetup, TrainedModels
 
 log = logging.getLogger(__name__)
@@ -118,14 +120,19 @@ class Components:
         return load(AgentSettings)
 
     @cached_property
-    def shows_code(self) -> bool:
-        """Whether the judge's prompt shows code of the base; False, with a logged warning, for an unreadable prompt."""
+    def reads_code(self) -> bool:
+        """Whether the judge reads code of the base: its prompt shows some, or it writes checklists.
+
+        An unreadable prompt shows none, and the log has a warning.
+        """
         settings = self.agent_settings
         if not catalog.has_writing_model(settings.verifier):
             return False
         try:
             parts = catalog.parse_verifier_name(settings.verifier)
-            return judge_prompts.shows_code(parts, settings.prompt)
+            return rubric_source.VERIFIER in parts or judge_prompts.shows_code(
+                parts, settings.prompt
+            )
         except TemplateError as error:
             log.warning("no tree is kept for judges: %s", error)
             return False
@@ -180,19 +187,20 @@ class Components:
         return self.judge_setups[adapter.name]
 
     def _create_code_source(self, settings: EngineSettings) -> CodeSource | None:
-        """Create the source of code for the judge of the settings; None if its prompt shows none.
+        """Create the source of code for the judge of the settings; None if it reads none.
 
         A trained model gets no code, because it learnt without any.
         """
-        if not judge_prompts.shows_code(
-            catalog.parse_verifier_name(settings.verifier), settings.prompt
-        ):
+        parts = catalog.parse_verifier_name(settings.verifier)
+        shows_code = judge_prompts.shows_code(parts, settings.prompt)
+        writer = RubricWriter(self.engine) if rubric_source.VERIFIER in parts else None
+        if not shows_code and writer is None:
             return None
 
-        def build(read: ReadCode) -> Verifier:
-            return self._create_verifier(settings, readers=TreeReaders(code=read))
+        def build(readers: TreeReaders) -> Verifier:
+            return self._create_verifier(settings, readers=readers)
 
-        return CodeSource(self.tree_store, build)
+        return CodeSource(self.tree_store, build, shows_code, writer)
 
     def _create_verifier(
         self,

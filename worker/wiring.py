@@ -119,7 +119,7 @@ def _evaluate_issue(parts: Components) -> Handler:
     collector = RivalCollector(parts.github, parts.checkouts, parts.identity.host)
     handover = TreeHandover(parts.github, parts.checkouts, TreeExporter(parts.agent_settings.trees))
     guard, has_agent = CeilingGuard(load(CeilingSettings)), parts.agent_description is not None
-    return EvaluateIssueHandler(collector, handover, has_agent, guard, parts.shows_code)
+    return EvaluateIssueHandler(collector, handover, has_agent, guard, parts.reads_code)
 
 
 def _prepare_tests(parts: Components) -> Handler:
@@ -135,7 +135,7 @@ def _propose_patches(parts: Components) -> Handler:
         lambda: parts.agent_setup,
         agent_process.run_agent,
         load(CeilingSettings),
-        parts.shows_code,
+        parts.reads_code,
     )
 
 

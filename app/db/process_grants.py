@@ -148,6 +148,7 @@ GRANTS: Final[Mapping[str, Mapping[ProcessRole, str]]] = {
         TRAIN: _READ,
         TESTS: "select(evaluation_id, candidate_id, position)",
     },
+    "rubrics": {GITHUB: _ALL, VERIFY: "select, insert"},
     "votes": {
         WEB: "select(evaluation_id, number, seats, correct, forced, failure)",
         GITHUB: _ALL,

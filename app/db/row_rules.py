@@ -131,6 +131,9 @@ ROW_RULES: Final[tuple[RowRule, ...]] = (
     RowRule(VERIFY, "evaluation_alternatives", "update", _OF_EVALUATION),
     RowRule(VERIFY, "votes", "insert", check=_OF_EVALUATION),
     RowRule(VERIFY, "reproduction_tests", "all", _OF_EVALUATION),
+    # A checklist is for the whole issue, so that its next evaluation needs no new one.
+    RowRule(VERIFY, "rubrics", "select", f"evaluation_id = {_pick('earlier')}"),
+    RowRule(VERIFY, "rubrics", "insert", check=_OF_EVALUATION),
     RowRule(VERIFY, "shadow_verdicts", "all", _OF_EVALUATION),
     RowRule(
         VERIFY,

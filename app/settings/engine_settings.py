@@ -84,8 +84,8 @@ class AgentSettings(JudgeSettings):
     """Prompt of the repairs of `agentless-mini`: `agentless_repair`, `swe_rl_repair` or the path of a template. None:
     the first."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
-    """Folder of source trees for agents and for judges whose prompt shows code. The workers of the queues `github` and
-    `agents` must see it, and that of `verify` for such a prompt."""
+    """Folder of source trees for agents, and for judges that read code: with a prompt that shows some, or with the
+    verifier `rubric`. The workers of the queues `github` and `agents` must see it, and that of `verify` for such judges."""
 
 
 class SuiteSettings(Settings):

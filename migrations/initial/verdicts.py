@@ -1,4 +1,4 @@
-"""Create the tables of candidates, evaluations and votes."""
+"""Create the tables of candidates, evaluations, checklists and votes."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,7 +6,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from migrations.columns import belongs_to, identity, moment, now, opinion
 
-TABLES = ("patches", "candidates", "evaluations", "evaluation_candidates", "votes")
+TABLES = ("patches", "candidates", "evaluations", "evaluation_candidates", "rubrics", "votes")
 """In the order of creation."""
 
 
@@ -16,6 +16,7 @@ def create() -> None:
     _create_candidates()
     _create_evaluations()
     _create_evaluation_candidates()
+    _create_rubrics()
     _create_votes()
 
 
@@ -135,9 +136,9 @@ def _how_evaluations_came_about() -> list[sa.Column[object]]:
             comment="alternatives that agents still have to write; 0: the group can be judged",
         ),
         sa.Column(
-            "alternatives_base",
+            "tree_base",
             sa.Text(),
-            comment="commit for new alternatives; null: none wanted",
+            comment="commit whose source tree was handed over; null: none was",
         ),
         sa.Column("alternatives_lack", sa.Text(), comment="why there are fewer than wanted"),
         sa.Column("asked_in", sa.Text(), comment="comment or review that asked; null: none"),
@@ -180,6 +181,24 @@ def _create_evaluation_candidates() -> None:
     )
     op.create_index(
         op.f("ix_evaluation_candidates_candidate_id"), "evaluation_candidates", ["candidate_id"]
+    )
+
+
+def _create_rubrics() -> None:
+    op.create_table(
+        "rubrics",
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "digest",
+            sa.Text(),
+            nullable=False,
+            comment="hash of the issue's text, the base commit, the model and the prompt",
+        ),
+        sa.Column("document", JSONB(), nullable=False, comment="r4p.rubric/1"),
+        now("created_at"),
+        belongs_to("rubrics", "evaluation_id", "evaluations"),
+        sa.PrimaryKeyConstraint("evaluation_id", "digest", name=op.f("pk_rubrics")),
+        comment="checklists that the engine wrote for an issue; its later evaluations use them again",
     )
 
 

@@ -1,6 +1,6 @@
 """The catalogue maps names to agents and imports each agent on first use."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from model.agents.agentless.sampling_plan import SamplingPlan, check_plan
 from model.agents.agentless.search_replace import PARSERS
@@ -18,6 +18,10 @@ AGENTS = {
     "agentless-mini": "locates, edits whole files many times, and votes (SWE-RL's)",
 }
 """Every agent's name with a short description."""
+
+
+RUBRIC_WRITER: Final = "rubric-writer"
+"""The agent that writes a checklist in place of a patch. Only the verifier `rubric` runs it, so nobody can choose it."""
 
 
 def require_agent(
@@ -56,9 +60,14 @@ def build_agent(
 ) -> "Agent":
     """Build the agent called `name`, which asks `engine` for its replies. Raises UnknownAgent.
 
-    `limits` bounds each attempt; None means the defaults of AttemptLimits. `repair_prompt` is the prompt of Agentless
-    Mini's repairs, from `require_agent`; None means the first of PARSERS. `plan` and `keep` are Agentless Mini's too.
+    `name` is in AGENTS, or RUBRIC_WRITER. `limits` bounds each attempt; None means the defaults of AttemptLimits. The
+    rubric writer takes its seconds only. `repair_prompt` is the prompt of Agentless Mini's repairs, from
+    `require_agent`; None means the first of PARSERS. `plan` and `keep` are Agentless Mini's too.
     """
+    if name == RUBRIC_WRITER:
+        from model.agents.mini_se import tree_reader
+
+        return tree_reader.build_writer(engine, *([limits.seconds] if limits else []))
     require_agent(name)
     if name == "agentless-mini":
         from model.agents.agentless.agentless_mini import AgentlessMini

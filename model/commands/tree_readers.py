@@ -47,14 +47,15 @@ def open_readers(
     from model.agents.mini_se.tree_reviewer import TreeReviewer
     from model.agents.tools.touched_code import describe_touched_code
     from model.verifiers.reports.rubric_source import (
+        RubricFolder,
         TreeReaders,
         build_issue_source,
         chain_sources,
         keep_rubrics,
     )
 
-    folder = Path.home() / ".cache" / "r4p" / "rubrics"
-    alone = keep_rubrics(build_issue_source(engine), folder, engine.model)
+    kept = RubricFolder(Path.home() / ".cache" / "r4p" / "rubrics")
+    alone = keep_rubrics(build_issue_source(engine), kept, engine.model)
     if tree is None:
         yield TreeReaders(alone)
         return
@@ -62,7 +63,7 @@ def open_readers(
     with attempt_setup.open_tool_contexts(tree, locate_index(tree)) as open_context:
         with open_context() as context:
             key = engine.model, context.tree
-        source = keep_rubrics(build_tree_source(engine, open_context), folder, *key)
+        source = keep_rubrics(build_tree_source(engine, open_context), kept, *key)
 
         def read_code(diffs: Sequence[str], characters: int) -> str:
             with open_context() as context:

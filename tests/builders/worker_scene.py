@@ -114,7 +114,7 @@ class Scenery:
         return TreeStore(self.directory.parent / "test-trees")
 
     def collecting(
-        self, *, checkouts=None, has_agent=True, limits=None, shows_code=False, **ceilings
+        self, *, checkouts=None, has_agent=True, limits=None, reads_code=False, **ceilings
     ):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts
@@ -122,7 +122,7 @@ class Scenery:
         exports = replace(self.exports, limits=limits) if limits else self.exports
         handover = TreeHandover(self.github, fetched, exports)
         guard = CeilingGuard(CeilingSettings(**ceilings))
-        return EvaluateIssueHandler(collector, handover, has_agent, guard, shows_code)
+        return EvaluateIssueHandler(collector, handover, has_agent, guard, reads_code)
 
     # ---- arranging
 

@@ -73,7 +73,7 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
 ) -> tuple[Attempt, ...]:
     """Run one attempt of an agent per seed, in one sandboxed process, and return the attempts in seed order.
 
-    The call blocks the thread. `agent` is a name in the catalog. `tree` is the source tree, which the agent can only
+    The call blocks the thread. `agent` is a name that the catalog builds. `tree` is the source tree, which the agent can only
     read. With `guidance` these are second attempts. `repair_prompt` names the prompt of Agentless Mini's repairs.
     `on_step` gets an attempt's position among the seeds and its step, on the caller's thread; an exception in it kills
     the process. `ledger` gets the cost and the finished attempts, even after an error.
@@ -81,7 +81,8 @@ def run_agent(  # noqa: PLR0913 - an attempt's task, limits and callbacks
     Raises AgentFailed, what `require_agent` raises, ValueError for repeated seeds, and the engine's errors except
     EngineError, which the agent gets as an answer.
     """
-    template = agent_catalog.require_agent(agent, repair_prompt)
+    is_chosen = agent != agent_catalog.RUBRIC_WRITER
+    template = agent_catalog.require_agent(agent, repair_prompt) if is_chosen else None
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds {list(seeds)} repeat; each attempt needs its own seed")
     metered = MeteredEngine(engine, limits.tokens, len(seeds))

@@ -96,7 +96,7 @@ class ProposePatchesHandler:
     ceilings: CeilingSettings = field(default_factory=CeilingSettings)
     """The operator's ceilings, which bound the repository's own budget."""
     keeps_tree: bool = False
-    """Whether the judge shows code of the base, so that it needs the tree after the agents."""
+    """Whether the judge reads code of the base, so that it needs the tree after the agents."""
 
     def __call__(self, context: Context, job: ProposePatches) -> None:
         """Run the agent, save its attempts and plan the next job, unless the evaluation is obsolete."""
@@ -235,13 +235,13 @@ def _load_task(
     evaluation = evaluations.load(connection, job.evaluation)
     if stored is None or evaluation is None or evaluation.state != "collected":
         return None
-    if not evaluation.alternatives_wanted or evaluation.alternatives_base is None:
+    if not evaluation.alternatives_wanted or evaluation.tree_base is None:
         return None
     issue = Issue(evaluation.title, evaluation.body)
     first = attempts.next_seed(connection, evaluation.group)
     own_limits = installation_controls.read_limits(connection, job.installation)
     config = budget.clip_to_limits(stored, ceilings, own_limits)
-    place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
+    place = Place(job.repository, evaluation.group, evaluation.tree_base, issue)
     hinted = hints.find_due(connection, place.group, [place.base], place.issue_sha256)
     seeds = range(first, first + evaluation.alternatives_wanted)
     return ProposalTask(evaluation, place, _plan_batches(seeds, hinted), config)

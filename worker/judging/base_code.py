@@ -1,5 +1,6 @@
-"""Show a judge the code of the base that the rivals touch, read from the handed-over tree in a sandboxed process.
+"""Let a judge read code of the base from the handed-over tree, in a sandboxed process: what the rivals touch, or all of it.
 
+A prompt may show the definitions that the rivals touch, and the verifier `rubric` writes a checklist from the code.
 The process that judges holds the engine's key, so it opens no file of the tree itself. A verdict never waits for code:
 where none can be read, the judge does without, and the verdict says why.
 """
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from app.db.store.issues.evaluations import Evaluation
 from app.sandbox import READ_CODE, TREE, build_command, explain_failure
 from app.values.identifiers import EvaluationId
 from model import typed_json
@@ -22,7 +24,10 @@ from model.domain import GroupVerdict, Patch
 from model.protocols import Verifier
 from model.sandbox.sandboxed_process import ProcessEnded, SandboxedProcess
 from model.sandbox.walls import SCRATCH, NoSandbox
+from model.verifiers.reports.rubric_source import RubricSource, TreeReaders
 from worker.git.tree_store import TreeStore
+from worker.judging.rubric_writer import RubricWriter
+from worker.queue.context import Context
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +38,17 @@ _LINE_BYTES: Final = 12 * MOST_CHARACTERS + 65_536
 """Bytes of the longest answer: JSON writes a character in twelve bytes at most."""
 _REASON: Final = 300
 
-ReadCode = Callable[[Sequence[str], int], str]
-"""Returns the definitions that diffs touch, in at most a number of characters."""
-
 
 @dataclass(frozen=True, slots=True)
 class CodeSource:
-    """Where a judge gets code of the base, and how a verifier that shows it is built."""
+    """Where a judge gets code of the base, and how a verifier that reads it is built."""
 
     tree_store: TreeStore
-    build: Callable[[ReadCode], Verifier]
+    build: Callable[[TreeReaders], Verifier]
+    shows_code: bool = True
+    """Whether a prompt of the verifier shows the definitions that patches touch."""
+    rubric_writer: RubricWriter | None = None
+    """What writes checklists for the verifier `rubric`; None for other verifiers."""
     seconds: float = SECONDS
 
     def read(self, evaluation: EvaluationId, patches: Sequence[Patch]) -> TouchedCode:
@@ -54,6 +60,13 @@ class CodeSource:
         if touched.missing:
             log.warning("no code of the base for evaluation %s: %s", evaluation, touched.missing)
         return touched
+
+    def open_rubrics(self, context: Context, evaluation: Evaluation) -> RubricSource | None:
+        """Return the source of the evaluation's checklist; None for a verifier without one."""
+        if self.rubric_writer is None:
+            return None
+        tree = self.tree_store.find(evaluation.id)
+        return self.rubric_writer.open_source(context, evaluation, tree)
 
     def discard(self, evaluation: EvaluationId) -> None:
         """Delete the source tree of a judged evaluation."""
@@ -90,22 +103,30 @@ def _read_answer(raw: bytes) -> TouchedCode:
 
 
 class CodeView:
-    """A verifier that shows the touched definitions where they could be read, and a record of what it showed."""
+    """A verifier that reads the code of the base where it could be read, and a record of what its prompts showed."""
 
-    def __init__(self, without: Verifier, source: CodeSource | None, touched: TouchedCode) -> None:
-        self._touched, self._source = touched, source
+    def __init__(
+        self,
+        without: Verifier,
+        source: CodeSource | None,
+        touched: TouchedCode | None,
+        rubrics: RubricSource | None,
+    ) -> None:
+        self._touched = touched
         self._shown = 0
-        can_show = source is not None and touched.missing is None
-        self.verifier = source.build(self._select) if source and can_show else without
+        can_show = touched is not None and touched.missing is None
+        readers = TreeReaders(rubrics, code=self._select if can_show else None)
+        self.verifier = source.build(readers) if source and (can_show or rubrics) else without
 
     def add_record(self, verdict: GroupVerdict) -> GroupVerdict:
         """Return the verdict with the code that its prompts showed; unchanged where the prompt shows none."""
-        if self._source is None:
+        if self._touched is None:
             return verdict
         return replace(verdict, code=ShownCode(self._shown, self._touched.missing))
 
     def _select(self, _diffs: Sequence[str], characters: int) -> str:
-        fitting = select_fitting(self._touched.definitions, characters)
+        definitions = self._touched.definitions if self._touched else ()
+        fitting = select_fitting(definitions, characters)
         self._shown = len(fitting)
         return "\n\n".join(fitting)
 
@@ -113,9 +134,11 @@ class CodeView:
 def open_code(
     without: Verifier,
     source: CodeSource | None,
-    evaluation: EvaluationId,
+    context: Context,
+    evaluation: Evaluation,
     patches: Sequence[Patch],
 ) -> CodeView:
-    """Read the code that the patches touch, and return the verifier that shows it; `without` where there is none."""
-    touched = source.read(evaluation, patches) if source else TouchedCode()
-    return CodeView(without, source, touched)
+    """Read the code that the patches touch, and return the verifier that reads the base; `without` where none does."""
+    touched = source.read(evaluation.id, patches) if source and source.shows_code else None
+    rubrics = source.open_rubrics(context, evaluation) if source else None
+    return CodeView(without, source, touched, rubrics)

@@ -53,8 +53,8 @@ class EvaluateIssueHandler:
     tree_handover: TreeHandover
     has_agent: bool
     ceilings: CeilingGuard
-    shows_code: bool = False
-    """Whether the judge's prompt shows code of the base, so that each new evaluation needs its source tree."""
+    reads_code: bool = False
+    """Whether the judge reads code of the base, so that each new evaluation needs its source tree."""
 
     def __call__(self, context: Context, job: EvaluateIssue) -> None:
         """Collect and store the issue's rivals, then submit or wait; do nothing if issue or repository is gone."""
@@ -95,8 +95,8 @@ class EvaluateIssueHandler:
             raise postpone_until_tomorrow()
 
     def _find_tree_base(self, rivals: Rivals, plan: AlternativePlan) -> BaseCommit | None:
-        """Return the commit whose source tree agents need, or a judge that shows code: the base of the first rival."""
-        bases = rivals.list_bases() if self.shows_code else ()
+        """Return the commit whose source tree agents need, or a judge that reads code: the base of the first rival."""
+        bases = rivals.list_bases() if self.reads_code else ()
         return plan.base or next(iter(bases), None)
 
     def _decide(

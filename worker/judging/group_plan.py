@@ -129,7 +129,6 @@ def build_snapshot(
         all_links_read=rivals.facts.is_complete,
         alternatives=plan.alternatives,
         alternatives_wanted=plan.new_count,
-        alternatives_base=plan.base.commit if plan.base else None,
         alternatives_lack=plan.lack,
     )
 

@@ -70,7 +70,8 @@ def submit_group(connection: Connection, submission: Submission) -> list[Planned
     if new.alternatives_wanted and tree is None:
         raise Postponed("the group changed during its collection", after_seconds=0)
     caused_by = sorted(frozenset[str]().union(*changed.changes))
-    new = replace(new, caused_by=tuple(caused_by))
+    base = tree.commit if tree else None
+    new = replace(new, caused_by=tuple(caused_by), tree_base=base)
     created = evaluations.create(connection, job.repository, new)
     supersede_jobs(connection, created.superseded)
     if tree is not None:

@@ -31,7 +31,7 @@ class JudgeSetup:
     """A verifier without an engine, so it costs nothing; None when the verifier itself has no
     engine."""
     code: CodeSource | None = None
-    """Where the verifier gets code of the base; None when its prompt shows none."""
+    """Where the verifier gets code of the base; None when it reads none."""
 
     @property
     def judge(self) -> Judge:

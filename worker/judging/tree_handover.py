@@ -1,4 +1,4 @@
-"""Export source trees for agents: this process may fetch from GitHub, the agents' process may not."""
+"""Export source trees for agents and judges: this process may fetch from GitHub, theirs may not."""
 
 import logging
 from collections.abc import Iterator
@@ -44,13 +44,14 @@ class TreeRequired(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExportedTree:
-    """A source tree that is exported, and not yet handed to the agents' process."""
+    """A source tree that is exported, and not yet handed to the process that reads it."""
 
     tree: Path
+    commit: CommitSha
     tree_store: TreeStore
 
     def hand_over(self, evaluation: EvaluationId) -> None:
-        """Move this tree to the shared store, where the agents' process finds it by `evaluation`."""
+        """Move this tree to the shared store, where its reader finds it by `evaluation`."""
         self.tree_store.offer(self.tree, evaluation)
 
 
@@ -90,7 +91,7 @@ class TreeHandover:
                 log.warning("no tree of %s for agents: %s", base.commit, error)
                 yield None
                 return
-            yield ExportedTree(room / "tree", self.tree_store)
+            yield ExportedTree(room / "tree", base.commit, self.tree_store)
 
     def _export(self, repository: RepositoryRef, base: BaseCommit, room: Path) -> None:
         if not is_valid_branch(base.branch):

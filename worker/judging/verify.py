@@ -98,7 +98,7 @@ class VerifyGroupHandler:
         patches = [Patch(patch_id(c.pull), c.diff) for c in shown.candidates if c.diff is not None]
         with transaction(context.database) as connection:
             patches += load_alternatives(connection, setup.name, shown.alternatives)
-        code = open_code(setup.verifier, setup.code, evaluation.id, patches)
+        code = open_code(setup.verifier, setup.code, context, evaluation, patches)
         verifier = code.verifier  # votes with code of the base are a judge of their own
         with transaction(context.database) as connection:
             earlier = votes.find_earlier(

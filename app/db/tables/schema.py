@@ -29,7 +29,14 @@ from app.db.tables.queue import (
     purged_usage,
     write_limits,
 )
-from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
+from app.db.tables.verdicts import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    patches,
+    rubrics,
+    votes,
+)
 
 __all__ = [
     "agent_runs",
@@ -69,6 +76,7 @@ __all__ = [
     "purged_usage",
     "repositories",
     "reproduction_tests",
+    "rubrics",
     "shadow_verdicts",
     "test_baselines",
     "trainings",

@@ -1,4 +1,4 @@
-"""Tables of evaluations, candidates, patches and votes."""
+"""Tables of evaluations, candidates, patches, checklists and votes."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ evaluations = Table(
         server_default="0",
         comment="alternatives that agents still have to write; 0: the group can be judged",
     ),
-    Column("alternatives_base", Text, comment="commit for new alternatives; null: none wanted"),
+    Column("tree_base", Text, comment="commit whose source tree was handed over; null: none was"),
     Column("alternatives_lack", Text, comment="why there are fewer than wanted"),
     Column("asked_in", Text, comment="comment or review that asked; null: none"),
     Column("asked_under", BigInteger, comment="issue or pull request of that comment"),
@@ -152,6 +152,21 @@ evaluation_candidates = Table(
     belongs_to("candidate_id", candidates, primary_key=True, index=True),
     Column("strength", Text),
     *build_opinion_columns(),
+)
+
+rubrics = Table(
+    "rubrics",
+    metadata,
+    belongs_to("evaluation_id", evaluations, primary_key=True),
+    Column(
+        "digest",
+        Text,
+        primary_key=True,
+        comment="hash of the issue's text, the base commit, the model and the prompt",
+    ),
+    Column("document", JSONB, nullable=False, comment="r4p.rubric/1"),
+    now("created_at"),
+    comment="checklists that the engine wrote for an issue; its later evaluations use them again",
 )
 
 votes = Table(

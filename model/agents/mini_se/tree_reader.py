@@ -6,6 +6,7 @@ It has Mini-SE's loop and search tool, and nothing to edit with. It sees no patc
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Final
 
 from model.agents.mini_se.mini_se import Assignment, MiniSE, fingerprint_wording
@@ -14,13 +15,15 @@ from model.agents.tools.tool_arguments import BadCall, parse_arguments
 from model.agents.tools.toolbox import Observation, Submission, ToolContext, run_tool
 from model.agents.trajectories.trajectory import AttemptLimits, StopReason, Trajectory
 from model.domain import Issue
+from model.errors import EngineError
 from model.prompts import prompt_template
 from model.prompts.fingerprint import combine_fingerprints
-from model.protocols import Engine, Tool, ToolCall
+from model.protocols import Completion, Engine, Request, Tool, ToolCall
 from model.verifiers.reports.rubric_source import Complete, RubricSource
 from model.voting.rubric import Rubric, read_lines
 
 NAME: Final = "rubric-writer"
+"""The name in the catalogue of agents, which imports this module at its first use."""
 ISSUE_AND_CODE: Final = "the issue and the code"
 LIMITS: Final = AttemptLimits(rounds=16, reply_tokens=2_048, seconds=600.0, temperature=0.0)
 """A rubric needs less reading than a patch. The same issue and code shall give the same rubric."""
@@ -78,17 +81,43 @@ def read_rubric(trajectory: Trajectory) -> Rubric | None:
     return Rubric(lines, ISSUE_AND_CODE) if lines else None
 
 
+class CountedEngine:
+    """An engine that completes through another function, so that the verdict counts what an agent costs."""
+
+    def __init__(self, engine: Engine, complete: Complete) -> None:
+        self._engine, self._complete = engine, complete
+        self.name, self.model = engine.name, engine.model
+        self.context_tokens, self.special_tokens = engine.context_tokens, engine.special_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Return the engine's number of tokens in `text`."""
+        return self._engine.count_tokens(text)
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
+        """Return one answer per request, in order. Raises what the function raises."""
+        return self._complete(list(requests))
+
+    def close(self) -> None:
+        """Do nothing, because the engine belongs to the verifier."""
+
+
 def build_tree_source(
     engine: Engine, open_context: Callable[[], AbstractContextManager[ToolContext]]
 ) -> RubricSource:
     """Build the source whose agent reads the tree of `open_context`. It writes nothing if the agent hands nothing in."""
 
-    def write(issue: Issue, _complete: Complete) -> Rubric | None:
+    def write(issue: Issue, complete: Complete) -> Rubric | None:
         with open_context() as context:
-            agent = MiniSE(engine, limits=LIMITS, assignment=ASSIGNMENT)
+            agent = build_writer(CountedEngine(engine, complete))
             return read_rubric(agent.propose(issue, context, seed=0).trajectory)
 
     return RubricSource(fingerprint_prompt(), write)
+
+
+def build_writer(engine: Engine, seconds: float = LIMITS.seconds) -> MiniSE:
+    """Build the agent that writes rubrics, with at most `seconds` for one."""
+    limits = replace(LIMITS, seconds=min(LIMITS.seconds, seconds))
+    return MiniSE(engine, limits=limits, assignment=ASSIGNMENT)
 
 
 def fingerprint_prompt() -> str:

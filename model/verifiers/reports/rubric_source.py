@@ -1,4 +1,4 @@
-"""Sources of rubrics: a model that reads the issue alone, and a folder that keeps what any source wrote.
+"""Sources of rubrics: a model that reads the issue alone, and stores that keep what any source wrote.
 
 The source that also reads the code is an agent, in `model.agents.mini_se.tree_reader`. Every source writes before it
 sees a patch, so no patch can influence its own rubric.
@@ -7,10 +7,10 @@ sees a patch, so no patch can influence its own rubric.
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 from model.domain import Issue
 from model.errors import EngineError
@@ -21,6 +21,8 @@ from model.protocols import Completion, Engine, Message, Request
 from model.voting import rubric
 from model.voting.rubric import Rubric
 
+VERIFIER: Final = "rubric"
+"""The name of the verifier that grades by rubrics."""
 SCHEMA: Final = "r4p.rubric/1"
 REPLY_TOKENS: Final = 1024
 """Room for about 20 lines."""
@@ -78,21 +80,60 @@ def build_issue_source(engine: Engine) -> RubricSource:
     return RubricSource(template.fingerprint, write)
 
 
-def keep_rubrics(source: RubricSource, folder: Path, *key: str) -> RubricSource:
-    """Return a source that keeps each rubric in `folder`, and writes one only for a new issue or a new `key`.
+class RubricStore(Protocol):
+    """The interface of a store of rubrics, each an `r4p.rubric/1` document under a digest."""
 
-    `key` names what the rubric depends on beside the issue and the prompt: the model, and the digest of the base. A file
-    that cannot be read counts as missing, and a folder that cannot be written costs only time.
+    def load(self, digest: str) -> Any:
+        """Return what is stored under `digest`, unchecked; None if there is nothing."""
+        ...
+
+    def save(self, digest: str, document: Mapping[str, Any]) -> None:
+        """Store a document of JSON values under `digest`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RubricFolder:
+    """A store of one file a rubric. A folder that cannot be written costs only time."""
+
+    folder: Path
+
+    def load(self, digest: str) -> Any:
+        """Return the JSON of the file of `digest`; None if it cannot be read."""
+        try:
+            with self._get_path(digest).open("rb") as file:
+                return json.loads(file.read(_KEPT_BYTES))
+        except (OSError, ValueError):
+            return None
+
+    def save(self, digest: str, document: Mapping[str, Any]) -> None:
+        """Write the file in one step, so that another process never reads half of it."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self.folder, delete=False) as file:
+                file.write(json.dumps(document, sort_keys=True))
+            Path(file.name).replace(self._get_path(digest))
+        except OSError:
+            return
+
+    def _get_path(self, digest: str) -> Path:
+        return self.folder / f"{digest}.json"
+
+
+def keep_rubrics(source: RubricSource, store: RubricStore, *key: str) -> RubricSource:
+    """Return a source that keeps each rubric in `store`, and writes one only for a new issue or a new `key`.
+
+    `key` names what the rubric depends on beside the issue and the prompt: the model, and the base. A stored document
+    that is no rubric counts as missing. A rubric that could not be written is not stored.
     """
 
     def write(issue: Issue, complete: Complete) -> Rubric | None:
         identity = "\0".join([issue.text, source.fingerprint, *key])
         digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()
-        path = folder / f"{digest}.json"
-        if kept := _load(path):
+        if kept := _read_document(store.load(digest)):
             return kept
         if written := source.write(issue, complete):
-            _store(path, written)
+            store.save(digest, _build_document(written))
         return written
 
     return RubricSource(source.fingerprint, write)
@@ -112,28 +153,18 @@ def _fits(engine: Engine, messages: tuple[Message, ...]) -> bool:
     return used + REPLY_TOKENS + _MARGIN <= engine.context_tokens
 
 
-def _load(path: Path) -> Rubric | None:
+def _read_document(document: Any) -> Rubric | None:
     try:
-        with path.open("rb") as file:
-            document = json.loads(file.read(_KEPT_BYTES))
         lines = rubric.read_lines(json.dumps({"lines": document["lines"]}))
         valid = document["schema"] == SCHEMA and isinstance(document["grounds"], str)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return Rubric(lines, document["grounds"]) if lines and valid else None
 
 
-def _store(path: Path, written: Rubric) -> None:
-    """Write the file in one step, so that another process never reads half of it."""
+def _build_document(written: Rubric) -> dict[str, Any]:
     lines = [
         {"kind": line.kind.value, "weight": line.weight, "text": line.text}
         for line in written.lines
     ]
-    document = {"schema": SCHEMA, "grounds": written.grounds, "lines": lines}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(json.dumps(document, sort_keys=True))
-        Path(file.name).replace(path)
-    except OSError:
-        return
+    return {"schema": SCHEMA, "grounds": written.grounds, "lines": lines}

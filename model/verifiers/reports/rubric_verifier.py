@@ -34,7 +34,7 @@ from model.verifiers.prompt_builder import (
     PromptBuilder,
     add_note,
 )
-from model.verifiers.reports.rubric_source import RubricSource
+from model.verifiers.reports.rubric_source import VERIFIER, RubricSource
 from model.verifiers.vote_sampling import VoteSampler
 from model.verifiers.voting_verifier import VotingOptions, add_twin_note, build_refused_verdict
 from model.voting.grouping import Candidate
@@ -49,7 +49,6 @@ from model.voting.rubric import (
 from model.voting.thresholds import AGREEMENT
 from model.voting.votes import ENGINE_FAILED, tally
 
-_NAME: Final = "rubric"
 _LINE_TOKENS: Final = 48
 """Room for the grade of one line with a short reason."""
 _NO_RUBRIC: Final = "No opinion: no checklist could be written for the issue"
@@ -96,7 +95,7 @@ class RubricVerifier:
     def engine(self) -> EngineInfo:
         """The engine and model, with a fingerprint of the prompts for writing and grading."""
         prompts = self._template.fingerprint, self._source.fingerprint
-        fingerprint = combine_fingerprints(*prompts, _NAME)
+        fingerprint = combine_fingerprints(*prompts, VERIFIER)
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
     def verify(
@@ -150,7 +149,7 @@ class RubricVerifier:
         rules = AdmissionRules(1, self._options.edited_lines)
         room = self._count_reply_tokens(shown)
         prompts = PromptBuilder(self._engine, self._template, room, rules, {"rubric": shown})
-        return CandidateGroup.from_cases(*prompts.admit(issue, candidates), _NAME), shown
+        return CandidateGroup.from_cases(*prompts.admit(issue, candidates), VERIFIER), shown
 
     def _count_reply_tokens(self, shown: str) -> int:
         return min(self._options.sampling.max_tokens, _LINE_TOKENS * (1 + shown.count("\n")))
@@ -171,7 +170,7 @@ class RubricVerifier:
         self, group: CandidateGroup, candidate: Candidate, shown: str, number: int
     ) -> _Grading:
         # no rival takes part in the seed, so a patch is graded alike in every group
-        seed = derive_seed(_NAME, group.issue, shown, f"{number}", candidate.fingerprint)
+        seed = derive_seed(VERIFIER, group.issue, shown, f"{number}", candidate.fingerprint)
         text = group.texts[candidate.id]
         request = Request(
             self._template.render(

@@ -145,6 +145,7 @@ def _add_secrets(connection: Connection, tenant: Tenant) -> None:
         "evaluation_alternatives (evaluation_id, attempt_id, position, verdict)": (
             f"{tenant.evaluation}, {tenant.attempt}, 1, 'correct'"
         ),
+        "rubrics (evaluation_id, digest, document)": f"{tenant.evaluation}, 'd', '{{}}'",
         "agent_runs (repository_id, tokens, seconds)": f"{OTHER[1]}, 5, 5",
         "group_members (group_id, pull_number, strength)": f"{tenant.group}, 1, 'closes'",
         "effects (key, repository_id, state, content, job_id, token)": (

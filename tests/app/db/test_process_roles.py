@@ -10,7 +10,7 @@ from app.db.process_grants import GRANTS, VIEWS
 from app.db.process_roles import NoRoles
 from app.db.row_rules import FOLLOW_UPS, ROW_RULES
 from app.db.store.evidence import group_tests, reproduction_tests
-from app.db.store.issues import evaluations
+from app.db.store.issues import evaluations, votes
 from app.db.store.queue import jobs
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import metadata, patches
@@ -107,6 +107,8 @@ REFUSED = {
     ),
     "verify reads test results": ("verify", "select results from group_tests"),
     "verify asks for more tests": ("verify", "update reproduction_tests set wanted = 8"),
+    "verify changes a checklist": ("verify", "update rubrics set document = '[]'"),
+    "agents reads a checklist": ("agents", "select 1 from rubrics"),
     "tests writes a script": ("tests", "update reproduction_tests set scripts = '[]'"),
     "tests reads the example": ("tests", "select example_text from reproduction_tests"),
     "train publishes": ("train", "update evaluations set state = 'published'"),
@@ -157,6 +159,24 @@ def test_the_judging_worker_writes_the_scripts_of_its_own_group_only(scene):
             select(reproduction_table.c.evaluation_id).where(reproduction_table.c.tokens == 7)
         ).all()
     assert written == [scene.own.evaluation]
+
+
+def test_the_judging_worker_keeps_and_reads_the_checklists_of_its_own_group_only(scene):
+    document = {"lines": []}
+    with scene.owner.begin() as connection:
+        votes.save_rubric(connection, scene.other.evaluation, "theirs", document)
+    database = scene.log_in("verify")
+    with database.begin() as connection:
+        for _ in range(2):
+            votes.save_rubric(connection, scene.own.evaluation, "ours", document)
+        assert votes.find_rubric(connection, scene.own.evaluation, "ours") == document
+        assert votes.find_rubric(connection, scene.other.evaluation, "theirs") is None
+    with (
+        pytest.raises(ProgrammingError, match="row-level security"),
+        database.begin() as connection,
+    ):
+        votes.save_rubric(connection, scene.other.evaluation, "ours", document)
+    database.dispose()
 
 
 @pytest.mark.parametrize("process", ["verify", "agents"])

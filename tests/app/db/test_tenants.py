@@ -60,6 +60,10 @@ ATTACKS = {
         "verify",
         "select reason from evaluation_candidates where evaluation_id = {other.evaluation}",
     ),
+    ("verify", "reads checklists"): (
+        "verify",
+        "select document from rubrics where evaluation_id = {other.evaluation}",
+    ),
     ("verify", "reads outcomes"): ("verify", "select 1 from outcomes"),
     ("verify", "reads another's calibrator"): ("verify", "select 1 from calibrators"),
     ("verify", "takes another's verdict"): (

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from model.agents.agent_catalog import AGENTS, build_agent
+from model.agents.agent_catalog import AGENTS, RUBRIC_WRITER, build_agent, require_agent
 from model.agents.trajectories.trajectory import StopReason
 from model.agents.trajectories.trajectory_json import (
     compute_identity,
@@ -90,14 +90,15 @@ def test_json_output_is_one_valid_document(run):
     assert "+    return n / 2" in document["patch"]
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", [*AGENTS, RUBRIC_WRITER])
 def test_agent_is_built_by_its_name(name):
     assert build_agent(name, ScriptedEngine([])).name == name
 
 
-def test_unknown_agent_is_refused():
-    with pytest.raises(UnknownAgent, match="'nobody'; there are mini-se, agentless-mini"):
-        build_agent("nobody", ScriptedEngine([]))
+@pytest.mark.parametrize("name", ["nobody", RUBRIC_WRITER])
+def test_agent_that_writes_no_patches_cannot_be_chosen(name):
+    with pytest.raises(UnknownAgent, match=f"'{name}'; there are mini-se, agentless-mini"):
+        require_agent(name)
 
 
 def test_repair_prompt_is_chosen_by_its_name(run, tmp_path):

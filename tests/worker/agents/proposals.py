@@ -33,7 +33,7 @@ def store_waiting_evaluation(database, trees, wanted=3):
             ISSUE.body,
             (rival,),
             alternatives_wanted=wanted,
-            alternatives_base=stored_verdict.BASE,
+            tree_base=stored_verdict.BASE,
         )
         made = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
     tree = trees.directory / "tree"

@@ -36,7 +36,7 @@ class JudgeWithCode:
     def __init__(self, trees, seconds=SECONDS):
         line = ScriptLine(box_containing=("w * h",), repeat=True)
         self.engine = RecordingEngine(line)
-        source = CodeSource(trees, lambda read: self.build(TreeReaders(code=read)), seconds)
+        source = CodeSource(trees, self.build, seconds=seconds)
         self.setup = JudgeSetup("r4p", self.build(None), code=source)
 
     def build(self, readers):
@@ -55,7 +55,7 @@ class JudgeWithCode:
 
 def collect_rivals(scene, database, **options):
     scene.begin("w * h", "w - h")
-    handler = scene.collecting(shows_code=True, **options)
+    handler = scene.collecting(reads_code=True, **options)
     carry_out(database, handler, scene.want_evaluation())
 
 
@@ -99,7 +99,7 @@ def test_group_that_was_judged_is_not_exported_again(scene, database):
     collect_rivals(scene, database)
     (job,) = waiting(database)
     scene.trees.discard(job.evaluation)
-    carry_out(database, scene.collecting(shows_code=True), scene.want_evaluation())
+    carry_out(database, scene.collecting(reads_code=True), scene.want_evaluation())
     assert list(scene.trees.directory.glob("ready-*")) == []
 
 
@@ -116,22 +116,36 @@ def test_judge_without_code_needs_no_tree(scene, database):
 def test_operators_prompt_decides_whether_trees_are_kept(prompt, shows, monkeypatch):
     monkeypatch.setenv("R4P_VERIFIER", "r4p")
     monkeypatch.setenv("R4P_PROMPT", prompt)
-    assert Components(None, QueueSettings()).shows_code is shows
+    assert Components(None, QueueSettings()).reads_code is shows
 
 
-def test_judge_of_the_settings_has_a_source_of_code(monkeypatch, tmp_path):
-    script = tmp_path / "script.jsonl"
-    script.write_text("{}\n")
-    for name, value in {
-        "VERIFIER": "r4p",
-        "PROMPT": PROMPT,
-        "ENGINE": "scripted",
-        "ENGINE_SCRIPT": str(script),
-        "TREES": str(tmp_path),
-    }.items():
-        monkeypatch.setenv(f"R4P_{name}", value)
-    setup = Components(None, QueueSettings()).judge_setup
-    with_code = setup.code.build(lambda _diffs, _characters: "code")
+@pytest.fixture
+def configure(monkeypatch, tmp_path):
+    """Returns the components of settings with a scripted engine."""
+
+    def set_environment(**settings):
+        script = tmp_path / "script.jsonl"
+        script.write_text("{}\n")
+        shared = {"ENGINE": "scripted", "ENGINE_SCRIPT": str(script), "TREES": str(tmp_path)}
+        for name, value in {**shared, **settings}.items():
+            monkeypatch.setenv(f"R4P_{name}", value)
+        return Components(None, QueueSettings())
+
+    return set_environment
+
+
+@pytest.mark.parametrize("verifier", ["rubric", "hybrid:rubric+r4p"])
+def test_verifier_with_checklists_needs_trees_and_has_a_writer(configure, tmp_path, verifier):
+    components = configure(VERIFIER=verifier)
+    source = components.judge_setup.code
+    assert components.reads_code
+    assert (source.shows_code, source.tree_store.directory) == (False, tmp_path)
+    assert source.rubric_writer.engine is components.engine
+
+
+def test_judge_of_the_settings_has_a_source_of_code(configure, tmp_path):
+    setup = configure(VERIFIER="r4p", PROMPT=PROMPT).judge_setup
+    with_code = setup.code.build(TreeReaders(code=lambda _diffs, _characters: "code"))
     assert setup.code.tree_store == TreeStore(tmp_path)
     assert with_code.engine.prompt_fingerprint != setup.verifier.engine.prompt_fingerprint
 

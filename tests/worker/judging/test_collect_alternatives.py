@@ -64,7 +64,7 @@ def test_without_a_tree_rivals_are_judged_and_the_command_is_answered(scene, dat
 
 
 FOR_AGENTS = {"config": FILL, "options": {}}
-FOR_JUDGES = {"config": CONFIG, "options": {"shows_code": True}}
+FOR_JUDGES = {"config": CONFIG, "options": {"reads_code": True}}
 
 
 @pytest.fixture(params=[FOR_AGENTS, FOR_JUDGES], ids=["for agents", "for judges"])

@@ -172,7 +172,7 @@ def test_a_tree_waits_for_its_tests_one_day(database):
 )
 def test_a_tree_waits_until_its_group_is_judged(database, scene, clean, job):
     scene.begin(*RESULTS)
-    carry_out(database, scene.collecting(shows_code=True), scene.want_evaluation())
+    carry_out(database, scene.collecting(reads_code=True), scene.want_evaluation())
     (verify,) = waiting(database)
     handler = partial(clean, scene.checkouts, scene.trees, scene.suite_trees)
     for state, is_kept in (("collected", True), ("verified", False)):

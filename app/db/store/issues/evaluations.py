@@ -55,8 +55,8 @@ class NewEvaluation:
     alternatives: tuple[Alternative, ...] = ()
     alternatives_wanted: int = 0
     """Number of alternatives that agents write before the group is judged."""
-    alternatives_base: CommitSha | None = None
-    """The commit for new alternatives; None when none is wanted."""
+    tree_base: CommitSha | None = None
+    """The commit whose source tree is handed over to agents and to a judge that reads code; None when none is."""
     alternatives_lack: RefusalReason | None = None
     """Why there are fewer than wanted; None when there are enough."""
     asked: EvaluationRequest | None = None
@@ -96,7 +96,7 @@ class Evaluation:
     alternatives: tuple[Alternative, ...] = ()
     alternatives_wanted: int = 0
     """Number of alternatives that agents still have to write; 0 when the group can be judged."""
-    alternatives_base: CommitSha | None = None
+    tree_base: CommitSha | None = None
     alternatives_lack: RefusalReason | None = None
     asked: EvaluationRequest | None = None
     moved_from: EvaluationId | None = None
@@ -139,7 +139,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             left_out=[{"number": entry.number, "reason": entry.reason} for entry in new.left_out],
             all_links_read=new.all_links_read,
             alternatives_wanted=new.alternatives_wanted,
-            alternatives_base=new.alternatives_base,
+            tree_base=new.tree_base,
             alternatives_lack=new.alternatives_lack,
             asked_in=new.asked.where if new.asked else None,
             asked_under=new.asked.under if new.asked else None,
@@ -288,7 +288,7 @@ def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> 
         candidates=candidate_store.list_of_evaluation(connection, row.id),
         alternatives=evaluation_alternatives.list_of_evaluation(connection, row.id),
         alternatives_wanted=row.alternatives_wanted,
-        alternatives_base=row.alternatives_base,
+        tree_base=row.tree_base,
         asked=EvaluationRequest(row.asked_in, row.asked_under) if row.asked_in else None,
         alternatives_lack=None
         if row.alternatives_lack is None

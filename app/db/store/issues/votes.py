@@ -1,10 +1,14 @@
-"""Store votes: every reply of the engine in full, for explanations and training."""
+"""Store votes: every reply of the engine in full, for explanations and training. Also the checklists that they grade by."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.tables.schema import evaluations, votes
+from app.db.tables.schema import evaluations, rubrics, votes
 from app.github.redaction import redact
+from app.jobs.job import Json
 from app.values.identifiers import EvaluationId
 from model.domain import EngineInfo, PatchId, Vote
 
@@ -66,3 +70,30 @@ def count_forced(connection: Connection, identity: EvaluationId) -> int:
         votes.c.evaluation_id == identity, votes.c.forced.is_(True)
     )
     return int(connection.execute(statement).scalar_one())
+
+
+def find_rubric(connection: Connection, identity: EvaluationId, digest: str) -> Any:
+    """Return the newest checklist under `digest` of all evaluations of the issue; None if there is none.
+
+    `identity` is any evaluation of the issue. The document is not checked: the process that stored it reads strangers.
+    """
+    own, every = evaluations.alias(), evaluations.alias()
+    return connection.scalar(
+        select(rubrics.c.document)
+        .join(every, every.c.id == rubrics.c.evaluation_id)
+        .join(own, own.c.group_id == every.c.group_id)
+        .where(own.c.id == identity, rubrics.c.digest == digest)
+        .order_by(rubrics.c.evaluation_id.desc())
+        .limit(1)
+    )
+
+
+def save_rubric(
+    connection: Connection, identity: EvaluationId, digest: str, document: Mapping[str, Json]
+) -> None:
+    """Keep a checklist with the evaluation `identity`. Another one under the same `digest` changes nothing.
+
+    `digest` names all that the checklist depends on. It ends with the evaluation.
+    """
+    values = {"evaluation_id": identity, "digest": digest, "document": document}
+    connection.execute(insert(rubrics).values(values).on_conflict_do_nothing())

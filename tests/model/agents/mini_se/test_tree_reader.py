@@ -45,6 +45,14 @@ def test_agent_reads_the_code_and_hands_a_rubric_in(tmp_path):
     assert {request.temperature for request in engine.requests} == {0.0}
 
 
+def test_agent_asks_through_the_function_that_counts_its_tokens(tmp_path):
+    engine, counting = RecordingEngine(), RecordingEngine(LOOK, HAND_IN)
+    with open_tool_context(tmp_path / "tree", TREE) as tools:
+        source = build_tree_source(engine, lambda: nullcontext(tools))
+        assert source.write(ISSUE, counting.complete) == RUBRIC
+    assert engine.requests == []
+
+
 def test_agent_has_no_tool_that_edits(tmp_path):
     rubric, engine = write(tmp_path, MEND, HAND_IN)
     assert rubric == RUBRIC

@@ -11,6 +11,7 @@ from model.engines.scripted import ScriptLine
 from model.errors import Cancelled, EngineDown
 from model.verifiers.reports.rubric_source import (
     ISSUE_ALONE,
+    RubricFolder,
     RubricSource,
     build_issue_source,
     chain_sources,
@@ -185,7 +186,9 @@ def complete(_requests):
 def test_kept_rubric_is_not_written_again(tmp_path):
     source, asked = build_counted_source(CHECK)
     for _ in range(2):
-        rubric = keep_rubrics(source, tmp_path, "model", "base").write(ISSUE, complete)
+        rubric = keep_rubrics(source, RubricFolder(tmp_path), "model", "base").write(
+            ISSUE, complete
+        )
         assert rubric == Rubric(CHECK, ISSUE_ALONE)
     assert len(asked) == 1
 
@@ -200,29 +203,39 @@ def test_kept_rubric_is_not_written_again(tmp_path):
     ],
 )
 def test_rubric_of_something_else_is_written_anew(tmp_path, issue, key, fingerprint):
-    keep_rubrics(build_counted_source(CHECK)[0], tmp_path, "model", "base").write(ISSUE, complete)
+    keep_rubrics(build_counted_source(CHECK)[0], RubricFolder(tmp_path), "model", "base").write(
+        ISSUE, complete
+    )
     source, asked = build_counted_source(CHECK, fingerprint)
-    keep_rubrics(source, tmp_path, *key).write(issue, complete)
+    keep_rubrics(source, RubricFolder(tmp_path), *key).write(issue, complete)
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", '{"schema": "r4p.rubric/1"}', '{"schema": "x", "grounds": "g", "lines": []}'],
+    [
+        "",
+        "{",
+        "[]",
+        '{"schema": "r4p.rubric/1"}',
+        '{"schema": "x", "grounds": "g", "lines": []}',
+    ],
 )
 def test_damaged_file_counts_as_missing(tmp_path, content):
     source, asked = build_counted_source(CHECK)
-    keep_rubrics(source, tmp_path).write(ISSUE, complete)
+    keep_rubrics(source, RubricFolder(tmp_path)).write(ISSUE, complete)
     (path,) = tmp_path.iterdir()
     path.write_text(content)
-    assert keep_rubrics(source, tmp_path).write(ISSUE, complete) == Rubric(CHECK, ISSUE_ALONE)
+    assert keep_rubrics(source, RubricFolder(tmp_path)).write(ISSUE, complete) == Rubric(
+        CHECK, ISSUE_ALONE
+    )
     assert len(asked) == 2
 
 
 def test_folder_that_cannot_be_written_costs_only_time(tmp_path):
     (tmp_path / "file").write_text("")
     source, _ = build_counted_source(CHECK)
-    kept = keep_rubrics(source, tmp_path / "file" / "rubrics")
+    kept = keep_rubrics(source, RubricFolder(tmp_path / "file" / "rubrics"))
     assert kept.write(ISSUE, complete) == Rubric(CHECK, ISSUE_ALONE)
 
 
