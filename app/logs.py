@@ -19,7 +19,7 @@ _CHATTY: Final = ("httpx", "httpcore", "urllib3", "celery", "kombu")
 
 
 _ids: ContextVar[Mapping[str, object]] = ContextVar("ids")
-"""Ids of what this thread works on, by name."""
+"""Ids of what this thread or asyncio task works on, by name."""
 
 
 @contextmanager
@@ -30,6 +30,15 @@ def bind_ids(**ids: object) -> Iterator[None]:
         yield
     finally:
         _ids.reset(before)
+
+
+def add_ids(**ids: object) -> None:
+    """Add ids to the later log lines of this thread until its `bind_ids` ends, or of this asyncio task until the task ends.
+
+    None is left out.
+    """
+    more = {name: value for name, value in ids.items() if value is not None}
+    _ids.set({**_ids.get({}), **more})
 
 
 class _Text(logging.Formatter):

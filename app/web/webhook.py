@@ -6,6 +6,7 @@ The reply waits for the database, and never for GitHub, the broker or a model.
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from app import tracing
+from app import logs, tracing
 from app.db.store.queue.deliveries import AcceptedDelivery, Delivery, Pool, accept
 from app.dispatch import BackgroundDoorbell
 from app.events import Ignored
@@ -28,6 +29,7 @@ from app.values.identifiers import DeliveryGuid
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.signature import HEADER, BadSignature, VerifiedBody, parse_claim, verify
 
+log = logging.getLogger(__name__)
 PATH: Final = WEBHOOK_PATH
 COMMIT_SECONDS: Final = 4.0
 """Seconds for the commit. A commit that takes longer is answered with 503, so that GitHub shows a failure.
@@ -128,10 +130,13 @@ class WebhookReceiver:
             verified = _verify_body(body, claim, self.limits.secrets)
         except RequestRejected as refused:
             return self._refuse(refused)
+        # Uvicorn runs each request as a task, so its line about an error names the delivery, too.
+        logs.add_ids(delivery=guid)
         decision = self.decide(event, guid, verified)
         if isinstance(decision, Ignored):
             self.ignored.add(decision.reason)
             self.metrics.count_delivery(event, "ignored")
+            log.debug("%s is ignored: %s", event, decision.reason)
             return _build_response(202, status="ignored", delivery=guid, reason=decision.reason)
         stored = Delivery(guid, event, decision.installation, decision.repository, verified)
         with tracing.trace_work(f"webhook {event}", guid, installation=decision.installation):
@@ -142,7 +147,9 @@ class WebhookReceiver:
         outcome = accepted.result.value if accepted else "unavailable"
         self.metrics.count_delivery(delivery.event, outcome)
         if accepted is None:
+            log.warning("%s is not stored: the database does not answer", delivery.event)
             return _build_response(503, status="unavailable", delivery=delivery.guid)
+        log.debug("%s is stored: %s", delivery.event, outcome)
         response = _build_response(202, status=outcome, delivery=delivery.guid)
         response.background = BackgroundTask(self._ring, accepted)
         return response

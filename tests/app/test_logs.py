@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from app.github.redaction import remember
-from app.logs import bind_ids, configure, hide_passwords
+from app.logs import add_ids, bind_ids, configure, hide_passwords
 from app.settings import LogSettings
 
 TOKEN = "ghs_12345_" + "eyJhbGciOiJSUzI1NiJ9." * 20
@@ -21,7 +21,8 @@ def root_logger(monkeypatch):
     root = logging.getLogger()
     before = root.handlers[:], root.level
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    yield
+    with bind_ids():  # a test before this one may have added ids
+        yield
     logging.captureWarnings(capture=False)
     root.handlers[:], root.level = before
 
@@ -95,3 +96,14 @@ def test_each_line_of_a_job_names_its_ids(form, capsys):
     else:
         assert first.endswith("worker: failed [job=7 delivery=a-guid]")
     assert "a-guid" not in last
+
+
+def test_ids_that_are_known_later_are_added_until_the_job_ends(capsys):
+    configure(LogSettings(log_format="json"))
+    with bind_ids(job=7):
+        add_ids(evaluation=9, delivery=None)
+        logging.getLogger("worker").error("collected")
+    logging.getLogger("worker").error("idle")
+    collected, idle = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (collected["job"], collected["evaluation"], "delivery" in collected) == (7, 9, False)
+    assert {"job", "evaluation"}.isdisjoint(idle)

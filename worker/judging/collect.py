@@ -1,17 +1,18 @@
 """Collect the rivals of an issue into a frozen group, and submit it to agents or the verifier."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from app import comments
+from app import comments, logs
 from app.db.session import transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation, NewEvaluation
 from app.db.store.issues.groups import StoredRepository
 from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
-from app.jobs.job import EvaluateIssue
+from app.jobs.job import EvaluateIssue, Planned
 from app.policy.alternative_policy import RefusalReason
 from app.policy.group_policy import EvaluateNow, WaitForMore, WaitForTomorrow, WaitForVerdict
 from app.values.identifiers import IssueRef, RepositoryRef
@@ -112,6 +113,7 @@ class EvaluateIssueHandler:
 
         Raises TreeRequired, and stores nothing, when the group is to be judged with the tree of a commit `tree`.
         """
+        planned: Sequence[Planned] = ()
         with context.transaction() as connection:
             group = save_rivals(connection, repository, rivals)
             newest = load_newest(connection, group)
@@ -119,39 +121,46 @@ class EvaluateIssueHandler:
             if isinstance(decision, EvaluateNow):
                 new = build_snapshot(group, choose_trigger(job, newest), rivals, decision, plan)
                 submission = replace(_build_submission(job, rivals, new, newest, plan), tree=tree)
-                decision = self._store(context, connection, repository, submission, decision)
+                decision, planned = self._store(connection, repository, submission, decision)
             elif newest is not None and isinstance(decision, WaitForVerdict):
                 # The publication of the newest evaluation plans another look.
                 groups.set_waiting(connection, group, decision.reason)
-                context.enqueue(connection, plan_again(job, newest))
+                planned = plan_again(job, newest)
             elif isinstance(decision, WaitForMore):
                 # The issue was closed, or its rivals left the group.
                 groups.set_waiting(connection, group, decision.reason)
                 supersede_jobs(connection, evaluations.supersede_unpublished(connection, group))
             # A RefusalReason changes nothing: the group keeps its evaluation.
+            context.enqueue(connection, planned)
+        logs.add_ids(evaluation=_find_evaluation(planned))
         return decision
 
     def _store(
         self,
-        context: Context,
         connection: Connection,
         repository: RepositoryRef,
         submission: Submission,
         decision: EvaluateNow,
-    ) -> EvaluateNow | WaitForTomorrow:
-        """Submit the group; or return that it waits for the next day, as the newest verdict's comment then says."""
+    ) -> tuple[EvaluateNow | WaitForTomorrow, Sequence[Planned]]:
+        """Submit the group, or let it wait for the next day, as the newest verdict's comment then says.
+
+        Returns which of both happened, and the next jobs.
+        """
         new = submission.new_evaluation
         held_back: EvaluateNow | WaitForTomorrow = decision
         if not submission.is_repeat:
             held_back = self.ceilings.hold_back(connection, repository, submission, decision)
         if isinstance(held_back, WaitForTomorrow):
             groups.set_waiting(connection, new.group, held_back.reason)
-            planned = leave_for_tomorrow(connection, submission, held_back)
-        else:
-            groups.set_waiting(connection, new.group, None)
-            planned = submit_group(connection, submission)
-        context.enqueue(connection, planned)
-        return held_back
+            return held_back, leave_for_tomorrow(connection, submission, held_back)
+        groups.set_waiting(connection, new.group, None)
+        return held_back, submit_group(connection, submission)
+
+
+def _find_evaluation(planned: Sequence[Planned]) -> object:
+    """Return the evaluation that the group's next jobs are about; None: they are about none."""
+    payloads = [each.job.to_payload() for each in planned]
+    return next((each["evaluation"] for each in payloads if "evaluation" in each), None)
 
 
 def _reply(

@@ -153,6 +153,7 @@ class Runner:
                 self._end(claimed, self._explain_stop(error, context))
             else:
                 jobs.finish(self.database, claimed)
+                log.debug("%s is done", claimed.job.kind)
         self._ring(context.stored)
 
     def _next(self, queue: Queue) -> ClaimedJob | None:

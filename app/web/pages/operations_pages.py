@@ -1,5 +1,6 @@
 """Pages for operators: deliveries followed to their effects, the queue with its dead jobs, and the models."""
 
+import logging
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from app import logs
 from app.db.store.models import models, trainings
 from app.db.store.queue import job_trace, progress, upkeep
 from app.jobs.learning_jobs import ChangeModel
@@ -21,6 +23,8 @@ from app.web.pages.page_endpoints import (
     read_number,
 )
 from app.web.pages.rendering import render_page
+
+log = logging.getLogger(__name__)
 
 _DELIVERIES: Final = 50
 _DEAD: Final = 100
@@ -70,10 +74,13 @@ def show_delivery(site: Site, viewer: Viewer, request: Request) -> Response:
 def retry_job(site: Site, viewer: Viewer, request: Request, _form: Form) -> Response:
     """Make a dead job ready again, as `r4p jobs --requeue` does."""
     require_operator(viewer)
+    job = JobId(read_number(request, "job"))
+    logs.add_ids(job=job)
     with site.database.begin() as connection:
-        is_ready = upkeep.requeue(connection, JobId(read_number(request, "job")))
+        is_ready = upkeep.requeue(connection, job)
     if not is_ready:
         raise PageRefused("This job is not dead any more, or the same work waits already.")
+    log.info("%s made a dead job ready again", viewer.login)
     return RedirectResponse("/deliveries?retried=1", HTTPStatus.SEE_OTHER)
 
 

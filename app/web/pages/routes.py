@@ -1,11 +1,14 @@
 """Build the pages from their settings, and list their routes."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.routing import Route
 
+from app import logs
 from app.db.session import WEB_LIMITS, create_database_engine
 from app.db.store.queue.job_rows import StoredJob
 from app.github.api.person import PersonApi, create_http_client
@@ -34,6 +37,8 @@ from app.web.pages.page_endpoints import (
     build_public_endpoint,
 )
 from app.web.pages.session import Cookies
+
+log = logging.getLogger(__name__)
 
 REPOSITORY: Final = "/r/{owner}/{name}"
 OPEN: dict[str, OpenPage] = {
@@ -102,7 +107,7 @@ def create_pages(
         cookies=Cookies(secret),
         rights=RightsCache(api),
         is_operator=settings.is_operator,
-        ring=ring,
+        ring=partial(_ring_with_log, ring),
         ceilings=load(CeilingSettings),
         public_track_records=frozenset(name.lower() for name in settings.public_track_records),
     )
@@ -112,6 +117,16 @@ def create_pages(
         engine.dispose()
 
     return Pages(list_routes(site), close)
+
+
+def _ring_with_log(
+    ring: Callable[[tuple[StoredJob, ...]], None], stored: tuple[StoredJob, ...]
+) -> None:
+    """Log the job of a form, with its id, before the workers are told of it."""
+    for job in stored:
+        with logs.bind_ids(job=job.id):
+            log.info("a form stored a job in the queue %s", job.queue.value)
+    ring(stored)
 
 
 def list_routes(site: Site) -> list[Route]:

@@ -81,7 +81,9 @@ def test_a_hung_broker_delays_no_answer_and_loses_no_job(door, servers, database
     assert rows(database) == ["ready"] * 11
 
 
-def test_a_hung_database_is_answered_with_503_before_github_gives_up(door, servers, database):
+def test_a_hung_database_is_answered_with_503_before_github_gives_up(
+    door, servers, database, caplog
+):
     body = issue_opened()
     head = headers(body)
     with pause(servers.embedded.postgres_pid):
@@ -89,6 +91,7 @@ def test_a_hung_database_is_answered_with_503_before_github_gives_up(door, serve
         assert (reply.status_code, reply.json()["status"]) == (503, "unavailable")
         assert seconds(reply) < 5
         assert door.get("/healthz").status_code == 200
+    assert "issues is not stored: the database does not answer" in caplog.text
     wait_for(lambda: door.knock(body, head).status_code == 202)
     assert rows(database) == ["ready"]
 

@@ -153,13 +153,15 @@ def test_text_of_strangers_is_escaped_everywhere(pages):
         assert "&lt;script&gt;" in page
 
 
-def test_an_opinion_becomes_one_job(pages):
+def test_an_opinion_becomes_one_job(pages, caplog):
+    caplog.set_level("INFO")
     browser = pages.sign_in("mona")
     form = {"csrf": read_csrf(browser.get(ISSUE)), "about": "#15", "answer": "disagree"}
     assert browser.post(f"{ISSUE}/opinion", data=form).status_code == 403
     answer = browser.post(f"{ISSUE}/opinion", data=form | {"reason": "it  is\nright"})
     assert answer.status_code == 303
     assert "on its way" in browser.get(answer.headers["location"]).text
+    assert "a form stored a job in the queue github" in caplog.text
     (job,) = list_jobs(pages, "record_opinion")
     assert (job["about"], job["is_right"], job["reason"]) == ("#15", False, "it is right")
     assert (job["login"], job["repository"], job["issue"]) == ("mona", pages.cat.id, 3)
@@ -204,7 +206,8 @@ def test_an_opinion_needs_write_access(pages, login, status):
     assert list_jobs(pages, "record_opinion") == []
 
 
-def test_an_operator_retries_a_dead_job(pages):
+def test_an_operator_retries_a_dead_job(pages, caplog):
+    caplog.set_level("INFO")
     job = save_delivery(pages)
     page = (browser := pages.sign_in("ops")).get("/deliveries")
     assert "no &lt;b&gt;luck" in page.text
@@ -214,6 +217,7 @@ def test_an_operator_retries_a_dead_job(pages):
     own = {"csrf": read_csrf(other.get("/"))}
     assert other.post(f"/jobs/{job}/retry", data=own).status_code == 404
     assert browser.post(f"/jobs/{job}/retry", data=form).status_code == 303
+    assert "ops made a dead job ready again" in caplog.text
     assert browser.post(f"/jobs/{job}/retry", data=form).status_code == 403
 
 
