@@ -11,7 +11,12 @@ PACKAGES = ("app", "worker", "model", "training")
 MODULES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
 REVISIONS = sorted((ROOT / "migrations").rglob("*.py"))
 FOLDERS = sorted({path.parent for path in MODULES})
-DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "deploy" / "description.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def relative(path: Path) -> str:

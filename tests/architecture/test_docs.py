@@ -30,6 +30,7 @@ PAGES = [
             "SECURITY.md",
             "CONTRIBUTING.md",
             "CHANGELOG.md",
+            "deploy/description.md",
         )
     ),
     *GUIDES,

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 PACKAGES = ("app", "worker", "model", "training", "migrations")
+DESCRIPTION = (ROOT / PROJECT["readme"]).read_text()
 
 
 def test_every_data_file_of_a_package_is_shipped():
@@ -29,6 +30,22 @@ def test_the_wheel_ships_neither_tests_nor_the_stand_in():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     found = project["tool"]["setuptools"]["packages"]["find"]["include"]
     assert found == [f"{name}*" for name in PACKAGES]
+
+
+def test_the_description_needs_nothing_that_a_package_index_lacks():
+    """An index shows the text alone: no file of ours, and no picture."""
+    links = re.findall(r"\]\(([^)]+)\)|(?:src|href)=\"([^\"]+)\"", DESCRIPTION)
+    targets = [bracketed or quoted for bracketed, quoted in links]
+    assert targets
+    assert [target for target in targets if not target.startswith("https://")] == []
+    assert "![" not in DESCRIPTION
+
+
+def test_every_figure_of_the_description_stands_in_the_readme():
+    figures = re.findall(r"[\d,]*\.\d{3}\b|\b\d+ (?:patches|real issues|%)", DESCRIPTION)
+    readme = (ROOT / "README.md").read_text()
+    assert len(figures) > 6
+    assert [figure for figure in figures if figure not in readme] == []
 
 
 def test_every_dependency_is_pinned():

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "deploy" / "images"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DOCKERFILE = (IMAGES / "Dockerfile").read_text()
 INSTALLED = dict(re.findall(r"AS build-(\w+)\nRUN sh \S+install.sh /opt/r4p (\S+)", DOCKERFILE))
 """The extras of each image."""
@@ -114,5 +116,6 @@ def test_the_build_gets_everything_that_it_reads(context):
     packages = re.search(r"^include = \[(.*)\]", project, re.MULTILINE).group(1)
     for package in re.findall(r"\"(\w+)\*\"", packages):
         assert (context / package / "__init__.py").exists() or list((context / package).iterdir())
-    assert (context / "pyproject.toml").is_file()
+    for name in ("pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]):
+        assert (context / name).is_file(), name
     assert set(INSTALLED) == {"app", "worker", "trainer"}
