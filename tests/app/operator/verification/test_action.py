@@ -3,18 +3,24 @@
 import json
 import re
 import subprocess
+import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
 from app.settings import build_plain_environment
+from tests.builders.checkout import copy_checkout
 
 ROOT = Path(__file__).parents[4]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = ACTION["runs"]["steps"]
+INSTALL = next(step for step in STEPS if step.get("name") == "Install")
 JUDGE = next(step for step in STEPS if step.get("id") == "judge")
+BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+"""How GitHub runs the script of a step with `shell: bash`."""
 CONTEXT = re.compile(r"\$\{\{\s*([^}]+?)\s*\}\}")
 
 
@@ -23,10 +29,16 @@ def read_outputs(path):
 
 
 @pytest.fixture
-def judge(rivalry, tmp_path):
-    """Run the step as a runner does: its script by bash, with the inputs in its environment."""
+def judge(runner, tmp_path):
+    """The last step alone, with the programs of the tests in place of what the action installs."""
     (tmp_path / "r4p-action").mkdir()
     (tmp_path / "r4p-action" / "bin").symlink_to(sysconfig.get_path("scripts"))
+    return runner
+
+
+@pytest.fixture
+def runner(rivalry, tmp_path):
+    """Run the last step as a runner does: its script by bash, with the inputs in its environment."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (tmp_path / "step.sh").write_text(JUDGE["run"])
@@ -51,7 +63,7 @@ def judge(rivalry, tmp_path):
             "GITHUB_OUTPUT": str(tmp_path / "outputs"),
         }
         return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(tmp_path / "step.sh")],
+            [*BASH, str(tmp_path / "step.sh")],
             env=build_plain_environment() | runner | step,
             cwd=workspace,
             capture_output=True,
@@ -138,6 +150,37 @@ def test_the_engine_key_reaches_the_engine_by_a_file_that_is_deleted(judge, riva
     assert done.returncode == 5, done.stderr
     assert "sk-0123456789" not in done.stdout + done.stderr
     assert not list(tmp_path.glob("r4p-key.*"))
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(1200)
+def test_what_the_action_installs_judges(runner, rivalry, tmp_path):
+    """The step runs in a workspace with a pull request's modules, which Python must not import."""
+    for name in ("venv", "pip", "ensurepip", "app"):
+        (tmp_path / "workspace" / f"{name}.py").write_text("raise SystemExit('owned')\n")
+    (tmp_path / "install.sh").write_text(INSTALL["run"])
+    assert INSTALL["env"] == {"PYTHON": "${{ steps.python.outputs.python-path }}"}
+    names = {
+        "PYTHON": sys.executable,
+        "RUNNER_TEMP": tmp_path,
+        "GITHUB_ACTION_PATH": copy_checkout(tmp_path / "action"),
+    }
+    # `env` adds to this environment, which tells pip where its index and its cache are.
+    done = subprocess.run(
+        ["env", *(f"{name}={value}" for name, value in names.items()), *BASH, "../install.sh"],
+        cwd=tmp_path / "workspace",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    r4p = [tmp_path / "r4p-action" / "bin" / "r4p", "--version"]
+    said = subprocess.run(r4p, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert said == f"r4p {project['version']}\n"
+    judged = runner(issue=str(rivalry.issue))
+    assert judged.returncode == 0, judged.stderr
+    assert read_outputs(tmp_path / "outputs")["result"] == "unsure"
 
 
 def test_no_script_holds_an_expression():
