@@ -22,7 +22,6 @@ WORTH_A_FILE = {
     "training/gym/harbor_grade.py": "copied into an export, so it stands alone",
     "training/verl/reward_function.py": "copied into an export, so it stands alone",
     "worker/celery_command.py": "a program, which nothing imports",
-    "app/web/__main__.py": "a program, which nothing imports",
     "worker/git/fetch_errors.py": "pure, beside modules that run git",
 }
 """Modules under 40 lines with fewer than three importers, and why each is one."""
