@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from app.completion import PassedWords
 from app.operator import installations_cli
 from app.operator.backup.cli import backup, restore
 from app.operator.data_option import DataOption
@@ -227,43 +228,43 @@ main.add_typer(installations_cli.app, name="installations", rich_help_panel=_OPE
 
 
 @main.command(context_settings=PASSED_ON, rich_help_panel=_OPERATE)
-def config(context: typer.Context) -> None:
+def config(words: PassedWords = None) -> None:
     """Check and show `.github/r4p.yml`. `r4p config --help` lists the sub-commands."""
     from app.operator.config_command import main as commands
 
-    commands(context.args, prog_name="r4p config")
+    commands(words or (), prog_name="r4p config")
 
 
 @main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
-def labels(context: typer.Context) -> None:
+def labels(words: PassedWords = None) -> None:
     """Show the labels of patches and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
 
-    processes.exec_training(["labels", *context.args], command_name="r4p labels")
+    processes.exec_training(["labels", *(words or ())], command_name="r4p labels")
 
 
 @main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
-def gym(context: typer.Context) -> None:
+def gym(words: PassedWords = None) -> None:
     """Build gyms: issues with tests that decide about patches. `r4p gym --help` lists the sub-commands."""
     from app.operator import processes
 
-    processes.exec_training(["gym", *context.args], command_name="r4p gym")
+    processes.exec_training(["gym", *(words or ())], command_name="r4p gym")
 
 
 @main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
-def train(context: typer.Context) -> None:
+def train(words: PassedWords = None) -> None:
     """Build datasets and train models on labelled patches. `r4p train --help` lists the sub-commands."""
     from app.operator import processes
 
-    processes.exec_training(context.args)
+    processes.exec_training(words or ())
 
 
 @main.command(context_settings=PASSED_ON, rich_help_panel=_LEARN)
-def models(context: typer.Context) -> None:
+def models(words: PassedWords = None) -> None:
     """Manage trained models. `r4p models --help` lists the sub-commands."""
     from app.operator.models_cli import main as commands
 
-    commands(context.args, prog_name="r4p models")
+    commands(words or (), prog_name="r4p models")
 
 
 if __name__ == "__main__":

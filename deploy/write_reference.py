@@ -49,7 +49,8 @@ def build_overview() -> str:
 def build_commands() -> str:
     """`docs/reference-commands.md`."""
     return _join(
-        f"# Commands of the shell\n\n{NOTE} The [exit codes](reference.md#exit-codes) are the same for all commands.\n",
+        f"# Commands of the shell\n\n{NOTE} The [exit codes](reference.md#exit-codes) are the same for all commands. "
+        "`r4p --install-completion` lets your shell complete commands and options when you press TAB.\n",
         *describe_shell(),
     )
 
