@@ -70,6 +70,7 @@ from app.comments.views import (
     SuiteStatus,
     VerdictRow,
     VerdictView,
+    read_group_grounds,
 )
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "format_reply_marker",
     "format_verdict_json",
     "join_replies",
+    "read_group_grounds",
     "write_cancel_reply",
     "write_check_run",
     "write_config_check",

@@ -96,7 +96,7 @@ def _write_title(view: VerdictView, row: VerdictRow) -> str:
     probability = row.verdict.probability
     chance = "" if probability is None else f", probability correct {format_percent(probability)}"
     damage = "".join(f", {fact}" for fact in summarize_damage(row.verdict.evidence))
-    ground = describe_ground(row.verdict, view)
+    ground = describe_ground(row.verdict, view.grounds)
     return f"{word}: {ground}{damage}{chance}{model}{advisory}"
 
 
@@ -113,7 +113,7 @@ def _write_summary(view: VerdictView, row: VerdictRow, comment_url: str | None) 
     else:
         text = (
             f"Commit {commit}: **{VERDICTS[verdict.verdict]}**. What this rests on:\n\n"
-            f"{write_grounds(verdict, view, _CHECKLIST_LIMIT)}\n\n"
+            f"{write_grounds(verdict, view.grounds, _CHECKLIST_LIMIT)}\n\n"
             f"{quote_block(verdict.reason, _REASON_LIMIT)}"
         )
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)

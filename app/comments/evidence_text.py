@@ -3,17 +3,18 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from app.comments.phrases import (
+    MARKDOWN,
+    TextStyle,
     describe_coverage,
     format_agreement,
     format_probability,
     join_names,
-    quote_line,
-    quote_name,
 )
-from app.comments.views import VerdictView
+from app.comments.views import GroupGrounds
 from model.domain import (
     CiResult,
     CiState,
@@ -32,21 +33,22 @@ MERGEABLE_NOTE: Final = (
     "20 % (SWE-ABS), and maintainers would merge about half (METR)."
 )
 """What even a perfect judge leaves open. docs/limits.md names the sources."""
+NO_VALUE: Final = "–"
+"""The cell of a table where nobody knows."""
 _NAMES: Final = 3
 """Broken tests and failed checks that are named; all are counted."""
 _REASON: Final = 300
 _LINE: Final = 200
 _NOTHING: Final = ObservedEvidence()
-_NO_VALUE: Final = "–"
 _CI: Final = {
     CiState.PASSED: "passes",
-    CiState.FAILED: "**fails**",
+    CiState.FAILED: "fails",
     CiState.RUNNING: "running",
-    CiState.NOT_RUN: _NO_VALUE,
+    CiState.NOT_RUN: NO_VALUE,
 }
 _MARKS: Final = {
     RubricMark.MET: "met",
-    RubricMark.NOT_MET: "**not met**",
+    RubricMark.NOT_MET: "not met",
     RubricMark.CANNOT_TELL: "cannot tell",
 }
 
@@ -60,60 +62,67 @@ class Column:
     """Returns the cell of one patch; a dash where nobody knows."""
 
 
-def list_columns(verdicts: Sequence[PatchVerdict]) -> tuple[Column, ...]:
+def list_columns(
+    verdicts: Sequence[PatchVerdict], style: TextStyle = MARKDOWN
+) -> tuple[Column, ...]:
     """Return the columns of evidence in which at least one patch has a value."""
     all_columns = (
-        Column("Broken tests", _format_tests),
+        Column("Broken tests", partial(_format_tests, style=style)),
         Column("New tests passed", _format_written),
-        Column("CI", _format_ci),
+        Column("CI", partial(_format_ci, style=style)),
         Column("Checklist met", _format_checklist),
     )
     return tuple(
         column
         for column in all_columns
-        if any(column.write(verdict) != _NO_VALUE for verdict in verdicts)
+        if any(column.write(verdict) != NO_VALUE for verdict in verdicts)
     )
 
 
-def _format_tests(verdict: PatchVerdict) -> str:
+def _format_tests(verdict: PatchVerdict, style: TextStyle) -> str:
     evidence = verdict.evidence or _NOTHING
     if evidence.regression is None:
-        return "unknown" if evidence.unknown is not None else _NO_VALUE
+        return "unknown" if evidence.unknown is not None else NO_VALUE
     broken, expected = evidence.regression.broken, evidence.regression.expected
-    return f"**{broken:,} of {expected:,}**" if broken else f"0 of {expected:,}"
+    share = f"{broken:,} of {expected:,}"
+    return style.strong(share) if broken else share
 
 
 def _format_written(verdict: PatchVerdict) -> str:
     written = (verdict.evidence or _NOTHING).reproduction
-    return _NO_VALUE if written is None else f"{written.passed} of {written.tests}"
+    return NO_VALUE if written is None else f"{written.passed} of {written.tests}"
 
 
-def _format_ci(verdict: PatchVerdict) -> str:
+def _format_ci(verdict: PatchVerdict, style: TextStyle) -> str:
     ci = (verdict.evidence or _NOTHING).ci
-    return _NO_VALUE if ci is None else _CI[ci.state]
+    if ci is None:
+        return NO_VALUE
+    return style.strong(_CI[ci.state]) if ci.state is CiState.FAILED else _CI[ci.state]
 
 
 def _format_checklist(verdict: PatchVerdict) -> str:
     if not verdict.rubric:
-        return _NO_VALUE
+        return NO_VALUE
     met = sum(graded.mark is RubricMark.MET for graded in verdict.rubric)
     return f"{met} of {len(verdict.rubric)}"
 
 
-def list_group_notes(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
+def list_group_notes(
+    verdicts: Sequence[PatchVerdict], style: TextStyle = MARKDOWN
+) -> Iterator[str]:
     """Yield what ran on the patches of a group, with the names that a table has no room for."""
     for verdict in verdicts:
         evidence = verdict.evidence or _NOTHING
         if evidence.regression is not None and evidence.regression.broken:
-            yield f"{verdict.id} {_describe_tests(evidence.regression)}."
+            yield f"{verdict.id} {_describe_tests(evidence.regression, style)}."
         if evidence.ci is not None and evidence.ci.failed:
-            names = _join_some(evidence.ci.names, evidence.ci.failed)
+            names = _join_some(evidence.ci.names, evidence.ci.failed, style)
             yield f"CI fails on {verdict.id}, and not on the default branch: {names}."
-    yield from _list_unknown(verdicts)
+    yield from _list_unknown(verdicts, style)
     yield from _list_written(verdicts)
 
 
-def _list_unknown(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
+def _list_unknown(verdicts: Sequence[PatchVerdict], style: TextStyle) -> Iterator[str]:
     """Yield each reason why tests say nothing once, with the patches that it is about."""
     patches: dict[tuple[str, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
@@ -124,7 +133,7 @@ def _list_unknown(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
             patches["tests written for the issue", evidence.reproduction_unknown].append(verdict.id)
     for (kind, reason), ids in patches.items():
         about = "" if len(ids) == len(verdicts) else f" about {join_names(ids)}"
-        yield f"There is no evidence from {kind}{about}: {quote_line(reason, _REASON)}."
+        yield f"There is no evidence from {kind}{about}: {style.line(reason, _REASON)}."
 
 
 def _list_written(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
@@ -144,30 +153,33 @@ def _list_written(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
     yield f"{tests} written for the issue {whom}."
 
 
-def write_grounds(verdict: PatchVerdict, view: VerdictView, limit: int) -> str:
+def write_grounds(verdict: PatchVerdict, grounds: GroupGrounds, limit: int) -> str:
     """Return what the verdict on one patch rests on, as a Markdown list with `limit` characters of the checklist."""
-    facts = [f"- {fact}" for fact in _list_facts(verdict, view)]
+    facts = [f"- {fact}" for fact in list_facts(verdict, grounds)]
     lines = [f"  - {line}" for line in list_checklist(verdict, limit)]
     return "\n".join([*facts, *lines])
 
 
-def _list_facts(verdict: PatchVerdict, view: VerdictView) -> Iterator[str]:
+def list_facts(
+    verdict: PatchVerdict, grounds: GroupGrounds, style: TextStyle = MARKDOWN
+) -> Iterator[str]:
     """Yield what the verdict on one patch rests on, one phrase for each kind of ground; the checklist comes last."""
-    yield _capitalize(describe_ground(verdict, view))
-    yield from _list_observations(verdict.evidence or _NOTHING)
-    probability = format_probability(verdict, view.history, is_prior=view.is_packaged_prior)
+    yield _capitalize(describe_ground(verdict, grounds))
+    yield from _list_observations(verdict.evidence or _NOTHING, style)
+    probability = format_probability(verdict, grounds.history, is_prior=grounds.is_packaged_prior)
     yield _capitalize(probability)
-    yield _capitalize(describe_coverage(verdict.coverage, has_model=view.has_model))
+    seen, has_model = verdict.coverage, grounds.has_model
+    yield _capitalize(describe_coverage(seen, has_model=has_model, phrase=style.phrase))
     if verdict.rubric:
         yield f"Checklist for the issue: {_format_checklist(verdict)} lines met"
 
 
-def describe_ground(verdict: PatchVerdict, view: VerdictView) -> str:
+def describe_ground(verdict: PatchVerdict, grounds: GroupGrounds) -> str:
     """Describe the votes or features behind the verdict."""
-    if not view.has_model:
+    if not grounds.has_model:
         return "comparison of features, no language model"
     if verdict.votes == VoteCount():
-        return f"by {view.verifier}, without votes"
+        return f"by {grounds.verifier}, without votes"
     if not verdict.votes.valid:
         return "no readable vote"
     if verdict.verdict is Verdict.UNSURE:
@@ -186,50 +198,54 @@ def summarize_damage(evidence: ObservedEvidence | None) -> Iterator[str]:
         yield "CI fails"
 
 
-def _list_observations(evidence: ObservedEvidence) -> Iterator[str]:
+def _list_observations(evidence: ObservedEvidence, style: TextStyle) -> Iterator[str]:
     if evidence.regression is not None:
-        yield f"Tests: {_describe_tests(evidence.regression)}"
+        yield f"Tests: {_describe_tests(evidence.regression, style)}"
     elif evidence.unknown is not None:
-        yield f"Tests: unknown, {quote_line(evidence.unknown, _REASON)}"
+        yield f"Tests: unknown, {style.line(evidence.unknown, _REASON)}"
     if evidence.reproduction is not None:
         yield f"Tests written for the issue: {_describe_written(evidence.reproduction)}"
     elif evidence.reproduction_unknown is not None:
-        yield f"Tests written for the issue: unknown, {quote_line(evidence.reproduction_unknown, _REASON)}"
+        why = style.line(evidence.reproduction_unknown, _REASON)
+        yield f"Tests written for the issue: unknown, {why}"
     if evidence.ci is not None and evidence.ci.state is not CiState.NOT_RUN:
-        yield _describe_ci(evidence.ci)
+        yield _describe_ci(evidence.ci, style)
 
 
-def _describe_tests(result: RegressionResult) -> str:
+def _describe_tests(result: RegressionResult, style: TextStyle) -> str:
     count = f"{result.broken:,}" if result.broken else "none"
     own = describe_rewritten(result.broken, result.rewritten)
     text = f"breaks {count} of {result.expected:,} tests that pass on the base{own}"
-    return f"{text}: {_join_some(result.names, result.broken)}" if result.names else text
+    return f"{text}: {_join_some(result.names, result.broken, style)}" if result.names else text
 
 
 def _describe_written(result: ReproductionResult) -> str:
     return f"passes {result.passed} of {result.tests}"
 
 
-def _describe_ci(result: CiResult) -> str:
+def _describe_ci(result: CiResult, style: TextStyle) -> str:
     if result.state is not CiState.FAILED:
         checks = f", {result.checks:,} checks" if result.checks > 1 else ""
         return f"CI: {_CI[result.state]}{checks}"
-    return f"CI: fails, and not on the default branch: {_join_some(result.names, result.failed)}"
+    names = _join_some(result.names, result.failed, style)
+    return f"CI: fails, and not on the default branch: {names}"
 
 
-def _join_some(names: Sequence[str], count: int) -> str:
+def _join_some(names: Sequence[str], count: int, style: TextStyle) -> str:
     """Join the first of `count` untrusted names, and count the rest."""
-    shown = [quote_name(name) for name in names[:_NAMES]]
+    shown = [style.name(name) for name in names[:_NAMES]]
     more = count - len(shown)
     return join_names([*shown, f"{more:,} more"] if more > 0 else shown)
 
 
-def list_checklist(verdict: PatchVerdict, limit: int) -> Iterator[str]:
-    """Yield the graded lines of a patch's checklist in Markdown, the unmet ones first, of `limit` characters in all."""
+def list_checklist(verdict: PatchVerdict, limit: int, style: TextStyle = MARKDOWN) -> Iterator[str]:
+    """Yield the graded lines of a patch's checklist, the unmet ones first, of `limit` characters in all."""
     order = [RubricMark.NOT_MET, RubricMark.CANNOT_TELL, RubricMark.MET]
     for graded in sorted(verdict.rubric, key=lambda graded: order.index(graded.mark)):
-        note = f" ({quote_line(graded.note, _LINE)})" if graded.note else ""
-        line = f"{_MARKS[graded.mark]}: {quote_line(graded.line.text, _LINE)}{note}"
+        note = f" ({style.line(graded.note, _LINE)})" if graded.note else ""
+        word = _MARKS[graded.mark]
+        mark = style.strong(word) if graded.mark is RubricMark.NOT_MET else word
+        line = f"{mark}: {style.line(graded.line.text, _LINE)}{note}"
         limit -= len(line)
         if limit < 0:
             return

@@ -1,25 +1,42 @@
 """How the bot judged a group: the source of its probabilities, and the folded method with its cost (pure)."""
 
+from collections.abc import Iterator
+
 from app.comments.evidence_text import summarize_damage
-from app.comments.phrases import explain_unsure
-from app.comments.views import VerdictView
+from app.comments.phrases import MARKDOWN, PLAIN, TextStyle, explain_unsure
+from app.comments.views import GroupGrounds, VerdictView
 from app.values.quoting import quote_phrase
-from model.domain import Verdict
+from model.coverage import ShownCode
 
 
 def write_sources(view: VerdictView) -> str:
     """Return what a reader needs beside the table: where the probabilities come from, and why consensus is unsure."""
-    has_probability = any(patch.probability is not None for patch in view.verdicts)
-    unsure = explain_unsure(view.verdicts, has_model=view.has_model, history=view.history)
-    return " ".join(filter(None, [_describe_history(view) if has_probability else "", unsure]))
+    grounds = view.grounds
+    history = _describe_history(grounds) if grounds.has_probability else None
+    return " ".join(filter(None, [history, _explain_unsure(grounds)]))
+
+
+def list_sources(grounds: GroupGrounds) -> Iterator[str]:
+    """Yield the same sentences for a page, in plain text, and those of the method about missing probabilities and code."""
+    if not grounds.is_judged:
+        return
+    yield _describe_history(grounds)
+    if unsure := _explain_unsure(grounds):
+        yield unsure
+    if grounds.code is not None:
+        yield _describe_code(grounds.code, PLAIN)
+
+
+def _explain_unsure(grounds: GroupGrounds) -> str | None:
+    return explain_unsure(grounds.verdicts, has_model=grounds.has_model, history=grounds.history)
 
 
 def write_method(view: VerdictView) -> str:
     """Return the folded description of how the bot judged and what it cost; empty when it judged no patch."""
-    if all(patch.verdict is Verdict.NOT_JUDGED for patch in view.verdicts):
+    grounds = view.grounds
+    if not grounds.is_judged:
         return ""
-    has_probability = any(patch.probability is not None for patch in view.verdicts)
-    history = "" if has_probability else f" {_describe_history(view)}"
+    history = "" if grounds.has_probability else f" {_describe_history(grounds)}"
     reader = "by a language model" if view.has_model else "without a language model"
     return (
         f"<details>\n<summary>How the bot judged: {reader}</summary>\n\n"
@@ -34,7 +51,8 @@ def _describe_judging(view: VerdictView) -> str:
     if len(view.verdicts) == 1:
         together = "alone, because there is no rival"
     judged = f"Judged by `{_format_code(view.verifier)}` {together}{_describe_votes(view)}"
-    return f"{judged}. {_describe_judge(view)}.{_describe_code(view)}"
+    code = "" if view.code is None else f" {_describe_code(view.code, MARKDOWN)}"
+    return f"{judged}. {_describe_judge(view)}.{code}"
 
 
 def _describe_votes(view: VerdictView) -> str:
@@ -61,32 +79,30 @@ def _describe_judge(view: VerdictView) -> str:
     )
 
 
-def _describe_code(view: VerdictView) -> str:
-    """Say which code of the base the model saw, with a space before it; empty when its prompt shows none."""
-    if view.code is None:
-        return ""
-    if view.code.missing:
-        reason = quote_phrase(view.code.missing, 200)
-        return f" The model saw no code of the base, because {reason}."
-    count = view.code.definitions
+def _describe_code(code: ShownCode, style: TextStyle) -> str:
+    """Say which code of the base the model saw."""
+    if code.missing:
+        reason = style.phrase(code.missing, 200)
+        return f"The model saw no code of the base, because {reason}."
+    count = code.definitions
     noun = "definitions" if count > 1 else "definition"
-    return f" The model saw {count or 'no'} {noun} of the base that the patches touch."
+    return f"The model saw {count or 'no'} {noun} of the base that the patches touch."
 
 
 def _format_fingerprint(view: VerdictView) -> str:
     return _format_code(view.engine.prompt_fingerprint)[:12]
 
 
-def _describe_history(view: VerdictView) -> str:
-    if view.history is None:
+def _describe_history(grounds: GroupGrounds) -> str:
+    if grounds.history is None:
         return "No probabilities yet: not enough history."
-    if all(patch.probability is None for patch in view.verdicts):
-        if any(any(summarize_damage(patch.evidence)) for patch in view.verdicts):
+    if all(patch.probability is None for patch in grounds.verdicts):
+        if any(any(summarize_damage(patch.evidence)) for patch in grounds.verdicts):
             return "No probabilities: tests or CI speak against what the votes say, or no patch was judged in full."
         return "No probabilities: no patch was judged in full."
-    if view.is_packaged_prior:
-        return f"Probabilities are a packaged prior from {view.history} issues of benchmarks, not from outcomes here."
-    return f"Probabilities come from the outcomes of {view.history} earlier issues."
+    if grounds.is_packaged_prior:
+        return f"Probabilities are a packaged prior from {grounds.history} issues of benchmarks, not from outcomes here."
+    return f"Probabilities come from the outcomes of {grounds.history} earlier issues."
 
 
 def _format_code(text: str) -> str:

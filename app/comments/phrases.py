@@ -1,6 +1,8 @@
 """Phrases that several texts of the bot share: votes, probabilities, coverage and reasons (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
 
 from app.comments.views import Finding
 from app.jobs.waits import WaitsFor
@@ -11,6 +13,8 @@ from model.domain import Coverage, PatchVerdict, Verdict
 from model.patches.unread_parts import describe_unread
 
 CHECK_NAME = "r4p/verdict"
+_NAME: Final = 200
+"""Most characters of an untrusted name."""
 
 VERDICTS = {
     Verdict.CORRECT: "Correct",
@@ -119,13 +123,16 @@ def explain_unsure(
     return "Unsure: the score is too close to the middle. Such scores were often wrong for patches with known outcomes."
 
 
-def describe_coverage(seen: Coverage, *, has_model: bool = True) -> str:
+def describe_coverage(
+    seen: Coverage, *, has_model: bool = True, phrase: Callable[[str, int], str] = quote_phrase
+) -> str:
     """Return a phrase that says how many files of a patch were seen, such as `2 of 3 files were read, not read: …`.
 
-    With `has_model`, a language model read the files. Without it, the consensus verifier compared them.
+    With `has_model`, a language model read the files. Without it, the consensus verifier compared them. `phrase` cuts an
+    untrusted text and makes it safe where it is shown.
     """
     action = "read" if has_model else "compared"
-    unread = f", {quote_phrase(describe_unread(seen), 400)}" if seen.unread else ""
+    unread = f", {phrase(describe_unread(seen), 400)}" if seen.unread else ""
     if seen.files == 1:
         return f"its one file was {'' if seen.files_seen else 'not '}{action}{unread}"
     return f"{seen.files_seen} of {seen.files} files were {action}{unread}"
@@ -152,7 +159,39 @@ def quote_line(text: str, limit: int) -> str:
 def quote_name(name: str) -> str:
     """Return an untrusted name, such as a path or a function, as code in one line of Markdown."""
     text = name.replace("`", "'")
-    return quote_line(f"`{text}`", 200)
+    return quote_line(f"`{text}`", _NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class TextStyle:
+    """The functions that make text ready for the place where a sentence is shown."""
+
+    line: Callable[[str, int], str]
+    """Returns untrusted prose as one line, cut to a number of characters. Markdown keeps text in backticks as code."""
+    phrase: Callable[[str, int], str]
+    """Returns untrusted text as one line, cut to a number of characters."""
+    name: Callable[[str], str]
+    """Returns an untrusted name, such as a path or the id of a test."""
+    strong: Callable[[str], str]
+    """Returns our own words with emphasis, where the style has any."""
+
+
+def _emphasize(text: str) -> str:
+    return f"**{text}**"
+
+
+def _cut(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def _cut_name(name: str) -> str:
+    return _cut(name, _NAME)
+
+
+MARKDOWN: Final = TextStyle(quote_line, quote_phrase, quote_name, _emphasize)
+PLAIN: Final = TextStyle(_cut, _cut, _cut_name, str)
+"""Escapes nothing. The template that shows the text must."""
 
 
 def join_names(names: Iterable[object], last: str = "and") -> str:

@@ -281,7 +281,7 @@ def _explain(patch: _Patch, view: VerdictView) -> str:
     verdict = patch.verdict
     head = f"**{patch.name}: {VERDICTS[verdict.verdict]}** {patch.origin}"
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
-    grounds = write_grounds(verdict, view, _CHECKLIST_LIMIT) if is_judged else ""
+    grounds = write_grounds(verdict, view.grounds, _CHECKLIST_LIMIT) if is_judged else ""
     unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)
     blocks = [head, grounds, quote_block(explain_not_judged(verdict), _REASON_LIMIT), unsure]
     return "\n\n".join(block for block in blocks if block)

@@ -1,7 +1,9 @@
 """Frozen values from which the bot writes its comments and check runs. The worker fills them (pure)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from app.jobs.job import Json
 from app.jobs.waits import Waits
@@ -11,8 +13,10 @@ from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength, Member
 from app.settings.repo_config import AlternativesBudget, Mode
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
+from model.calibration.evidence import CONSENSUS
 from model.coverage import ShownCode
 from model.domain import EngineInfo, PatchVerdict, RivalDifference, Tokens, Verdict
+from model.verdict_json import PACKAGED, read_code, read_patches
 
 
 class Finding(StrEnum):
@@ -65,6 +69,46 @@ class AlternativeView:
     verdict: PatchVerdict
     second_to: AlternativeNumber | None = None
     """The alternative that this second attempt follows; None: it is a first attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGrounds:
+    """What a text about the evidence of one group needs. Comments, check runs and pages share it."""
+
+    verdicts: tuple[PatchVerdict, ...]
+    verifier: str
+    """Name of the verifier in the catalogue."""
+    has_model: bool
+    """True if a language model read the patches."""
+    history: int | None
+    """Number of earlier issues behind the probabilities; None: too few."""
+    is_packaged_prior: bool
+    """True if these are issues of benchmarks, because too few here have known outcomes."""
+    code: ShownCode | None
+    """The code of the base that the model saw. None: its prompt shows none."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the bot judged at least one patch."""
+        return any(patch.verdict is not Verdict.NOT_JUDGED for patch in self.verdicts)
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether at least one patch has a probability."""
+        return any(patch.probability is not None for patch in self.verdicts)
+
+
+def read_group_grounds(document: Mapping[str, Any]) -> GroupGrounds:
+    """Read the grounds from an `r4p.verdict/1` document. Raises KeyError, TypeError or ValueError for another one."""
+    calibrator = document.get("calibrator", {})
+    return GroupGrounds(
+        verdicts=read_patches(document),
+        verifier=document.get("verifier", "none"),
+        has_model=document["engine"]["name"] != CONSENSUS,
+        history=calibrator.get("issues"),
+        is_packaged_prior=calibrator.get("origin") == PACKAGED,
+        code=read_code(document),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +170,18 @@ class VerdictView:
         """Verdicts of all patches of the group: first of the pull requests, then of the alternatives."""
         rows = [row.verdict for row in self.rows]
         return (*rows, *(alternative.verdict for alternative in self.alternatives))
+
+    @property
+    def grounds(self) -> GroupGrounds:
+        """What the verdicts rest on."""
+        return GroupGrounds(
+            verdicts=self.verdicts,
+            verifier=self.verifier,
+            has_model=self.has_model,
+            history=self.history,
+            is_packaged_prior=self.is_packaged_prior,
+            code=self.code,
+        )
 
     @property
     def publishable_verdicts(self) -> tuple[Verdict, ...]:

@@ -4,17 +4,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from app.comments import AlternativeView, Finding, VerdictRow, VerdictView
+from app.comments import AlternativeView, Finding, VerdictRow, VerdictView, read_group_grounds
 from app.db.store.issues.evaluations import Evaluation, patch_id
 from app.db.store.issues.groups import MemberRow, StoredRepository
 from app.github.facts import Heads
 from app.policy.rival_links import LinkStrength, Member
 from app.settings.repo_config import FOR_CALIBRATORS, Mode, read_training_consent
 from app.values.identifiers import PullNumber
-from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import InjectionKind, escape_issue, escape_patch
-from model.verdict_json import PACKAGED, read_code, read_differences, read_patches
+from model.verdict_json import read_differences
 from worker.repositories.repository_config import parse_last_good
 
 DEMONSTRATION_ENGINE = "local_transformers"
@@ -37,16 +36,17 @@ def build_verdict_view(
     repository's settings file. `may_open` says whether the comment may offer `/r4p open`.
     """
     document = cast("dict[str, Any]", evaluation.verdict)
-    verdicts = {verdict.id: verdict for verdict in read_patches(document)}
+    grounds = read_group_grounds(document)
+    verdicts = {verdict.id: verdict for verdict in grounds.verdicts}
     engine = EngineInfo(**document["engine"])
     return VerdictView(
         group=evaluation.group,
         mode=Mode(evaluation.mode),
         rows=tuple(_build_rows(evaluation, verdicts, moved)),
-        verifier=document.get("verifier", "none"),
-        history=document.get("calibrator", {}).get("issues"),
-        is_packaged_prior=document.get("calibrator", {}).get("origin") == PACKAGED,
-        has_model=engine.name != CONSENSUS,
+        verifier=grounds.verifier,
+        history=grounds.history,
+        is_packaged_prior=grounds.is_packaged_prior,
+        has_model=grounds.has_model,
         engine=engine,
         asked=document["votes"]["asked"],
         valid=document["votes"]["valid"],
@@ -56,7 +56,7 @@ def build_verdict_view(
         total_seconds=document["seconds"]["total"],
         document=evaluation.verdict,
         differences=read_differences(document),
-        code=read_code(document),
+        code=grounds.code,
         left_out=evaluation.left_out,
         all_links_read=evaluation.all_links_read,
         issue_findings=_build_findings(
