@@ -132,7 +132,7 @@ def print_evaluation(document: dict[str, Any]) -> None:
             table.add_row(
                 name.replace("_", " "),
                 _format(metric["value"], 3),
-                f"{_format(metric['low'], 3)} … {_format(metric['high'], 3)}",
+                _format_interval(metric),
                 *(_format(base["value"], 3) if base else "" for base in beside),
             )
     out.print(table)
@@ -144,8 +144,19 @@ def print_evaluation(document: dict[str, Any]) -> None:
             f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
         )
     )
+    for kind, tests in document.get("tests", {}).items():
+        out.print(_describe_tests(kind, tests))
     if document["pair_accuracy"]:
         out.print(_describe_pairs(document))
+
+
+def _describe_tests(kind: str, tests: dict[str, Any]) -> str:
+    """Say how much the tests of one kind tell about the patches, with 95 % intervals."""
+    rates = [
+        f"{name} {_format(tests[name]['value'], 3)} ({_format_interval(tests[name])})"
+        for name in ("distinguishability", "toxicity")
+    ]
+    return f"{kind} tests, {tests['tests']:,} in {tests['groups']} groups: {', '.join(rates)}"
 
 
 def _describe_pairs(document: dict[str, Any]) -> str:
@@ -156,6 +167,10 @@ def _describe_pairs(document: dict[str, Any]) -> str:
         "pair accuracy compares ranks within whole groups; --pairs judges each pair alone, as R4P does (section 5.2, "
         "figure 3 (b)); a coin reaches 0.500"
     )
+
+
+def _format_interval(estimate: dict[str, Any]) -> str:
+    return f"{_format(estimate['low'], 3)} … {_format(estimate['high'], 3)}"
 
 
 def _format(value: float | None, digits: int) -> str:

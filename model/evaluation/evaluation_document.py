@@ -20,7 +20,10 @@ BASELINES = {"all_correct": 1.0, "none_correct": 0.0, "random": 0.5}
 
 _BASELINE_METRICS = {
     name: metrics.METRICS[name]
-    for name in ("accuracy", "f1", "exact_match", "balanced_accuracy", "mcc")
+    for name in (
+        *("coverage_at_90", "auroc", "ece"),
+        *("accuracy", "f1", "exact_match", "balanced_accuracy", "mcc"),
+    )
 }
 
 

@@ -261,26 +261,26 @@ def compute_oracle_of_group(columns: JudgementColumns) -> float:
 
 
 METRICS: Mapping[str, Metric] = {
+    "coverage_at_90": compute_coverage,
+    "auroc": compute_auroc,
+    "ece": compute_ece,
     "accuracy": compute_accuracy,
     "f1": compute_f1,
     "exact_match": compute_exact_match,
     "balanced_accuracy": compute_balanced_accuracy,
     "mcc": compute_mcc,
-    "auroc": compute_auroc,
     "brier": compute_brier,
-    "ece": compute_ece,
     "claimed": compute_claim_rate,
     "claimed_accuracy": compute_claim_accuracy,
     "precision": compute_precision,
     "precision_when_sure": compute_precision_when_sure,
-    "coverage_at_90": compute_coverage,
-    "format_valid": compute_valid_rate,
-    "forced": compute_forced_rate,
     "best_of_group": compute_best_of_group,
     "random": compute_random_of_group,
     "oracle": compute_oracle_of_group,
+    "format_valid": compute_valid_rate,
+    "forced": compute_forced_rate,
 }
-"""Metrics by their names in the document."""
+"""Metrics by their names in the document, in the order in which `r4p evaluate` and its report list them."""
 
 
 def _count_confusion(columns: JudgementColumns) -> tuple[float, float, float, float]:

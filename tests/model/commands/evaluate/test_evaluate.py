@@ -39,16 +39,6 @@ def test_json_output_is_one_valid_document(run):
     assert made["format_valid"]["value"] == 1.0
 
 
-def test_text_output_is_a_table_with_the_constants(run):
-    result = run("--votes", "1")
-    assert result.exit_code == 0, result.output
-    (accuracy,) = [line for line in result.stdout.splitlines() if line.startswith(" accuracy")]
-    assert accuracy.split() == ["accuracy", "1.000", "0.610", "…", "1.000", *["0.500"] * 3]
-    (best,) = [line for line in result.stdout.splitlines() if line.startswith(" best of group")]
-    assert best.split()[3:] == ["1.000", "0.610", "…", "1.000", "0.500"]  # every edit is another
-    assert "r4p with script: 6 groups of 6 issues, 18 patches" in result.stdout
-
-
 def test_packaged_example_is_scored_by_its_hidden_tests(run, real_group):
     made = read_document(run("--json", "--votes", "1", groups=real_group))
     assert (made["patches"], made["correct_patches"]) == (4, 2)

@@ -162,6 +162,16 @@ def test_regression_rejects_the_patch_that_breaks_tests(gym, record):
     assert "reproduction" not in document["tests"]
 
 
+def test_the_table_is_followed_by_a_line_about_the_tests(gym, record, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    arguments = ["evaluate", "--gym", gym, "--evidence", record, "--verifier", "regression"]
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    (line,) = [line for line in result.stdout.splitlines() if "distinguishability" in line]
+    assert line.startswith("regression tests, 4 in 2 groups: distinguishability 0.500 (0.")
+    assert ", toxicity 0.000 (0.000 … 0." in line
+
+
 def test_fail_to_pass_tests_decide_everything(gym, record):
     arguments = ("--gym", gym, "--evidence", record, "--fail-to-pass", "--verifier")
     document = measure(*arguments, "execution")
