@@ -52,13 +52,13 @@ def report(tmp_path_factory):
 def test_output_names_the_page_and_counts_figures(report):
     folder, _, result = report
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == f"{folder}/report.html: 3 run files, 23 figures\n"
+    assert result.stdout == f"{folder}/report.html: 3 run files, 25 figures\n"
 
 
 def test_every_figure_is_a_png_file(report):
     folder, *_ = report
     figures = sorted(folder.glob("*.png"))
-    assert len(figures) == 23
+    assert len(figures) == 25
     for figure in figures:
         width, height = read_png_size(figure)
         assert width == 828
@@ -73,12 +73,12 @@ def test_page_has_the_numbers_of_the_document(report):
     folder, judged, _ = report
     html = unescape((folder / "report.html").read_text())
     told = build_document(judged)
-    row, *_ = re.findall(r'<th scope="row">r4p</th>((?:<td>[^<]*</td>){6})</tr>', html)
-    assert re.findall(r"<td>([^<]*)</td>", row) == [
-        cell
-        for name in ("accuracy", "f1", "exact_match")
-        for cell in format_cells(read_estimate(told, name))
-    ]
+    rows = re.findall(r'<th scope="row">r4p</th>((?:<td>[^<]*</td>){6})</tr>', html)
+    tables = ("coverage_at_90", "auroc", "ece"), ("accuracy", "f1", "exact_match")
+    for row, shown in zip(rows[:2], tables, strict=True):
+        assert re.findall(r"<td>([^<]*)</td>", row) == [
+            cell for name in shown for cell in format_cells(read_estimate(told, name))
+        ]
     assert "consensus, consensus-strict on second: no votes are cast" in html
     assert "second, consensus: 8 of 8 groups lie outside the blocks that were held out" in html
     assert "first, r4p: " not in html

@@ -1,6 +1,6 @@
 """Sections: the runs, and their metrics beside constants and the paper (pure)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import cast
@@ -22,7 +22,12 @@ from model.evaluation.report.paper_results import COMPARISON_NOTE, PUBLISHED_RES
 from model.evaluation.report.series import GroupSet, Series, clean_name, read_estimate
 from model.verdict_json import Json
 
-_SHOWN = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
+_BELIEF_METRICS = {
+    "coverage_at_90": "Coverage at 90 %",
+    "auroc": "AUROC",
+    "ece": "ECE (lower is better)",
+}
+_DECISION_METRICS = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
 
 
 def build_runs_section(sets: Sequence[GroupSet]) -> Section:
@@ -66,58 +71,93 @@ def _build_row(group_set: GroupSet, series: Series) -> tuple[str, ...]:
 
 
 def build_headline_section(sets: Sequence[GroupSet]) -> Section:
-    """Build the report section on accuracy, F1 and exact match of each verifier.
+    """Build the report section on what each verifier's beliefs and forced decisions are worth.
 
-    For each group set, a figure and a table also show constant predictors and the R4P paper's results.
+    For each group set, a figure and a table show coverage at 90 %, AUROC and ECE. Another pair shows accuracy, F1 and
+    exact match, with the R4P paper's results. Both also show constant predictors.
     """
     text = (
+        "Coverage at 90 % is the largest share of patches, from the most certain on, of which nine in ten are decided "
+        "rightly. A reader who trusts only sure verdicts gets this share. The limit is chosen on the same patches, so "
+        "it flatters. AUROC is the chance that a correct patch has a higher belief than an incorrect one, and ECE is "
+        "how far beliefs lie from the shares that came true. A coin has a small ECE where half of the patches are "
+        "correct, so read ECE beside the others."
+    )
+    bar = (
         "Constant predictors are the bar: always correct, never correct, or a coin. Every patch "
         "counts; a patch without an opinion is a coin toss. Exact match needs every patch of a "
         "group decided correctly."
     )
     parts = chain.from_iterable(map(_show_headline, sets))
-    return Section("accuracy", "Accuracy, F1 and exact match", (text, COMPARISON_NOTE, *parts))
+    return Section(
+        "accuracy",
+        "Coverage at 90 %, AUROC, ECE and accuracy",
+        (text, bar, COMPARISON_NOTE, *parts),
+    )
 
 
 def _show_headline(group_set: GroupSet) -> Iterator[Part]:
     largest = group_set.largest
-    constants = cast("Mapping[str, Mapping[str, Json]]", largest.document["constant_baselines"])
-    judges: list[tuple[str, int, Mapping[str, Json]]] = [
-        (series.label, series.colour, series.document) for series in group_set.series
-    ]
-    judges += [(name.replace("_", " "), GREY, constants[name]) for name in BASELINES]
-    panels = [
-        Panel(
-            title,
-            [
-                (label, {colour: read_estimate(metrics, metric)})
-                for label, colour, metrics in judges
-            ],
-            _list_references(metric),
-        )
-        for metric, title in _SHOWN.items()
-    ]
+    grey = f"Dots with 95 % intervals; grey ones are constants, on the groups of {largest.label}"
+    yield from _show_metrics(group_set, "coverage", _BELIEF_METRICS, f"{grey}.")
+    paper = "dashed lines are the paper's figures on its own groups."
+    yield from _show_metrics(group_set, "accuracy", _DECISION_METRICS, f"{grey}; {paper}")
+
+
+def _show_metrics(
+    group_set: GroupSet, name: str, shown: Mapping[str, str], caption: str
+) -> Iterator[Part]:
+    """Yield a figure with a panel for each of some metrics, and a table with a column for each.
+
+    `shown` has the titles by metric name. The alternative text of the figure tells the first metric.
+    """
+    judges = _list_judges(group_set)
+    panels = [_build_panel(metric, title, judges) for metric, title in shown.items()]
+    (lead, lead_title), *others = shown.items()
     values = list_estimates(
-        (series.label, read_estimate(series.document, "accuracy")) for series in group_set.series
+        (series.label, read_estimate(series.document, lead)) for series in group_set.series
     )
+    below = " and ".join(title for _, title in others)
     yield Figure(
-        f"accuracy-{group_set.slug}",
+        f"{name}-{group_set.slug}",
         group_set.name,
-        f"Dots with 95 % intervals; grey ones are constants, on the groups of {largest.label}; dashed lines are the "
-        f"paper's figures on its own groups. {group_set.size}",
-        f"Accuracy on {group_set.name}: {values}. F1 and exact match below it; all numbers are in the table.",
+        f"{caption} {group_set.size}",
+        f"{lead_title} on {group_set.name}: {values}. {below} below it; all numbers are in the table.",
         partial(draw_dots, panels),
     )
     rows: list[TableRow] = [
-        (label, *(read_estimate(metrics, metric) for metric in _SHOWN))
+        (label, *(read_estimate(metrics, metric) for metric in shown))
         for label, _, metrics in judges
     ]
-    paper: list[TableRow] = [
-        (f"{name} (paper)", *(Estimate(values.get(metric), None, None) for metric in _SHOWN))
-        for name, values in PUBLISHED_RESULTS.items()
+    head = ("who", *shown.values())
+    yield Table(f"{group_set.name}. {group_set.size}", head, rows + _list_paper_rows(shown))
+
+
+def _list_judges(group_set: GroupSet) -> list[tuple[str, int, Mapping[str, Json]]]:
+    """List label, colour index and metrics of each series, then of each constant predictor."""
+    constants = cast(
+        "Mapping[str, Mapping[str, Json]]", group_set.largest.document["constant_baselines"]
+    )
+    return [
+        *((series.label, series.colour, series.document) for series in group_set.series),
+        *((name.replace("_", " "), GREY, constants[name]) for name in BASELINES),
     ]
-    head = ("who", *_SHOWN.values())
-    yield Table(f"{group_set.name}. {group_set.size}", head, rows + paper)
+
+
+def _build_panel(
+    metric: str, title: str, judges: Sequence[tuple[str, int, Mapping[str, Json]]]
+) -> Panel:
+    rows = [(label, {colour: read_estimate(metrics, metric)}) for label, colour, metrics in judges]
+    return Panel(title, rows, _list_references(metric))
+
+
+def _list_paper_rows(shown: Collection[str]) -> list[TableRow]:
+    """List a row for each published system that reports one of the metrics `shown`."""
+    return [
+        (f"{name} (paper)", *(Estimate(values.get(metric), None, None) for metric in shown))
+        for name, values in PUBLISHED_RESULTS.items()
+        if not values.keys().isdisjoint(shown)
+    ]
 
 
 def _list_references(metric: str) -> list[tuple[str, float]]:

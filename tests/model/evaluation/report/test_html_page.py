@@ -66,10 +66,10 @@ def render_run(*runs, name="s", notes=()):
 def test_page_is_valid_and_every_figure_has_a_text():
     markup = parse_page(render_run(build_run(votes=3)))
     assert [tag for tag, _ in markup.tags][:2] == ["html", "head"]
-    assert len(markup.images) == 11
+    assert len(markup.images) == 12
     assert all(image["alt"] for image in markup.images)
     dark = [given for tag, given in markup.tags if tag == "source"]
-    assert len(dark) == 11
+    assert len(dark) == 12
     assert {given["media"] for given in dark} == {"(prefers-color-scheme: dark)"}
 
 

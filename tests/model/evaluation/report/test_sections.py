@@ -42,7 +42,7 @@ def test_section_has_a_key_and_a_figure_or_a_reason():
     )
     assert len({one.key for one in made}) == len(made) == 15
     names = [figure.name for one in made for figure in one.figures]
-    assert len(set(names)) == len(names) == 13
+    assert len(set(names)) == len(names) == 14
     assert all(one.figures or one.missing for one in made if one.key not in {"runs", "metrics"})
     for one in made:
         for figure in one.figures:
@@ -57,18 +57,25 @@ def test_headline_has_numbers_of_document_constants_and_paper():
     judged = build_run()
     made = headline.build_headline_section(build_set(judged))
     told = build_document(judged)
-    named = {row[0]: row[1:] for row in list_rows(made)}
-    shown = ("accuracy", "f1", "exact_match")
-    for who, source in [("r4p", told)] + [
-        (name.replace("_", " "), told["constant_baselines"][name])
-        for name in ("all_correct", "none_correct", "random")
-    ]:
-        assert named[who] == tuple(
-            cell for name in shown for cell in format_cells(read_estimate(source, name))
-        )
+    tables = ("coverage_at_90", "auroc", "ece"), ("accuracy", "f1", "exact_match")
+    for table, shown in enumerate(tables):
+        named = {row[0]: row[1:] for row in list_rows(made, table)}
+        for who, source in [("r4p", told)] + [
+            (name.replace("_", " "), told["constant_baselines"][name])
+            for name in ("all_correct", "none_correct", "random")
+        ]:
+            assert named[who] == tuple(
+                cell for name in shown for cell in format_cells(read_estimate(source, name))
+            )
     assert named["R4P (paper)"][::2] == ("0.722", "0.633", "0.418")
-    (figure,) = made.figures
-    legends = [axes.get_legend().get_texts() for axes in figure.draw().axes]
+    assert len(list_rows(made)) == 4  # the paper reports none of the first table's metrics
+    coverage, accuracy = made.figures
+    assert [axes.get_title() for axes in coverage.draw().axes] == [
+        "Coverage at 90 %",
+        "AUROC",
+        "ECE (lower is better)",
+    ]
+    legends = [axes.get_legend().get_texts() for axes in accuracy.draw().axes]
     assert [[text.get_text() for text in texts] for texts in legends] == [
         ["R4P: 72.2%", "swe-gym-verifier-32b: 61.9%", "r2e-gym-verifier-14b: 60.0%"],
         ["R4P: 63.3%"],
@@ -107,7 +114,7 @@ def test_partial_run_is_marked_as_not_comparable():
     assert warned in one.size
     captions = [figure.caption for made in build_all_sections(*runs) for figure in made.figures]
     assert sum(warned in caption for caption in captions) == len(captions) - 1 > 6
-    assert "constants, on the groups of r4p;" in captions[0]
+    assert "constants, on the groups of r4p." in captions[0]
     assert headline.build_runs_section(build_set(build_run(), build_run("yes-no"))).missing == ()
 
 
