@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
@@ -11,7 +11,17 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from app.comments.evidence_text import MERGEABLE_NOTE
+from app.comments.evidence_text import (
+    MERGEABLE_NOTE,
+    NO_VALUE,
+    list_checklist,
+    list_columns,
+    list_facts,
+    list_group_notes,
+)
+from app.comments.judging_method import list_sources
+from app.comments.phrases import PLAIN
+from app.comments.views import read_group_grounds
 from app.db.store.pages import group_page as store
 from app.db.store.pages.group_page import CandidateRow, GroupDetails, GroupHead, VoteRow
 from app.db.store.queue.job_rows import store_planned
@@ -24,24 +34,58 @@ from app.web.pages.access import Viewer
 from app.web.pages.diff_view import DiffView, build_diff_view
 from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site, read_number
 from app.web.pages.rendering import render_page
-from model.domain import PatchVerdict
+from model.domain import PatchVerdict, Verdict
 from model.evaluation.wilson import compute_wilson_interval
 from model.rivals.difference_text import write_sentences
-from model.verdict_json import read_differences, read_patches
+from model.verdict_json import read_differences
 
 _MAX_ISSUE: Final = 10**9
 _REASON: Final = 400
+_CHECKLIST: Final = 20_000
+"""Most characters of the checklist of one patch."""
 _SHOWN: Final = 8
-"""Patches side by side; the rest is named."""
+"""Patches side by side. The rest stands in the table, and below with what its verdict rests on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchGrounds:
+    """What the verdict on one patch rests on."""
+
+    verdict: PatchVerdict
+    cells: tuple[str, ...]
+    """One cell for each of the group's columns of evidence."""
+    facts: tuple[str, ...]
+    """Empty for a patch that was not judged. If there is a checklist, the last fact counts its lines."""
+    checklist: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEvidence:
+    """The evidence of a group. Names and reasons are untrusted, so the template escapes every text."""
+
+    columns: tuple[str, ...] = ()
+    """Titles of the columns of evidence in which at least one patch has a value."""
+    sources: tuple[str, ...] = ()
+    """Where the probabilities come from, and what the model saw of the base."""
+    notes: tuple[str, ...] = ()
+    """What ran on the patches, with the names that the table has no room for."""
+    patches: Mapping[str, PatchGrounds] = field(default_factory=dict)
+    """By the name of the patch; empty without a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCandidate:
-    """A patch of the page: its row, the verdict on it, and its diff."""
+    """A patch of the page: its row, the verdict on it with its grounds, and its diff."""
 
     row: CandidateRow
-    verdict: PatchVerdict | None
+    grounds: PatchGrounds | None
     diff: DiffView | None
+    """None: the page shows none."""
+
+    @property
+    def verdict(self) -> PatchVerdict | None:
+        """The verdict on the patch; None: there is none."""
+        return self.grounds.verdict if self.grounds else None
 
 
 def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
@@ -49,20 +93,23 @@ def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
     with site.database.connect() as connection:
         group = find_group(connection, viewer, request)
         details = store.load_group_details(connection, group)
-    candidates = _build_candidates(details)
     document = details.verdict or {}
+    evidence = build_group_evidence(document)
+    candidates = _build_candidates(details, evidence)
     values = {
         "viewer": viewer,
         "group": group,
         "details": details,
-        "candidates": candidates[:_SHOWN],
+        "candidates": candidates,
+        "evidence": evidence,
+        "shown": candidates[:_SHOWN],
         "intervals": [_write_interval(each.verdict) for each in candidates],
         "left_over": candidates[_SHOWN:],
-        "votes": build_matrix(details.votes, [each.row.id for each in candidates]),
-        "overlap": _build_overlap(candidates),
+        "votes": build_matrix(details.votes, [each.row.id for each in candidates[:_SHOWN]]),
+        "overlap": _build_overlap(candidates[:_SHOWN]),
         "differences": _write_differences(document),
         "engine": document.get("engine", {}),
-        "history": document.get("calibrator", {}).get("issues"),
+        "no_value": NO_VALUE,
         "mergeable": MERGEABLE_NOTE.replace("*", ""),
         "issue_url": f"{site.github_url}/{group.full_name}/issues/{group.issue}",
         "pull_url": f"{site.github_url}/{group.full_name}/pull/",
@@ -139,15 +186,37 @@ def _read_reason(form: Form) -> str:
     return " ".join(form.get("reason", "").split())[:_REASON]
 
 
-def _build_candidates(details: GroupDetails) -> list[ShownCandidate]:
-    verdicts = {}
-    if details.verdict is not None and "patches" in details.verdict:
-        verdicts = {str(each.id): each for each in read_patches(details.verdict)}
+def build_group_evidence(document: Mapping[str, Any]) -> GroupEvidence:
+    """Build the evidence from an `r4p.verdict/1` document. One without patches gives evidence without any."""
+    if "patches" not in document:
+        return GroupEvidence()
+    group = read_group_grounds(document)
+    columns = list_columns(group.verdicts, PLAIN)
+    patches = {}
+    for verdict in group.verdicts:
+        is_judged = verdict.verdict is not Verdict.NOT_JUDGED
+        patches[str(verdict.id)] = PatchGrounds(
+            verdict=verdict,
+            cells=tuple(column.write(verdict) for column in columns),
+            facts=tuple(list_facts(verdict, group, PLAIN)) if is_judged else (),
+            checklist=tuple(list_checklist(verdict, _CHECKLIST, PLAIN)),
+        )
+    return GroupEvidence(
+        columns=tuple(column.title for column in columns),
+        sources=tuple(list_sources(group)),
+        notes=tuple(list_group_notes(group.verdicts, PLAIN)),
+        patches=patches,
+    )
+
+
+def _build_candidates(details: GroupDetails, evidence: GroupEvidence) -> list[ShownCandidate]:
     return [
         ShownCandidate(
-            row, verdicts.get(row.id), None if row.diff is None else build_diff_view(row.diff)
+            row,
+            evidence.patches.get(row.id),
+            None if row.diff is None or place >= _SHOWN else build_diff_view(row.diff),
         )
-        for row in details.candidates
+        for place, row in enumerate(details.candidates)
     ]
 
 

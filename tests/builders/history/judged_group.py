@@ -21,13 +21,14 @@ from model.domain import (
     Patch,
     PatchVerdict,
     RegressionResult,
+    ReproductionResult,
     Tokens,
     Verdict,
     Vote,
     VoteCount,
 )
 from model.rivals.differences import find_differences
-from model.verdict_json import Subject
+from model.verdict_json import Calibration, Subject
 from tests.builders.github.pull_requests import build_pull
 
 BASE = CommitSha("b" * 40)
@@ -127,7 +128,8 @@ def _judge(group, issue, title, rivals):
         ),
     )
     subject = Subject(title, str(group), "octo/cat", issue)
-    document = verdict_json.to_json(verdict, subject, verifier="r4p")
+    calibration = Calibration(1, "2026-11-19T09:00:00Z", 57, 30, 27)
+    document = verdict_json.to_json(verdict, subject, verifier="r4p", calibration=calibration)
     return VerificationResult(document, patches, votes, "r4p")
 
 
@@ -135,7 +137,9 @@ def _build_verdict(number, verdict, probability):
     broken = 2 if verdict is Verdict.INCORRECT else 0
     names = ("test_max_length", "test_label")[:broken]
     evidence = ObservedEvidence(
-        regression=RegressionResult(812, broken, names), ci=CiResult(CiState.PASSED, 3)
+        regression=RegressionResult(812, broken, names),
+        reproduction=ReproductionResult(2, 0 if broken else 2),
+        ci=CiResult(CiState.PASSED, 3),
     )
     agreeing = {Verdict.CORRECT: VoteCount(3, 0, 1), Verdict.INCORRECT: VoteCount(0, 3, 1)}
     return PatchVerdict(

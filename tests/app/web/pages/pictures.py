@@ -18,7 +18,7 @@ from tests.github.stand_in import StandIn
 
 PICTURES = (
     ("pages-worksheet.png", "/", "light", (1000, 620)),
-    ("pages-group.png", "/r/django/django/issues/{issue}", "light", (1200, 1000)),
+    ("pages-group.png", "/r/django/django/issues/{issue}", "light", (1200, 1120)),
     ("pages-track-record.png", "/r/django/django/track-record", "dark", (1000, 640)),
     ("pages-phone.png", "/r/django/django/issues/{issue}", "dark", (390, 800)),
 )
