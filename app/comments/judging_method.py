@@ -73,10 +73,10 @@ def _describe_comparison(view: VerdictView) -> str:
 
 
 def _describe_judge(view: VerdictView) -> str:
-    return (
-        f"Model `{_format_code(view.engine.model)}` on {quote_phrase(view.engine.name, 60)}, "
-        f"prompt `{_format_fingerprint(view)}`"
-    )
+    fingerprint = f"`{_format_fingerprint(view)}`"
+    prompt = f"`{view.prompt}` ({fingerprint})" if view.prompt else fingerprint
+    engine = quote_phrase(view.engine.name, 60)
+    return f"Model `{_format_code(view.engine.model)}` on {engine}, prompt {prompt}"
 
 
 def _describe_code(code: ShownCode, style: TextStyle) -> str:

@@ -138,6 +138,8 @@ class VerdictView:
     """What tells the rivals apart, the most telling fact first."""
     code: ShownCode | None = None
     """The code of the base that the model saw. None: its prompt shows none."""
+    prompt: str | None = None
+    """Name of the shipped prompt. None: an operator's own, or a verifier without a choice of prompts."""
     history: int | None = None
     """Number of earlier issues behind the probabilities; None: too few."""
     is_packaged_prior: bool = False

@@ -26,6 +26,7 @@ from model.domain import GradedLine, GroupVerdict, Verdict
 from model.prompts.untrusted import escape_invisible
 from model.rivals.difference_text import write_sentences
 from model.verdict_json import Calibration
+from model.verifiers import judge_prompts
 
 _COLOURS = {
     Verdict.CORRECT: "green",
@@ -114,8 +115,10 @@ def _describe_cost(verdict: GroupVerdict) -> str:
     spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
     count = verdict.count_forced_votes()
     forced = f" ({count} only when asked again)" if count else ""
+    fingerprint = verdict.engine.prompt_fingerprint
+    prompt = judge_prompts.find_prompt_name(fingerprint) or fingerprint
     return (
-        f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
+        f"{verdict.engine.model}, prompt {prompt}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
         f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
     )
 

@@ -5,14 +5,17 @@ Training loads its templates here too, so that a model is asked with the bytes t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 from model.errors import TemplateError
 from model.prompts import prompt_template, template_checks
+from model.prompts.fingerprint import combine_fingerprints
 from model.prompts.prompt_template import Template
 from model.protocols import Message
-from model.voting.grouping import SEATS
+from model.voting.grouping import SEATS, SINGLY, Scheme, build_group_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ FORMS: Final[Mapping[str, PromptForm]] = {
 
 SHOWING_VERIFIERS: Final = frozenset({"r4p", "pointwise"})
 """Verifiers whose template may show code."""
+_GROUP_PROMPTS: Final = ("r4p_group", "r4p_group_v2", "r4p_appendix_b")
+"""Shipped templates among which an operator chooses for these verifiers."""
 COPY = "prompt.j2"
 """Name of the copy of its template in the folder of a training."""
 _SAMPLE = 'if a < b and b > "{}":\n    # ' + "a long line of it & more " * 20 + "\n\treturn '{}';"
@@ -110,6 +115,35 @@ def shows_code(parts: Sequence[str], prompt: str | Path | Mapping[str, str] | No
     prompts = parse_prompts(prompt, parts)
     asked = SHOWING_VERIFIERS.intersection(parts)
     return any(load_prompt(name, prompts).shows_code for name in asked)
+
+
+def build_salt(scheme: Scheme, *, shows_code: bool) -> list[str]:
+    """Return what a voting verifier adds to the fingerprint of its prompt, because other votes must not be added to its own.
+
+    The paper's scheme without code adds nothing.
+    """
+    salt = [] if scheme.name == "groups" else [scheme.name]
+    return [*salt, *(["code of the base"] if shows_code else [])]
+
+
+def find_prompt_name(fingerprint: str) -> str | None:
+    """Return the shipped template behind the prompt fingerprint of a voting verifier.
+
+    The result is None for an operator's own template, and for a verifier that has one shipped template only.
+    """
+    return _list_fingerprints().get(fingerprint)
+
+
+@cache
+def _list_fingerprints() -> Mapping[str, str]:
+    schemes = build_group_scheme(), build_group_scheme(leave_one_out=True), SINGLY
+    ways = product(_GROUP_PROMPTS, schemes, (False, True))
+    return {
+        combine_fingerprints(
+            prompt_template.load(name).fingerprint, *build_salt(scheme, shows_code=shows_code)
+        ): name
+        for name, scheme, shows_code in ways
+    }
 
 
 def _check_form(template: Template, form: PromptForm) -> None:

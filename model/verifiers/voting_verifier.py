@@ -21,6 +21,7 @@ from model.prompts.prompt_template import Template
 from model.prompts.untrusted import escape_patch
 from model.protocols import Engine, Request
 from model.verifiers.admission import AdmissionResult, AdmissionRules, RefusedPatch
+from model.verifiers.judge_prompts import build_salt
 from model.verifiers.prompt_builder import (
     CandidateGroup,
     KeepGoing,
@@ -90,10 +91,8 @@ class VotingVerifier:
         self._options = options or VotingOptions()
         self._single_choice = single_choice
         self._form = form
-        # The paper's scheme keeps the prompt's own fingerprint. Another scheme with the same prompt must not share votes.
-        self._salt = [] if scheme.name == "groups" else [scheme.name]
         self._read_code = self._options.read_code if template.shows_code else None
-        self._salt += ["code of the base"] if self._read_code else []
+        self._salt = build_salt(scheme, shows_code=self._read_code is not None)
         sampling = self._options.sampling
         self._prompts = PromptBuilder(
             engine,

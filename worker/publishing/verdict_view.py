@@ -14,6 +14,7 @@ from app.values.identifiers import PullNumber
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import InjectionKind, escape_issue, escape_patch
 from model.verdict_json import read_differences
+from model.verifiers.judge_prompts import find_prompt_name
 from worker.repositories.repository_config import parse_last_good
 
 DEMONSTRATION_ENGINE = "local_transformers"
@@ -57,6 +58,7 @@ def build_verdict_view(
         document=evaluation.verdict,
         differences=read_differences(document),
         code=grounds.code,
+        prompt=find_prompt_name(engine.prompt_fingerprint),
         left_out=evaluation.left_out,
         all_links_read=evaluation.all_links_read,
         issue_findings=_build_findings(

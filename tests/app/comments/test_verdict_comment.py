@@ -162,6 +162,11 @@ def test_method_is_folded():
     ) in folded
 
 
+def test_method_names_a_shipped_prompt():
+    comment = write_verdict_comment(view(prompt="r4p_group_v2"))
+    assert "on vLLM, prompt `r4p_group_v2` (`9f3c1a77aa52`)." in comment
+
+
 def test_a_lone_patch_is_said_to_have_had_no_rival():
     comment = write_verdict_comment(view(CORRECT, asked=1, valid=1))
     assert "Judged by `r4p` alone, because there is no rival: 1 vote. Model" in comment

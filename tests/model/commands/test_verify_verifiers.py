@@ -134,7 +134,8 @@ def test_trajectory_with_a_hint_is_refused(run, tmp_path):
 
 def test_spared_votes_are_not_failed_votes(run):
     arguments = (*build_patch_options("a.diff", "b.diff"), "--stop-early", "--votes", "5")
-    assert "3 of 3 votes read (2 more could change nothing)" in run(*arguments).stdout
+    shown = run(*arguments).stdout
+    assert "prompt r4p_group: 3 of 3 votes read (2 more could change nothing)" in shown
     document = json.loads(run(*arguments, "--json").stdout)
     assert document["votes"] == {"asked": 3, "valid": 3, "spared": 2}
 

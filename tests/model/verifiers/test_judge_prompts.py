@@ -12,6 +12,7 @@ from model.errors import TemplateError
 from model.prompts import prompt_template
 from model.prompts.untrusted import restore_escapes
 from model.verifiers import judge_prompts
+from model.verifiers.reports.rubric_source import TreeReaders
 from tests.model.builders import build_diff
 from tests.model.fake_engines import RecordingEngine
 
@@ -118,6 +119,28 @@ def test_judges_with_different_prompts_have_different_fingerprints(tmp_path, ver
     shipped = catalog.load_verifier(verifier, engine).engine.prompt_fingerprint
     again = catalog.load_verifier(verifier, engine, prompt=None).engine.prompt_fingerprint
     assert shipped == again
+
+
+@pytest.mark.parametrize("prompt", ["r4p_group", "r4p_group_v2", "r4p_appendix_b"])
+@pytest.mark.parametrize("readers", [None, TreeReaders(code=lambda _patches, _most: "")])
+@pytest.mark.parametrize(
+    ("verifier", "voting"),
+    [
+        ("r4p", VotingChoice()),
+        ("r4p", VotingChoice(leave_one_out=True)),
+        ("pointwise", VotingChoice()),
+    ],
+)
+def test_fingerprint_of_a_judge_tells_its_shipped_prompt(verifier, voting, readers, prompt):
+    judge = catalog.load_verifier(
+        verifier, RecordingEngine(), prompt=prompt, voting=voting, readers=readers
+    )
+    assert judge_prompts.find_prompt_name(judge.engine.prompt_fingerprint) == prompt
+
+
+def test_own_prompt_has_no_shipped_name(own):
+    judge = catalog.load_verifier("r4p", RecordingEngine(), prompt=own)
+    assert judge_prompts.find_prompt_name(judge.engine.prompt_fingerprint) is None
 
 
 def test_trained_model_is_asked_with_the_copy_of_its_template(tmp_path):

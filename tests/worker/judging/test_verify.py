@@ -289,9 +289,9 @@ def test_a_patch_of_nine_unreadable_files_in_ten_gets_no_claim(database, job):
     assert partial["reason"].startswith("Not read: lib0.so (binary), ")
     assert [patch["verdict"] for patch in others] == ["incorrect", "incorrect"]
     assert [row["verdict"] for row in rows] == ["unsure", "incorrect", "incorrect"]
-    assert rows[0]["score"] == 1.0
     with transaction(database) as connection:
         view = build_verdict_view(evaluations.load(connection, job.evaluation))
+    assert (rows[0]["score"], view.prompt) == (1.0, "r4p_group")
     enforced = replace(view, mode=Mode.ENFORCE)
     assert [write_check_run(enforced, row).conclusion for row in view.rows] == [
         "neutral",
