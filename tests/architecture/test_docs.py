@@ -174,6 +174,14 @@ def test_the_reference_names_who_may_use_a_command_as_the_registry_does():
         assert f"| `{written}` | {description} | {access} |" in reference
 
 
+def test_every_published_figure_on_models_links_its_source():
+    page = (ROOT / "docs/which-model.md").read_text()
+    rows = re.findall(r"^\| .*\.\d{3}.*\|$", page.partition("## Measured here")[0], re.MULTILINE)
+    published = [row for row in rows if "measured here" not in row]
+    assert len(published) > 4
+    assert [row for row in published if "](https://" not in row] == []
+
+
 def test_the_readme_holds_no_blank_to_fill():
     assert re.findall(r"\bDEMO_[A-Z]+", README) == []
 
