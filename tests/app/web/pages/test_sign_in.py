@@ -112,6 +112,7 @@ def test_every_answer_forbids_scripts_frames_and_caches(pages):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
+        assert "script-src" not in policy
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["cache-control"] == "no-store"
         assert "<script" not in answer.text
