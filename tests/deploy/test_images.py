@@ -1,4 +1,4 @@
-"""The installation of each image, run as its Dockerfile runs it, in a clean folder."""
+"""The scripts of the images: the installation as the Dockerfile runs it, and the system with stand-ins for its programs."""
 
 import re
 import subprocess
@@ -108,6 +108,46 @@ def test_the_trainer_trains(context, tmp_path):
 @pytest.mark.parametrize("script", sorted(IMAGES.glob("*.sh")), ids=lambda path: path.name)
 def test_a_script_of_the_images_has_no_mistake_of_syntax(script):
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
+
+
+PREPARED = re.findall(r"prepare_system\.sh *(.*)", DOCKERFILE)
+"""The packages that each image asks for."""
+
+
+def prepare_system(folder, *packages, failing=""):
+    """Run the script where only stand-ins are found, which write down their calls: its code, and the calls."""
+    programs, calls = folder / "programs", folder / "calls"
+    programs.mkdir()
+    for name in ("apt-get", "install", "rm", "useradd"):
+        code = int(name == failing)
+        (programs / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {calls}\nexit {code}\n')
+        (programs / name).chmod(0o755)
+    done = subprocess.run(
+        ["/bin/sh", IMAGES / "prepare_system.sh", *packages],
+        env={"PATH": str(programs)},
+        check=False,
+    )
+    return done.returncode, calls.read_text().splitlines()
+
+
+@pytest.mark.parametrize("packages", PREPARED)
+def test_the_system_gets_its_packages_its_user_and_the_folders_of_the_volumes(tmp_path, packages):
+    code, calls = prepare_system(tmp_path, *packages.split())
+    assert code == 0
+    update, install, clean, user, folders = calls
+    assert update == "apt-get update"
+    assert install.startswith("apt-get install --yes --no-install-recommends ca-certificates")
+    assert install.split()[5:] == packages.split()
+    assert clean.startswith("rm -rf /var/lib/apt/lists/")
+    assert user == "useradd --create-home --uid 10001 r4p"
+    assert folders.startswith("install --directory --owner r4p /")
+
+
+@pytest.mark.parametrize("failing", ["apt-get", "useradd"])
+def test_an_image_is_not_built_when_a_step_of_its_system_fails(tmp_path, failing):
+    code, calls = prepare_system(tmp_path, "git", failing=failing)
+    assert code != 0
+    assert calls[-1].split()[0] == failing
 
 
 def test_the_build_gets_everything_that_it_reads(context):
