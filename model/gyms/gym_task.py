@@ -29,6 +29,15 @@ class TestsFrom(StrEnum):
     """A published benchmark."""
 
 
+class StatementFrom(StrEnum):
+    """What wrote the statement of a task."""
+
+    MODEL = "model"
+    """A language model that knew the true patch."""
+    TESTS = "tests"
+    """The builder, from the failing tests."""
+
+
 @dataclass(frozen=True, slots=True)
 class GymCandidate:
     """A patch that may resolve a task, with what the task's tests say about it."""
@@ -75,6 +84,8 @@ class GymTask:
     """SPDX name of the repository's licence."""
     tests_from: TestsFrom
     candidates: tuple[GymCandidate, ...] = ()
+    statement_from: StatementFrom | None = None
+    """None where no language model was to be asked."""
 
     def read_issue(self) -> Issue:
         """Return the statement as an issue. Its first line is the title."""
@@ -94,6 +105,20 @@ class GymSource:
 
 
 @dataclass(frozen=True, slots=True)
+class GymStatements:
+    """What a language model did for the statements of a gym."""
+
+    model: str
+    """The name of the model."""
+    prompt: str
+    """Fingerprint of the template of its prompt."""
+    by_model: int
+    """The number of tasks whose statement it wrote."""
+    from_tests: Mapping[str, int]
+    """The number of tasks whose statement comes from their tests instead, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class GymManifest:
     """What `gym.json` holds."""
 
@@ -102,6 +127,8 @@ class GymManifest:
     sources: tuple[GymSource, ...] = ()
     refusals: Mapping[str, int] = field(default_factory=dict)
     """The number of commits that gave no task, by reason."""
+    statements: GymStatements | None = None
+    """None where no language model was to be asked."""
 
 
 def check_task_id(identifier: str) -> str:
@@ -115,7 +142,12 @@ def check_task_id(identifier: str) -> str:
 
 def format_task(task: GymTask) -> str:
     """Return a task as one line of `tasks.jsonl`, with a line end. Equal tasks give equal text."""
-    return json.dumps(typed_json.dump(task), sort_keys=True) + "\n"
+    return json.dumps(dump_task(task), sort_keys=True) + "\n"
+
+
+def dump_task(task: GymTask) -> dict[str, Any]:
+    """Return a task as plain data, without `statement_from` where it is None, as in gyms of earlier releases."""
+    return _leave_out(typed_json.dump(task), "statement_from")
 
 
 def parse_task(line: str) -> GymTask:
@@ -127,7 +159,17 @@ def parse_task(line: str) -> GymTask:
 
 def format_manifest(manifest: GymManifest) -> str:
     """Return the text of `gym.json`."""
-    return _format_document(SCHEMA, typed_json.dump(manifest))
+    return _format_document(SCHEMA, dump_manifest(manifest))
+
+
+def dump_manifest(manifest: GymManifest) -> dict[str, Any]:
+    """Return a manifest as plain data, without `statements` where it is None, as in gyms of earlier releases."""
+    return _leave_out(typed_json.dump(manifest), "statements")
+
+
+def _leave_out(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a document without a key that is None."""
+    return {name: value for name, value in document.items() if name != key or value is not None}
 
 
 def parse_manifest(text: str) -> GymManifest:

@@ -26,6 +26,10 @@ VARIABLES = {
     "most": "the most files that a localisation may name (localisation only)",
     "test_path": "the path of the shown test file (reproduction tests only)",
     "test_file": "the text of a test file of the repository, or an empty text (reproduction tests only)",
+    "message": "the message of a commit (back-translation only)",
+    "change": "the true patch (back-translation only)",
+    "tests": "a list of the functions of failing tests (back-translation only)",
+    "outputs": "a list of what the failing tests print, in the order of the tests (back-translation only)",
 }
 """Every variable that a template may use, with its meaning."""
 

@@ -5,14 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model.gyms.gym_task import GymManifest, GymSource, GymTask
+from model.gyms.gym_task import GymManifest, GymSource, GymStatements, GymTask
 from training.gym.commit_change import BuildSettings, Refused
-from training.gym.commit_task import build_task
+from training.gym.commit_task import BuiltTask, build_task
 from training.gym.commits.history import ContentReader, HistoryCommit
 from training.gym.environment_search import BuiltEnvironment
 from training.gym.gym_folder import build_manifest, write_gym
@@ -37,6 +37,8 @@ class BuiltGym:
     environments: dict[str, BuiltEnvironment]
     refusals: Counter[str]
     source: GymSource
+    statements: GymStatements | None = None
+    """Who wrote the statements; None where no model was to be asked."""
 
 
 def build_tasks(
@@ -60,16 +62,23 @@ def build_tasks(
     built = [result for result in results if not isinstance(result, str)]
     ends = f"{commits[-1].sha}..{commits[0].sha}" if commits else ""
     return BuiltGym(
-        tuple(task for task, _ in built),
-        {environment.name: environment for _, environment in built},
+        tuple(result.task for result in built),
+        {result.environment.name: result.environment for result in built},
         Counter(result for result in results if isinstance(result, str)),
         GymSource(settings.name, settings.licence, ends),
+        _count_statements(settings, built),
     )
 
 
-def _try_commit(
-    settings: BuildSettings, commit: HistoryCommit
-) -> tuple[GymTask, BuiltEnvironment] | str:
+def _count_statements(settings: BuildSettings, built: list[BuiltTask]) -> GymStatements | None:
+    if (writer := settings.issue_writer) is None:
+        return None
+    reasons = Counter(result.no_issue for result in built if result.no_issue is not None)
+    by_model = len(built) - reasons.total()
+    return GymStatements(writer.model, writer.prompt, by_model, dict(sorted(reasons.items())))
+
+
+def _try_commit(settings: BuildSettings, commit: HistoryCommit) -> BuiltTask | str:
     try:
         return build_task(settings, commit)
     except Refused as refusal:
@@ -79,6 +88,7 @@ def _try_commit(
 def save_gym(folder: Path, name: str, repository: Path, built: BuiltGym) -> GymManifest:
     """Write a built gym into the new folder `folder`, and return its manifest. Raises BadGym and GitFailed."""
     manifest = build_manifest(name, built.tasks, [built.source], built.refusals)
+    manifest = replace(manifest, statements=built.statements)
     recipes = {name: environment.recipe for name, environment in built.environments.items()}
     with TemporaryDirectory(prefix="r4p-gym-trees-") as home:
         store = TreeStore(Path(home) / "store")

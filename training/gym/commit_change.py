@@ -13,6 +13,7 @@ from model.execution.tree_changes import NO_CHANGES, TreeChanges, apply_diff
 from model.gyms.gym_task import TestsFrom
 from model.gyms.tree_files import write_tree
 from training.gym import validation
+from training.gym.back_translation.issue_writer import IssueWriter
 from training.gym.commits import commit_limits
 from training.gym.commits.commit_limits import CommitLimits, SourceEdit, SourceVersion
 from training.gym.commits.history import ContentReader, HistoryCommit, read_diff
@@ -50,6 +51,8 @@ class BuildSettings:
 
     tests_from: TestsFrom = TestsFrom.COMMIT
     """COMMIT takes commits that bring tests; GENERATED takes the others, and writes tests for them."""
+    issue_writer: IssueWriter | None = None
+    """Writes the statements with a model; None writes them from the failing tests."""
 
     def name_task(self, commit: HistoryCommit) -> str:
         """Return the id of a commit's task."""

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +29,7 @@ from training.gym.commits.declared_requirements import is_declaration
 from training.gym.commits.history import ContentReader, HistoryCommit, list_paths
 from training.gym.environment_search import BuiltEnvironment, list_recipes
 from training.gym.generated.generator import ChangedTree, generate_tests
-from training.gym.leak_check import find_leaks
-from training.gym.statement import write_statement
+from training.gym.task_statement import write_task_statement
 from training.gym.validation import TestVerdicts
 
 NOT_GENERATED: Final = "no generated test fails before and passes after"
@@ -38,6 +37,16 @@ _MOST_MODULES: Final = 1
 """Test modules by which the environment of a commit without tests is found."""
 _MOST_ENVIRONMENTS: Final = 6
 """Environments that are tried for one commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTask:
+    """A task of a commit."""
+
+    task: GymTask
+    environment: BuiltEnvironment
+    no_issue: str | None = None
+    """Why no issue of a model is its statement; None if one is, or if no model was asked."""
 
 
 def read_configuration(settings: BuildSettings, commit: HistoryCommit) -> dict[str, bytes]:
@@ -167,8 +176,8 @@ def _add_tests(settings: BuildSettings, change: CommitChange) -> CommitChange:
     return replace(change, test_patch=write_diff(tests), test_changes=tests)
 
 
-def build_task(settings: BuildSettings, commit: HistoryCommit) -> tuple[GymTask, BuiltEnvironment]:
-    """Return the task of a commit and its environment. Raises Refused and NoSandbox."""
+def build_task(settings: BuildSettings, commit: HistoryCommit) -> BuiltTask:
+    """Return the task of a commit. Raises Refused and NoSandbox."""
     patch = check_limits(settings, commit)
     with check_out(settings, commit, patch) as change:
         try:
@@ -178,12 +187,13 @@ def build_task(settings: BuildSettings, commit: HistoryCommit) -> tuple[GymTask,
         except BadSuiteCommand as error:
             raise Refused("its test command cannot be run") from error
         candidates, smallest = find_candidates(settings, change, command, environment, verdicts)
+    statement = write_task_statement(settings, change, verdicts)
     task = GymTask(
         id=settings.name_task(commit),
         repository=settings.name,
         base_commit=commit.parent,
         created=commit.date,
-        statement=_write_statement(settings, change, verdicts),
+        statement=statement.text,
         patch=patch,
         minimal_patch=smallest,
         test_patch=change.test_patch,
@@ -195,13 +205,6 @@ def build_task(settings: BuildSettings, commit: HistoryCommit) -> tuple[GymTask,
         licence=settings.licence,
         tests_from=settings.tests_from,
         candidates=candidates,
+        statement_from=statement.source,
     )
-    return task, environment
-
-
-def _write_statement(settings: BuildSettings, change: CommitChange, verdicts: TestVerdicts) -> str:
-    diffs = change.patch, change.test_patch
-    statement = write_statement(settings.name, verdicts.fail_to_pass, verdicts.errors, *diffs)
-    if find_leaks(statement, *diffs):
-        raise Refused("its statement gives away the solution")
-    return statement
+    return BuiltTask(task, environment, statement.no_issue)

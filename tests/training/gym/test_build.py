@@ -1,60 +1,23 @@
 """A history whose commits have a known fate becomes a gym with the same bytes each time. Every run is behind the wall."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
-from model.environments.recipe import EnvironmentRecipe
 from model.errors import BadGym
 from model.execution.suite_run import Outcome, SuiteRun
 from model.gyms.gym_folder import open_trees, read_gym
+from tests.training.gym.gym_builds import build_gym
 from tests.training.gym.history import FATES, RIGHT, WRONG, build_repository
-from training.gym.build import build_tasks, detect_licence, save_gym
-from training.gym.commit_change import BuildSettings
-from training.gym.commits.commit_limits import SIZE_LIMITS
 from training.gym.commits.history import locate_repository, read_commits
-from training.gym.environment_search import BuiltEnvironment, EnvironmentShelf
 from training.gym.leak_check import find_leaks
 from training.gym.validation import compare_runs, merge_verdicts
-
-
-class OwnEnvironment(EnvironmentShelf):
-    """Gives the Python of the tests instead of building one, which needs a network."""
-
-    def build(self, recipe):
-        """The environment that this process runs in."""
-        recipe = EnvironmentRecipe(recipe.python, ("pytest==0",))
-        return BuiltEnvironment("own", recipe, Path(sys.executable))
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
     """The git directory of the history."""
     return locate_repository(build_repository(tmp_path_factory.mktemp("history") / "doubling"))
-
-
-def build_gym(repository, folder, subjects=(), **changes):
-    """Build a gym of the commits with these subjects; of all commits without subjects."""
-    commits = read_commits(repository, "main", None, None)
-    chosen = [commit for commit in commits if not subjects or commit.subject in subjects]
-    licence = detect_licence(repository, "main")
-    values = {"runs": 1, "has_suite": False, "has_candidates": False} | changes
-    shelf = OwnEnvironment(folder)
-    settings = BuildSettings(
-        repository,
-        "a/doubling",
-        licence,
-        SIZE_LIMITS,
-        shelf,
-        ("3.11",),
-        history=tuple(commits),
-        **values,
-    )
-    built = build_tasks(settings, chosen)
-    save_gym(folder / "gym", "doubling", repository, built)
-    return folder / "gym", built
 
 
 def test_a_fix_with_its_test_becomes_a_task(bubblewrap, repository, tmp_path):

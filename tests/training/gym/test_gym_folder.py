@@ -9,7 +9,7 @@ import pytest
 
 from model.errors import BadGym, GitFailed
 from model.gyms.gym_folder import open_trees, read_gym
-from model.gyms.gym_task import GymSource, format_task
+from model.gyms.gym_task import GymSource, StatementFrom, format_task, parse_task
 from model.gyms.tree_files import write_tree
 from tests.training.gym.conftest import RECIPES, build_task
 from training.gym.gym_folder import build_manifest, write_gym
@@ -46,6 +46,14 @@ def test_a_line_obeys_the_schema():
     jsonschema_rs.validate(SCHEMA, json.loads(format_task(build_task("a-1"))))
     with pytest.raises(jsonschema_rs.ValidationError):
         jsonschema_rs.validate(SCHEMA, json.loads(format_task(build_task("a-1", fail_to_pass=()))))
+
+
+def test_a_line_names_the_writer_of_the_statement_only_where_a_model_was_to_be_asked():
+    assert "statement_from" not in json.loads(format_task(build_task("a-1")))
+    for writer in StatementFrom:
+        task = build_task("a-1", statement_from=writer)
+        jsonschema_rs.validate(SCHEMA, json.loads(format_task(task)))
+        assert parse_task(format_task(task)) == task
 
 
 def test_a_tree_is_checked_out_without_links_that_lead_out(gym, tmp_path):

@@ -15,6 +15,7 @@ _SECONDS: Final = 120.0
 _LOG_BYTES: Final = 512 * 1024**2
 _DIFF_BYTES: Final = 4 * 1024**2
 _FILE_BYTES: Final = 4 * 1024**2
+_MESSAGE_BYTES: Final = 64 * 1024
 _HEADER: Final = "%x01%H%x00%P%x00%cI%x00%s%x00"
 _DOCUMENT: Final = re.compile(
     r"(?:^|/)docs?/|\.(?:md|rst|txt|css|html|png|svg|cfg|ini|toml|lock|ya?ml|json)$|(?:^|/)\.[^/]+$"
@@ -134,6 +135,13 @@ def read_diff(repository: Path, commit: HistoryCommit, files: Sequence[ChangedFi
     if len(output) == _DIFF_BYTES:
         raise GitFailed(f"the diff of {commit.sha} is larger than {_DIFF_BYTES:,} bytes")
     return output.decode(errors="surrogateescape")
+
+
+def read_message(repository: Path, commit: HistoryCommit) -> str:
+    """Return the beginning of a commit's message: its subject and its body. Raises GitFailed."""
+    arguments = ("log", "-1", "--format=%B", "--end-of-options", commit.sha, "--")
+    output = git.read_beginning(repository, *arguments, max_bytes=_MESSAGE_BYTES, seconds=_SECONDS)
+    return output.decode(errors="surrogateescape").strip()
 
 
 class ContentReader:
