@@ -15,8 +15,12 @@ import psycopg
 
 from app.db import process_roles
 from app.db.process_roles import build_role_url
+from app.github.app_manifest import WEBHOOK_PATH
+from app.web.pages.track_record import FRESH_SECONDS
+from app.web.signature import sign
 from tests import services
 from tests.app.web.pages.browsing import PageScene
+from tests.app.web.web_process import issue_opened
 from tests.github.stand_in import StandIn
 from tests.services import child, free_port, wait_for
 
@@ -112,7 +116,34 @@ def main() -> None:
         ) as web:
             wait_for(lambda: _answers(url), 60)
             scene = PageScene(github, app, repos[0], repos[0], url, None)
-            print(json.dumps(_measure(scene, psutil.Process(web.pid)), indent=1))
+            result = _measure(scene, psutil.Process(web.pid))
+        plain = {name: value for name, value in settings.items() if "OAUTH" not in name}
+        result["without pages"] = _measure_without_pages(plain, port, Path(scratch) / "plain")
+    print(json.dumps(result, indent=1))
+
+
+def _measure_without_pages(settings: dict[str, str], port: int, log: Path) -> dict:
+    """Start the web process without its pages, and send it as many deliveries as each page got requests."""
+    url = f"http://localhost:{port}"
+    with child(["app.cli", "serve", "--port", str(port)], settings, log) as web:
+        wait_for(lambda: _answers(url), 60)
+        before = _read_memory(psutil.Process(web.pid))
+        body = issue_opened()
+        with httpx.Client(trust_env=False) as github:
+            for number in range(REQUESTS):
+                head = {
+                    "X-GitHub-Event": "issues",
+                    "X-GitHub-Delivery": f"guid-{number}",
+                    "X-Hub-Signature-256": sign(body, settings["R4P_WEBHOOK_SECRET"].encode()),
+                }
+                answer = github.post(url + WEBHOOK_PATH, content=body, headers=head)
+                assert answer.status_code == 202, answer.text
+        return {"before": before, "after": _read_memory(psutil.Process(web.pid))}
+
+
+def _read_memory(process: psutil.Process) -> dict:
+    size = process.memory_info().rss
+    return {"megabytes": round(size / 1e6, 1), "mebibytes": round(size / 2**20, 1)}
 
 
 def _fill(database_url: str, installation: int, repos: list) -> None:
@@ -136,9 +167,9 @@ def _fill(database_url: str, installation: int, repos: list) -> None:
 
 
 def _measure(scene: PageScene, process: psutil.Process) -> dict:
-    idle = process.memory_info().rss / 1e6
+    before = _read_memory(process)
     browser = scene.sign_in("octo")
-    result = {"verdicts": REPOSITORIES * GROUPS * PULLS, "megabytes_before": round(idle, 1)}
+    result = {"verdicts": REPOSITORIES * GROUPS * PULLS, "before": before}
     paths = {
         "worksheet": "/",
         "group": "/r/octo/tool-0/issues/{issue}",
@@ -159,8 +190,10 @@ def _measure(scene: PageScene, process: psutil.Process) -> dict:
             "median": round(statistics.median(rest)),
             "p95": round(p95),
         }
-    result["megabytes_after"] = round(process.memory_info().rss / 1e6, 1)
-    result["mebibytes_after"] = round(process.memory_info().rss / 2**20, 1)
+    time.sleep(FRESH_SECONDS)
+    stale = [round(_time(browser, paths["track record of all"])) for _ in range(20)]
+    result["track record of all, 20 times after a minute"] = stale
+    result["after"] = _read_memory(process)
     return result
 
 

@@ -10,7 +10,6 @@ from app.db.tables.schema import jobs as job_table
 from app.jobs.job import Planned, RecordEvent
 from app.policy.command_registry import REGISTRY, describe_access
 from app.web.pages.routes import ACTIONS, OPEN, PAGES
-from app.web.pages.track_record import CACHE_SECONDS, RecordCache
 from model.domain import Verdict
 from tests.app.web.pages.browsing import read_csrf
 from tests.builders.history import judged_group
@@ -286,14 +285,3 @@ def test_a_merge_that_holds_counts_and_a_revert_counts_against(pages):
         tallies = tally_verdicts(connection, [pages.cat.id])
     known = {tally.verdict: tally.is_correct for tally in tallies}
     assert known == {"correct": True, "incorrect": False, "unsure": None}
-
-
-def test_counts_are_read_again_after_a_minute(pages):
-    moment = [0.0]
-    cache = RecordCache(lambda: moment[0])
-    assert cache.read(pages.owner, [pages.cat.id])[0].patches == 3
-    with pages.owner.begin() as connection:
-        connection.execute(text("delete from evaluations"))
-    assert cache.read(pages.owner, [pages.cat.id])[0].patches == 3
-    moment[0] = CACHE_SECONDS + 1
-    assert cache.read(pages.owner, [pages.cat.id]) == ()
