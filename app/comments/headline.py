@@ -1,6 +1,5 @@
 """The answer in one line: the headline of a verdict, or the order in which to read unsure patches (pure)."""
 
-from collections.abc import Mapping
 from itertools import groupby
 from typing import Final
 
@@ -8,16 +7,9 @@ from app.comments.phrases import count_pulls, join_names
 from app.comments.views import VerdictView
 from app.policy.alternative_policy import format_alternative_id
 from model.domain import PatchVerdict, Verdict
+from model.voting.verdict_summary import summarise_verdicts
 
-_NAMED_AT_MOST: Final = 6
 _ORDERED_AT_MOST: Final = 12
-_PHRASES: Final = {
-    Verdict.CORRECT: "judged correct",
-    Verdict.INCORRECT: "judged incorrect",
-    Verdict.UNSURE: "unsure",
-    Verdict.NOT_JUDGED: "not judged",
-}
-"""The verdicts in the order of the headline and of the table."""
 
 
 def write_headline(view: VerdictView) -> str:
@@ -26,42 +18,11 @@ def write_headline(view: VerdictView) -> str:
     own: dict[str, Verdict] = {
         format_alternative_id(each.number): each.verdict.verdict for each in view.alternatives
     }
-    parts = [_summarize(pulls, count_pulls(len(pulls)))] if pulls else []
+    parts = [summarise_verdicts(pulls, count_pulls(len(pulls)))] if pulls else []
     if own:
         count = "1 alternative" if len(own) == 1 else f"{len(own)} alternatives"
-        parts.append(f"by the bot: {_summarize(own, count)}")
+        parts.append(f"by the bot: {summarise_verdicts(own, count)}")
     return "; ".join(parts)
-
-
-def get_place(verdict: Verdict) -> int:
-    """Return the place of a verdict in the table: correct patches come first."""
-    return list(_PHRASES).index(verdict)
-
-
-def _summarize(patches: Mapping[str, Verdict], count: str) -> str:
-    """Summarize the verdicts by patch; `count` is the number of patches with its noun."""
-    names = {
-        verdict: [name for name, own in patches.items() if own is verdict]
-        for verdict in _PHRASES
-        if verdict in patches.values()
-    }
-    whole = next(iter(patches)) if len(patches) == 1 else count
-    match tuple(names):
-        case (Verdict.CORRECT, Verdict.INCORRECT):
-            right, wrong = map(_join_some, names.values())
-            return f"{right} judged correct; {wrong} not"
-        case (Verdict.INCORRECT,) if len(patches) > 1:
-            return f"none of {count} judged correct"
-        case (Verdict.UNSURE,):
-            return f"no clear answer for {whole}"
-        case (Verdict.NOT_JUDGED,):
-            return f"{whole} could not be judged"
-    return "; ".join(f"{_join_some(some)} {_PHRASES[verdict]}" for verdict, some in names.items())
-
-
-def _join_some(names: list[str]) -> str:
-    more = len(names) - _NAMED_AT_MOST
-    return join_names([*names[:_NAMED_AT_MOST], f"{more} more"] if more > 0 else names)
 
 
 def write_reading_order(view: VerdictView) -> str:

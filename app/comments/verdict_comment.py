@@ -10,7 +10,7 @@ from app.comments.evidence_text import (
     list_columns,
     list_group_notes,
 )
-from app.comments.headline import get_place, write_headline, write_reading_order
+from app.comments.headline import write_headline, write_reading_order
 from app.comments.judging_method import write_method, write_sources
 from app.comments.markers import format_group_marker, format_verdict_json
 from app.comments.phrases import (
@@ -30,6 +30,7 @@ from app.settings.repo_config import Mode
 from app.values.quoting import quote_phrase
 from model.domain import PatchVerdict, Verdict
 from model.rivals.difference_text import write_sentences
+from model.voting.verdict_summary import get_place
 
 LONGEST_BODY = 60_000
 """Most characters of the comment. GitHub's limit is 65,536, and GitHub may count more than we do."""

@@ -1,6 +1,6 @@
 """Output of the commands for people: the progress on stderr, verdicts and metrics on stdout."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -22,11 +22,12 @@ from rich.text import Text
 from model import catalog
 from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR
-from model.domain import GradedLine, GroupVerdict, Verdict
+from model.domain import GradedLine, GroupVerdict, PatchVerdict, Verdict
 from model.prompts.untrusted import escape_invisible
 from model.rivals.difference_text import write_sentences
 from model.verdict_json import Calibration
 from model.verifiers import judge_prompts
+from model.voting.verdict_summary import sort_by_verdict, summarise_verdicts
 
 _COLOURS = {
     Verdict.CORRECT: "green",
@@ -68,35 +69,47 @@ def report_loading(choice: EngineChoice, say: Callable[[str], None]) -> EngineCh
 
 
 def print_verdict(verdict: GroupVerdict, calibration: Calibration | None = None) -> None:
-    """Print a group's verdicts on stdout: a table, the reason of each verdict, and the cost of the votes.
+    """Print a group's verdicts on stdout: a headline, a table, the reason of each verdict, and the cost of the votes.
 
-    `calibration` says what the probabilities rest on.
+    The patches are sorted by verdict and probability. `calibration` says what the probabilities rest on.
     """
     out = Console(highlight=False, markup=False)
-    names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
-    weighed = any(patch.probability is not None for patch in verdict.patches)
-    table = Table(*names, *(["probability"] if weighed else []))
-    for patch in verdict.patches:
-        table.add_row(
-            Text(escape_invisible(patch.id)),
-            Text(patch.verdict.value.replace("_", " "), style=_COLOURS[patch.verdict]),
-            str(patch.votes.correct),
-            str(patch.votes.incorrect),
-            str(patch.votes.none),
-            f"{patch.coverage.files_seen} of {patch.coverage.files}",
-            *(_format(value, 2) for value in (patch.score, patch.probability)[: 1 + weighed]),
-        )
-    out.print(table)
+    patches = sort_by_verdict(verdict.patches)
+    verdicts = {escape_invisible(patch.id): patch.verdict for patch in patches}
+    headline = summarise_verdicts(verdicts, f"{len(patches)} patches")
+    out.print(Text(f"R4P verdict: {headline}", style="bold"))
+    out.print(_build_table(patches, has_votes=verdict.asked > 0))
     for sentence in write_sentences(verdict.differences, str, "`{}`".format):
         out.print(Text(escape_invisible(sentence)))
-    for patch in verdict.patches:
+    for patch in patches:
         out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
         for graded in patch.rubric:
             out.print(Text(f"  {_describe_line(graded)}"))
-    if calibration and weighed:
+    if calibration and any(patch.probability is not None for patch in patches):
         kind = "benchmark issues (packaged prior)" if calibration.origin else "earlier issues"
         out.print(Text(f"probabilities: from the outcomes of {calibration.issues} {kind}"))
     out.print(Text(_describe_cost(verdict)))
+
+
+def _build_table(patches: Sequence[PatchVerdict], *, has_votes: bool) -> Table:
+    """Build the table of verdicts. Only the names of the patches wrap, so that the headings stay whole at 80 columns."""
+    votes = ("votes for", "against", "none") if has_votes else ()
+    weighed = any(patch.probability is not None for patch in patches)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("patch", overflow="fold")
+    names = ("verdict", *votes, "files seen", "score", *["probability"] * weighed)
+    for name in names:
+        table.add_column(name, no_wrap=True)
+    for patch in patches:
+        counts = (patch.votes.correct, patch.votes.incorrect, patch.votes.none)
+        table.add_row(
+            Text(escape_invisible(patch.id)),
+            Text(patch.verdict.value.replace("_", " "), style=_COLOURS[patch.verdict]),
+            *(str(count) for count in counts[: len(votes)]),
+            f"{patch.coverage.files_seen} of {patch.coverage.files}",
+            *(_format(value, 2) for value in (patch.score, patch.probability)[: 1 + weighed]),
+        )
+    return table
 
 
 def _describe_line(graded: GradedLine) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from model.domain import ChangedPlace, DifferenceKind, RivalDifference
 from model.rivals.differences import MOST_PLACES
+from model.voting.verdict_summary import join_some
 
 _NAMED_AT_MOST = 2
 _PATCHES_AT_MOST = 6
@@ -42,7 +43,9 @@ class _Writer:
 
     def write(self, difference: RivalDifference) -> str:
         """Write one sentence."""
-        names = _join([self.name_patch(patch) for patch in difference.patches], _PATCHES_AT_MOST)
+        names = join_some(
+            [self.name_patch(patch) for patch in difference.patches], _PATCHES_AT_MOST
+        )
         if difference.kind in _SAME:
             but = " but for names" if difference.kind is DifferenceKind.SAME_BUT_NAMES else ""
             return f"{names} make the same edit{but}."
@@ -51,7 +54,7 @@ class _Writer:
         is_one = difference.kind is DifferenceKind.ONLY and len(difference.patches) == 1
         who = "All but" if difference.kind is DifferenceKind.ALL_BUT else "Only"
         deeds = list(self._list_deeds(difference, "s" if is_one else ""))
-        return f"{who} {names} {_join(deeds, len(deeds))}."
+        return f"{who} {names} {join_some(deeds, len(deeds))}."
 
     def _list_deeds(self, difference: RivalDifference, ending: str) -> Iterator[str]:
         """Yield what patches do, as verbs with their objects. `ending` is the ending of the verbs."""
@@ -63,7 +66,7 @@ class _Writer:
             yield f"add{ending} {self._name_places(added)}"
         if difference.calls and not difference.places:
             called = [self.quote(f"{_shorten(name)}()") for name in difference.calls]
-            yield f"add{ending} calls of {_join(called, _NAMED_AT_MOST)}"
+            yield f"add{ending} calls of {join_some(called, _NAMED_AT_MOST)}"
         if difference.touches_tests:
             yield f"touch{'es' if ending else ''} tests"
         if difference.lines is not None:
@@ -76,13 +79,13 @@ class _Writer:
             if place.function is not None:
                 functions[place.path].append(self.quote(f"{_shorten(place.function)}()"))
         named = [
-            f"{_join(names, len(names))} in {file}" if names else file
+            f"{join_some(names, len(names))} in {file}" if names else file
             for path, names in functions.items()
             if (file := self.quote(_shorten(self.files[path])))
         ]
         more = len(places) - len(shown)
         count = "many" if len(places) == MOST_PLACES else str(more)
-        return f"{', '.join(named)} and {count} more" if more else _join(named, len(named))
+        return f"{', '.join(named)} and {count} more" if more else join_some(named, len(named))
 
 
 def _choose_file_names(paths: set[str]) -> dict[str, str]:
@@ -95,15 +98,6 @@ def _choose_file_names(paths: set[str]) -> dict[str, str]:
             if path not in chosen and (parts is None or (counts[end] == 1 and end not in _VAGUE)):
                 chosen[path] = end
     return chosen
-
-
-def _join(names: Sequence[str], most: int) -> str:
-    """Join names with commas and `and`. Of more than `most` names, the rest is counted."""
-    shown, more = list(names[:most]), len(names) - most
-    if more > 0:
-        return f"{', '.join(shown)} and {more} more"
-    *first, last = shown
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _shorten(name: str) -> str:

@@ -1,7 +1,7 @@
 """The result of `r4p verify` for GitHub Actions: a job summary in Markdown, and the outputs of a step."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from model.commands.verify import choose_exit_code
 from model.commands.verify_options import VERIFY, VerifyResult
 from model.domain import GroupVerdict, PatchId, PatchVerdict, Verdict
 from model.rivals.difference_text import write_sentences
+from model.voting.verdict_summary import sort_by_verdict, summarise_verdicts
 
 _TITLE: Final = 200
 _NAME: Final = 120
@@ -84,17 +85,22 @@ def _name_winner(patch: PatchId) -> int | str:
 def write_summary(result: VerifyResult) -> str:
     """Return the verdicts as Markdown for a job summary. Text of strangers shows as plain text."""
     url = result.group.repository_url
-    names = {patch.id: _link(patch.id, url) for patch in result.verdict.patches}
+    patches = sort_by_verdict(result.verdict.patches)
+    names = {patch.id: _link(patch.id, url) for patch in patches}
+    headline = summarise_verdicts(
+        {names[patch.id]: patch.verdict for patch in patches}, f"{len(patches)} patches"
+    )
     facts = write_sentences(
         result.verdict.differences, lambda name: names.get(PatchId(name), name), _quote_code
     )
     parts = (
         [_write_title(result)],
-        [_write_table(result, names)],
+        [f"**{headline}**"],
+        [_write_table(patches, names, has_votes=result.verdict.asked > 0)],
         _list_items(facts),
         _list_items(
             f"{names[patch.id]}: {quote_paragraph(' '.join(patch.reason.split()), _REASON)}"
-            for patch in result.verdict.patches
+            for patch in patches
         ),
         _list_items(f"Left out: {note}" for note in result.group.notes),
         [_write_method(result)],
@@ -114,20 +120,20 @@ def _write_title(result: VerifyResult) -> str:
     return f"### R4P: [#{subject.number}]({url}/issues/{subject.number}) {title}"
 
 
-def _write_table(result: VerifyResult, names: dict[PatchId, str]) -> str:
-    rows = [
-        "| patch | verdict | probability | score | votes for | against | files seen |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for patch in result.verdict.patches:
+def _write_table(
+    patches: Sequence[PatchVerdict], names: dict[PatchId, str], *, has_votes: bool
+) -> str:
+    votes = ["votes for", "against"] if has_votes else []
+    head = ["patch", "verdict", "probability", "score", *votes, "files seen"]
+    rows = [f"| {' | '.join(head)} |", f"| {' | '.join(['---'] * len(head))} |"]
+    for patch in patches:
         verdict = patch.verdict.value.replace("_", " ")
         cells = (
             names[patch.id],
             f"**{verdict}**" if patch.verdict is Verdict.CORRECT else verdict,
             _format(patch.probability),
             _format(patch.score),
-            patch.votes.correct,
-            patch.votes.incorrect,
+            *(patch.votes.correct, patch.votes.incorrect)[: len(votes)],
             f"{patch.coverage.files_seen} of {patch.coverage.files}",
         )
         rows.append(f"| {' | '.join(map(str, cells))} |")

@@ -10,16 +10,15 @@ from model.commands.verify import describe_caution
 from model.domain import EngineInfo
 from tests.model.builders import build_diff, build_patch_options
 from tests.model.chat_server import MODELS, Reply, build_completion, serve_chat
+from tests.model.commands.printed_table import read_table
 
 
 def test_verdicts_are_a_table_and_a_correct_patch_exits_with_0(run):
     result = run(*build_patch_options("a.diff", "b.diff"))
     assert result.exit_code == 0, result.output
-    rows = [line.split("│")[1:4] for line in result.stdout.splitlines() if "│" in line]
-    assert [[cell.strip() for cell in row] for row in rows] == [
-        ["a.diff", "correct", "3"],
-        ["b.diff", "incorrect", "0"],
-    ]
+    _, rows = read_table(result.stdout)
+    assert [row[:3] for row in rows] == [["a.diff", "correct", "3"], ["b.diff", "incorrect", "0"]]
+    assert result.stdout.startswith("R4P verdict: a.diff judged correct; b.diff not\n")
     assert "b.diff: 0 of 3 valid votes hold it correct" in result.stdout
 
 

@@ -13,6 +13,7 @@ from model.protocols import Message
 from tests.model.agents.builders import build_trajectory
 from tests.model.builders import build_diff, build_patch_options
 from tests.model.chat_server import MODELS, build_completion, serve_chat
+from tests.model.commands.printed_table import read_table
 
 
 @pytest.mark.parametrize(
@@ -143,8 +144,7 @@ def test_spared_votes_are_not_failed_votes(run):
 def test_score_is_shown_or_a_dash(run, tmp_path):
     (tmp_path / "e.diff").write_text("")
     result = run(*build_patch_options("a.diff", "e.diff"))
-    rows = [line.split("│")[-2].strip() for line in result.stdout.splitlines() if "│" in line]
-    assert rows == ["1.00", "–"]
+    assert [row[-1] for row in read_table(result.stdout)[1]] == ["1.00", "–"]
 
 
 def test_forced_votes_are_counted(run, tmp_path):

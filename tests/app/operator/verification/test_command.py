@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.operator.verification.conftest import RIGHTS
 from tests.github.world.faults import Kind
+from tests.model.commands.printed_table import read_table
 
 
 def write_script(folder, correct):
@@ -41,7 +42,8 @@ def test_consensus_judges_by_default_and_prints_a_table(run, rivalry):
     result = run()
     assert result.exit_code == 4, result.output
     assert "no model was asked: consensus compared the patches" in result.stdout
-    assert all(f"│ #{pull} " in result.stdout for pull in rivalry.pulls)
+    shown = {row[0] for row in read_table(result.stdout)[1]}
+    assert shown == {f"#{pull}" for pull in rivalry.pulls}
 
 
 def test_a_mention_a_draft_a_closed_one_and_a_big_one_are_left_out(run, rivalry):

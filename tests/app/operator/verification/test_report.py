@@ -33,6 +33,7 @@ def test_summary_and_outputs_name_the_winner(judge, tmp_path):
     assert result.exit_code == 0, result.output
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("### R4P: It \\<b\\>breaks\\</b\\> \\| @\u200ball\n")
+    assert "\n\n**a.diff judged correct; b.diff not**\n\n" in summary
     assert "\n| a.diff | **correct** | – | 1.00 | 3 | 0 | 1 of 1 |\n" in summary
     assert "Verifier r4p with the model script; 3 of 3 votes were readable." in summary
     outputs = (tmp_path / "outputs").read_text().splitlines()
@@ -45,6 +46,7 @@ def test_consensus_names_the_source_of_its_probabilities(judge, tmp_path):
     (tmp_path / "b.diff").write_text(build_diff("solution b", path="other.py"))
     assert judge("--summary", "summary.md").exit_code == 4
     summary = (tmp_path / "summary.md").read_text()
+    assert "\n| patch | verdict | probability | score | files seen |\n" in summary
     assert summary.rstrip().endswith("benchmark issues (packaged prior).")
     assert "\nVerifier consensus. Probabilities rest on the outcomes of " in summary
 
