@@ -22,6 +22,7 @@ from model.domain import Issue
 from model.errors import BadArtefact
 from model.patches.edits import PatchEdit
 from model.rivals.features import Features, compute_features
+from model.rivals.score_effects import Prediction, predict_with_effects
 from model.voting.thresholds import Thresholds
 
 Floats = NDArray[np.float64]
@@ -104,16 +105,13 @@ class FittedModel:
     thresholds: Thresholds
     """Thresholds on the probability, chosen on issues outside the held-out block."""
 
-    def predict_probabilities(self, issue: Issue, edits: Sequence[PatchEdit]) -> list[float]:
+    def predict(self, issue: Issue, edits: Sequence[PatchEdit]) -> list[Prediction]:
         """Compute the probability that each patch is correct, in order. Equal edits get equal probabilities."""
         if not edits:
             return []
         features = compute_features(issue, edits)
         classifier: GroupClassifier = getattr(self, select_expert(features))
-        return [
-            float(probability)
-            for probability in classifier.predict_probability(build_matrix(features))
-        ]
+        return predict_with_effects(classifier.predict_probability, build_matrix(features))
 
 
 EXPERTS = ("copies", "few", "distinct")

@@ -32,6 +32,11 @@ def list_columns() -> tuple[str, ...]:
     return tuple(compute_features(Issue("", ""), [read_edit("")])[0])
 
 
+def list_own_columns() -> tuple[str, ...]:
+    """Return the names of the features that a patch has without regard to its rivals."""
+    return tuple(_measure_edit(read_edit(""), read_issue_names("")))
+
+
 def compute_features(issue: Issue, edits: Sequence[PatchEdit]) -> list[Features]:
     """Return the features of each patch by name, in the order of `edits`.
 

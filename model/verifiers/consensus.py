@@ -36,6 +36,7 @@ from model.rivals import consensus_model
 from model.rivals.consensus_model import ConsensusModel, FittedModel
 from model.rivals.features import MAX_COMPARED_CHARACTERS
 from model.rivals.rival_agreement import Panel, build_panels
+from model.rivals.score_effects import Prediction, describe_effects
 from model.verdict_json import PACKAGED
 from model.verifiers.admission import (
     DEFAULT_RULES,
@@ -132,16 +133,20 @@ class ConsensusVerifier:
         if self._independent:
             panels = [(seat, all_seats) for seat in all_seats]
         visible_issue = Issue("", strip_html_comments(issue.text))
-        beliefs: dict[Panel, list[float]] = {}
+        predictions: dict[Panel, list[Prediction]] = {}
         judged = {}
         for patch, (speaker, panel) in zip(seats, panels, strict=True):
             if len(panel) < 2:
                 continue
             rivals = [all_edits[seat] for seat in panel]
-            if panel not in beliefs:
-                beliefs[panel] = self._fit.predict_probabilities(visible_issue, rivals)
-            reason = _explain(all_edits[speaker], rivals, copies_count=self._independent)
-            judged[patch] = beliefs[panel][panel.index(speaker)], reason
+            if panel not in predictions:
+                predictions[panel] = self._fit.predict(visible_issue, rivals)
+            own = predictions[panel][panel.index(speaker)]
+            agreement = _describe_agreement(
+                all_edits[speaker], rivals, copies_count=self._independent
+            )
+            reason = f"{agreement} {describe_effects(own.effects)}".rstrip()
+            judged[patch] = own.probability, reason
         return judged
 
 
@@ -225,7 +230,7 @@ def _build_verdict(
     return PatchVerdict(patch, verdict, VoteCount(), reason, case.coverage, score=belief)
 
 
-def _explain(edit: PatchEdit, every: Sequence[PatchEdit], *, copies_count: bool) -> str:
+def _describe_agreement(edit: PatchEdit, every: Sequence[PatchEdit], *, copies_count: bool) -> str:
     rivals = [rival for rival in every if rival is not edit]
     lines = edit.lines_added | edit.lines_removed
     alike = sum(

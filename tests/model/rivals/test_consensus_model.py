@@ -90,14 +90,11 @@ def test_copies_and_small_groups_use_their_own_classifiers():
     rivals = [
         edits.read_edit(build_diff(f"x = {number}")) for number in range(consensus_model.FEW_RIVALS)
     ]
-    many, few = (
-        fit.predict_probabilities(ISSUE, rivals),
-        fit.predict_probabilities(ISSUE, rivals[1:]),
-    )
-    copied = fit.predict_probabilities(ISSUE, [*rivals, rivals[0]])
-    assert many[0] < few[0] < copied[0]
+    many, few = fit.predict(ISSUE, rivals), fit.predict(ISSUE, rivals[1:])
+    copied = fit.predict(ISSUE, [*rivals, rivals[0]])
+    assert many[0].probability < few[0].probability < copied[0].probability
     assert copied[0] == copied[-1]
-    assert fit.predict_probabilities(ISSUE, []) == []
+    assert fit.predict(ISSUE, []) == []
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,20 @@ def test_rivals_get_scores_and_no_probabilities():
     assert (verdict.asked, verdict.votes, verdict.partition) == (0, (), (("a", "b", "c"),))
 
 
+def test_reasons_tell_what_moves_different_scores():
+    """Patches with equal counts of like rivals once had equal reasons beside different scores."""
+    _, by_id = judge(
+        build_patch("a", "return x if x else 0.0"),
+        build_patch("b", "return max(x, 1)"),
+        build_patch("c", "return x if x else None"),
+    )
+    counts = {patch.reason.partition(" Compared")[0] for patch in by_id.values()}
+    assert len(counts) == 1
+    assert by_id["a"].score > by_id["b"].score + 0.05
+    assert "its score gets +" in by_id["a"].reason
+    assert "its score gets −" in by_id["b"].reason
+
+
 def test_only_scores_beyond_the_thresholds_are_claimed():
     artefact = consensus_model.load_shipped()
     fit = artefact.fits[consensus_model.EVERYTHING]
