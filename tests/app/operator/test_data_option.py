@@ -1,18 +1,23 @@
 """`--data DIR`: every command of the operator reaches the bot that `r4p up` runs on DIR."""
 
+import json
+import subprocess
+
 import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
 from app.operator.models_cli import main as models
-from app.settings import data_folder
+from app.settings import build_plain_environment, data_folder
 from app.settings.environment import read_environment
+from model.interpreter import module_command
 from tests.app.settings.test_data_folder import forget
 from training.commands.cli import main as train
 from training.commands.labels import app as labels
 
 COMMANDS = [
     (main, ["jobs"]),
+    (main, ["migrate"]),
     (main, ["installations", "list"]),
     (main, ["outcomes", "rederive"]),
     (main, ["trace", "no-such-delivery"]),
@@ -41,8 +46,25 @@ def test_the_command_reads_the_database_of_the_folder(
     assert read_environment()["R4P_DATABASE_URL"] == database_url
 
 
+@pytest.mark.services
+def test_a_fit_reads_the_database_of_the_folder(tmp_path, database_url, services):
+    """`r4p calibrate` becomes another program, which learns the address from its environment."""
+    data_folder.write_addresses(tmp_path, database_url, services.redis_url)
+    done = subprocess.run(
+        module_command("app.cli", "calibrate", "--data", str(tmp_path)),
+        env=build_plain_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"schema": "r4p.refit/1", "judges": []}
+
+
 @pytest.mark.parametrize(
-    ("application", "words"), COMMANDS, ids=[" ".join(words) for _, words in COMMANDS]
+    ("application", "words"),
+    [*COMMANDS, (main, ["calibrate"])],
+    ids=[" ".join(words) for _, words in COMMANDS] + ["calibrate"],
 )
 def test_a_folder_without_a_running_bot_is_one_line(application, words, tmp_path):
     done = CliRunner().invoke(application, [*words, "--data", str(tmp_path)])
