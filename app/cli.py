@@ -147,7 +147,7 @@ def doctor(
 
     if data is not None:
         data_option.use_everything(data)
-    raise typer.Exit(examination.run(as_json=json))
+    raise typer.Exit(examination.run(data, as_json=json))
 
 
 @main.command(rich_help_panel=_OPERATE)

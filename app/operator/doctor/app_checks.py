@@ -146,8 +146,8 @@ def _check_repositories(
 def describe_repositories(repositories: Sequence[InstalledRepositoryFacts]) -> Iterator[Line]:
     """Describe GitHub's own settings that keep rivals away (pure).
 
-    A repository may also cap the open pull requests of a person. GitHub shows this cap only to an App that may
-    administer the repository, which the bot never asks for.
+    GitHub shows the cap on open pull requests of a person only to an App that may administer the repository, which the
+    bot never asks for.
     """
     about, live = "repositories", [item for item in repositories if not item.is_archived]
     off = [item.full_name for item in live if not item.has_pull_requests]
@@ -163,6 +163,10 @@ def describe_repositories(repositories: Sequence[InstalledRepositoryFacts]) -> I
         yield Line(Mark.LESS, about, text, fix)
     if not off and not closed:
         yield Line(Mark.OK, about, f"{len(live)} with pull requests open to everybody")
+    if live:
+        text = "unknown: a repository may cap a person's open pull requests, and the bot may not read the cap"
+        fix = "look in the repository's settings, under Moderation options, Interaction limits"
+        yield Line(Mark.OK, "pull request cap", text, fix)
 
 
 def _shorten(names: Sequence[str]) -> str:

@@ -24,10 +24,13 @@ UNFIT: Final = 5
 """Exit code when the bot cannot work with these settings."""
 
 
-def run(*, as_json: bool = False) -> int:
-    """Run `r4p doctor` and print every finding. Returns exit code 0 if the bot can work, else UNFIT (5)."""
+def run(data: Path | None = None, *, as_json: bool = False) -> int:
+    """Run `r4p doctor` and print every finding. Returns exit code 0 if the bot can work, else UNFIT (5).
+
+    `data` is the folder of `r4p up`; None: the settings of the environment alone.
+    """
     check(EngineSettings, AgentSettings, IdentitySettings)
-    lines = list(list_findings())
+    lines = list(list_findings(data))
     if as_json:
         print_json(build_document(lines))
     else:
@@ -36,7 +39,11 @@ def run(*, as_json: bool = False) -> int:
 
 
 def list_findings(data: Path | None = None) -> Iterator[Line]:
-    """Yield every finding. `data` is the folder of `r4p up`, whose disk is checked; None: the bot's other folders."""
+    """Yield every finding.
+
+    `data` is the folder of `r4p up`, which brings the database and the broker, and whose disk is checked. None: the
+    settings must name both, and the bot's other folders are checked.
+    """
     yield from _check_github()
     settings = load(EngineSettings)
     judging = list(check_engine(settings))
@@ -46,7 +53,7 @@ def list_findings(data: Path | None = None) -> Iterator[Line]:
         yield optional_checks.check_drafts()
     yield optional_checks.check_onboarding()
     yield optional_checks.check_tests()
-    yield from check_stores()
+    yield from check_stores(may_be_unset=data is not None)
     for folder in [data] if data else optional_checks.list_folders():
         yield optional_checks.check_disk(folder)
 

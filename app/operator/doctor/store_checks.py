@@ -1,6 +1,6 @@
 """`r4p doctor` on the database and the broker: whether they answer, the schema's revision, roles and pauses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -10,14 +10,31 @@ from app.dispatch import Doorbell
 from app.operator import database_setup
 from app.operator.doctor.finding import Line, Mark, build_line
 from app.settings import BrokerSettings, DatabaseSettings, find_mistakes, load
+from app.settings.environment import read_environment
 
 
-def check_stores() -> Iterator[Line]:
-    """Yield a line for each thing in the database and the broker of the settings; nothing without them."""
-    if not find_mistakes(DatabaseSettings):
-        yield from _check_database(load(DatabaseSettings))
-    if not find_mistakes(BrokerSettings):
-        yield _check_broker(load(BrokerSettings))
+def check_stores(*, may_be_unset: bool = False) -> Iterator[Line]:
+    """Yield a line for each thing in the database and the broker of the settings, and for each mistake in the settings.
+
+    `may_be_unset`: `r4p up` brings both and sets their addresses when it starts, so a missing address is no mistake.
+    """
+    if not may_be_unset or _is_set("R4P_DATABASE_URL"):
+        if wrong := find_mistakes(DatabaseSettings):
+            yield _report("database", wrong)
+        else:
+            yield from _check_database(load(DatabaseSettings))
+    if not may_be_unset or _is_set("R4P_REDIS_URL"):
+        wrong = find_mistakes(BrokerSettings)
+        yield _report("broker", wrong) if wrong else _check_broker(load(BrokerSettings))
+
+
+def _is_set(name: str) -> bool:
+    return any(value and key.upper() == name for key, value in read_environment().items())
+
+
+def _report(about: str, wrong: Sequence[str]) -> Line:
+    fix = "set it, or name the folder of `r4p up` by --data DIR"
+    return Line(Mark.FAIL, about, "; ".join(wrong), fix)
 
 
 def _check_database(settings: DatabaseSettings) -> Iterator[Line]:

@@ -32,22 +32,23 @@ def github(tmp_path_factory):
 
 
 @pytest.fixture
-def doctor(monkeypatch, github):
-    """`doctor(setting=value)`: its exit code, and its lines by what each is about."""
+def doctor(monkeypatch, github, tmp_path_factory):
+    """`doctor(setting=value)` on a folder of `r4p up`: its exit code, and its lines by what each is about."""
     standin, app = github
+    data = str(tmp_path_factory.mktemp("data"))
     identity = {"app_id": str(app.app_id), "private_key": app.private_key, "webhook_secret": "s"}
 
     def examine(**settings):
         for name, value in (identity | {"github_url": standin.url} | settings).items():
             monkeypatch.setenv(f"R4P_{name.upper()}", value)
-        return run_doctor()
+        return run_doctor("--data", data)
 
     return examine
 
 
-def run_doctor():
+def run_doctor(*arguments):
     """Its exit code, and its lines by what each is about."""
-    said = CliRunner().invoke(main, ["doctor"])
+    said = CliRunner().invoke(main, ["doctor", *arguments])
     lines = [_LINE.fullmatch(line).groups() for line in said.stdout.splitlines()]
     return said.exit_code, {about: f"{mark}: {finding}" for mark, about, finding in lines}
 
@@ -246,6 +247,30 @@ def test_a_database_role_that_all_processes_share_is_named_with_the_fix(doctor, 
     assert found["database roles"] == (
         "less: all processes share the role postgres: `r4p migrate --roles` creates one role for each process"
     )
+
+
+def test_without_a_folder_the_settings_must_name_database_and_broker(doctor, monkeypatch):
+    assert doctor(verifier="consensus")[0] == 0
+    code, found = run_doctor()
+    assert code == UNFIT
+    fix = "set it, or name the folder of `r4p up` by --data DIR"
+    for about, name in {"database": "R4P_DATABASE_URL", "broker": "R4P_REDIS_URL"}.items():
+        assert found[about].startswith(f"FAIL: {name}: is not set: give a text (")
+        assert found[about].endswith(fix)
+    monkeypatch.setenv("R4P_DATABASE_URL", "sqlite://")
+    message = "FAIL: R4P_DATABASE_URL: must start with postgresql://, not with sqlite://"
+    assert run_doctor()[1]["database"] == f"{message}: {fix}"
+
+
+@pytest.mark.services
+def test_database_and_broker_of_the_settings_are_enough(
+    doctor, database_url, services, monkeypatch
+):
+    doctor(verifier="consensus")
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.setenv("R4P_REDIS_URL", services.redis_url)
+    code, found = run_doctor()
+    assert (code, found["broker"]) == (0, "ok: answers")
 
 
 @pytest.mark.services

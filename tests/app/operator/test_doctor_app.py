@@ -51,7 +51,12 @@ def test_repositories_that_no_stranger_may_open_pull_requests_in_are_named(docto
     repos = [standin.create_repository(f"octo/{name}", {"a": "b"}) for name in ("x", "y", "z")]
     standin.install(app, repos)
     identity = {"app_id": str(app.app_id), "private_key": app.private_key}
-    assert doctor(**identity)[1]["repositories"] == "ok: 3 with pull requests open to everybody"
+    found = doctor(**identity)[1]
+    assert found["repositories"] == "ok: 3 with pull requests open to everybody"
+    assert found["pull request cap"] == (
+        "ok: unknown: a repository may cap a person's open pull requests, and the bot may not read the cap: "
+        "look in the repository's settings, under Moderation options, Interaction limits"
+    )
     standin.set_pull_rules(repos[0], enabled=False)
     assert "pull requests are switched off: octo/x" in doctor(**identity)[1]["repositories"]
     standin.set_pull_rules(repos[0])
