@@ -25,6 +25,8 @@ _KINDS = (
     property,
     type,
 )
+_BY_PYTEST = frozenset({"_UnitTestCase__pytest_class_setup", "_UnitTestCase__pytest_method_setup"})
+"""Fixtures that pytest before 8 hangs on each class of unittest that a test module imports by name."""
 _Holder = Mapping[str, object]
 _Record = tuple[_Holder, str, object, tuple[object, ...]]
 
@@ -91,7 +93,7 @@ class MachineryWatch:
             ):
                 yield f"{_name_holder(holder)}.{name}"
         for holder, names in self._names:
-            for name in frozenset(holder) - names:
+            for name in frozenset(holder) - names - _BY_PYTEST:
                 if isinstance(holder[name], _KINDS):  # pytest itself adds plain values
                     yield f"{_name_holder(holder)}.{name}"
 
@@ -101,7 +103,7 @@ def _list_records() -> Iterator[_Record]:
     for module in _list_modules():
         for holder in (vars(module), *_list_own_classes(module)):
             for name, value in list(holder.items()):
-                if isinstance(value, _KINDS):
+                if isinstance(value, _KINDS) and name not in _BY_PYTEST:
                     yield holder, name, value, _take_apart(value)
 
 
