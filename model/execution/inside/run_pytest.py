@@ -16,7 +16,8 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 """A look at all recorded functions takes a millisecond."""
 _ERRORS = 50
 """Most errors that are sent."""
-_ERROR_LETTERS = 4_000
+_ERROR_ENDS = (2_000, 4_000)
+"""Letters of an error that are sent: of its beginning, which names the test's own line, and of its end."""
 
 
 class Reporter:
@@ -49,10 +50,10 @@ class Reporter:
         self.send_error(report)
 
     def send_error(self, report) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-        """Send the end of the error of a phase that failed."""
+        """Send the error of a phase that failed, without the middle of a long one."""
         if report.failed and self._errors < _ERRORS:
             self._errors += 1
-            self._send("error", report.nodeid, report.longreprtext[-_ERROR_LETTERS:])
+            self._send("error", report.nodeid, cut_middle(report.longreprtext))
 
     def pytest_runtest_logfinish(self, nodeid) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Send the outcome of a test, and look for changes now and then."""
@@ -72,6 +73,12 @@ class Reporter:
         """Return the names of all plugins, in order."""
         plugins = config.pluginmanager.get_plugins()
         return sorted(getattr(plugin, "__name__", type(plugin).__qualname__) for plugin in plugins)
+
+
+def cut_middle(text: str) -> str:
+    """Return the two ends of a long text, on lines of their own."""
+    first, last = _ERROR_ENDS
+    return text if len(text) <= first + last else f"{text[:first]}\n...\n{text[-last:]}"
 
 
 def main() -> int:
