@@ -10,22 +10,39 @@ _LEAST: Final = 20
 """Characters of an added line that nobody writes by chance."""
 
 
+class LeakGuard:
+    """Knows what no statement of one task may hold."""
+
+    def __init__(self, patch: str, test_patch: str) -> None:
+        """Read the diffs. Raises BadDiff."""
+        hints = (*_list_test_names(test_patch), *_list_added(patch + test_patch))
+        self._hints = tuple(dict.fromkeys(map(_squeeze, hints)))
+
+    def find_leaks(self, text: str) -> tuple[str, ...]:
+        """Return the hints that the text holds, with single spaces and single quotes."""
+        squeezed = _squeeze(text)
+        return tuple(hint for hint in self._hints if hint in squeezed)
+
+    def is_safe(self, text: str) -> bool:
+        """Return whether the text gives nothing away."""
+        return not self.find_leaks(text)
+
+
 def find_leaks(statement: str, patch: str, test_patch: str) -> tuple[str, ...]:
     """Return the names of test files, and the added lines of both diffs, that the statement holds.
 
-    Added lines count from 20 characters on. White space does not count. Raises BadDiff.
+    Added lines count from 20 characters on. White space and the kind of quotes do not count. Raises BadDiff.
     """
-    text = _squeeze(statement)
-    hints = (*_list_test_names(test_patch), *map(_squeeze, _list_added(patch + test_patch)))
-    return tuple(dict.fromkeys(hint for hint in hints if hint in text))
+    return LeakGuard(patch, test_patch).find_leaks(statement)
 
 
 def remove_leaks(lines: list[str], patch: str, test_patch: str) -> list[str]:
     """Return the lines that give nothing away. Text that leaks across lines stays, and `find_leaks` finds it."""
     try:
-        return [line for line in lines if not find_leaks(line, patch, test_patch)]
+        guard = LeakGuard(patch, test_patch)
     except BadDiff:
         return []
+    return [line for line in lines if not guard.find_leaks(line)]
 
 
 def _list_test_names(test_patch: str) -> Iterator[str]:
@@ -40,4 +57,4 @@ def _list_added(diff: str) -> Iterator[str]:
 
 
 def _squeeze(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.split()).replace('"', "'")

@@ -1,6 +1,7 @@
 """Write the statement of a task: with a model where there is one and its issue can be used, else from the failing tests."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from model.errors import GitFailed
 from model.gyms.gym_task import StatementFrom
@@ -8,10 +9,9 @@ from training.gym.back_translation.failing_test import choose_failing_tests
 from training.gym.back_translation.issue_reply import NoIssue
 from training.gym.back_translation.issue_writer import CommitEvidence
 from training.gym.commit_change import BuildSettings, CommitChange, Refused
-from training.gym.commits.history import read_message
+from training.gym.commits.history import ContentReader, read_message
 from training.gym.leak_check import find_leaks
-from training.gym.statement import write_statement
-from training.gym.statements.source_files import read_sources
+from training.gym.statement import read_sources, write_statement
 from training.gym.validation import TestVerdicts
 
 
@@ -56,7 +56,9 @@ def _collect_evidence(
 def _write_from_tests(settings: BuildSettings, change: CommitChange, verdicts: TestVerdicts) -> str:
     diffs = change.patch, change.test_patch
     tests = verdicts.fail_to_pass
-    sources = read_sources(change.tree, change.test_changes.written, tests)
+    with ContentReader(settings.repository) as reader:
+        read = partial(reader.read, change.commit.sha)
+        sources = read_sources(tests, change.test_changes.written, read)
     statement = write_statement(settings.name, tests, verdicts.errors, *diffs, sources)
     if find_leaks(statement, *diffs):
         raise Refused("its statement gives away the solution")

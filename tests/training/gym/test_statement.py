@@ -1,7 +1,7 @@
 """A statement tells what fails and what is expected, and nothing of the solution."""
 
 from training.gym.leak_check import find_leaks
-from training.gym.statement import describe_behaviour, find_call, write_statement
+from training.gym.statement import describe_behaviour, write_statement
 
 PATCH = """--- a/x.py
 +++ b/x.py
@@ -33,7 +33,7 @@ def test_the_statement_names_the_behaviour_the_call_and_the_result():
         "tests/test_double.py::test_double_of_three": ERROR
     }, PATCH, TEST_PATCH)  # fmt: skip
     assert text.startswith("Double of three (doubling)\n")
-    assert "    double(number=3, twice=False)\n" in text
+    assert "1. Call `double(number=3, twice=False)`.\n" in text
     assert "    assert 7 == 6\n" in text
     assert "0x7f" not in text
     assert find_leaks(text, PATCH, TEST_PATCH) == ()
@@ -43,24 +43,25 @@ def test_tests_that_fail_alike_are_told_once():
     tests = [f"tests/test_double.py::test_{name}" for name in ("one", "two", "three", "four")]
     error = {"tests/test_double.py": "E   ImportError: cannot import name 'double' from 'x'"}
     text = write_statement("doubling", tests, error, PATCH, TEST_PATCH)
-    assert 'These cases fail: "one", "two", "three" and others.' in text
+    assert 'This case fails: "one".' in text
+    assert 'These cases also fail: "two", "three", "four".' in text
     assert "I expect `double` to be there" in text
     assert text.count("ImportError") == 1
 
 
-def test_failures_beyond_the_third_are_counted():
+def test_failures_beyond_the_third_are_named():
     tests = [f"t.py::test_{number}" for number in range(5)]
     text = write_statement(
         "d", tests, {test: f"E  Failed: DID NOT RAISE {test}" for test in tests}, PATCH, TEST_PATCH
     )
-    assert "2 more cases of this kind fail." in text
+    assert 'These cases also fail: "3", "4".' in text
     assert "I expect the error" in text
 
 
 def test_a_test_without_an_error_text_has_a_statement():
     text = write_statement("d", ["t.py::TestX::testCamelCase[1-2]"], {}, PATCH, TEST_PATCH)
     assert "Camel case (d)" in text
-    assert "I expect it to work" in text
+    assert "I expect this to work" in text
 
 
 def test_leaks_are_found():
@@ -80,9 +81,14 @@ def test_a_line_that_leaks_is_left_out():
     assert find_leaks(text, PATCH, TEST_PATCH) == ()
 
 
-def test_a_call_is_read_from_the_marked_line():
-    assert find_call("> with raises(X):\n>   f(1)\n") == "raises(X)"
-    assert find_call("> x = 1\n> else:\n") is None
+def test_without_a_source_the_call_is_read_from_the_marked_line():
+    errors = {
+        "t.py::test_a": "> with raises(X):\n>   f(1)\nE  y",
+        "t.py::test_b": "> x = 1\n> else:\n",
+    }
+    text = write_statement("d", list(errors), errors, PATCH, TEST_PATCH)
+    assert "1. Call `raises(X)`." in text
+    assert text.count("What I run:") == 1
 
 
 def test_a_behaviour_is_the_name_of_its_test_in_words():

@@ -1,0 +1,158 @@
+"""Write the lines of a statement about one failing test: what is run, what happens and what is expected (pure)."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Final
+
+from training.gym.leak_check import LeakGuard
+from training.gym.statements.condition_wording import order_comparison
+from training.gym.statements.expression_wording import list_calls, list_phrases, quote_code
+from training.gym.statements.failing_case import FailingCase, write_out_values
+from training.gym.statements.failure_text import Failure, find_call
+from training.gym.statements.outcome_wording import Outcome, describe_outcome
+from training.gym.statements.step_choice import choose_steps, list_used
+from training.gym.statements.step_wording import (
+    find_error_check,
+    list_checks,
+    list_steps,
+    say_omission,
+)
+
+_MOST_WAYS: Final = 60
+"""Ways of one sentence that are tried."""
+_MOST_STEPS: Final = 12
+_MOST_CHECKS: Final = 6
+_MOST_LINES: Final = 10
+"""Lines of an error."""
+_FOLDERS: Final = {"tmpdir": "an empty folder", "tmp_path": "the path of an empty folder"}
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTest:
+    """A fail-to-pass test with its failure before the patch."""
+
+    id: str
+    failure: Failure
+    case: FailingCase | None
+    """None if its source cannot be read."""
+    modules: tuple[ast.Module, ...] = ()
+    """Where its fixtures are: its own module and the `conftest.py` files around it."""
+
+    @property
+    def parameter(self) -> str:
+        """The part of the id in brackets."""
+        return self.id.partition("[")[2].removesuffix("]")
+
+
+def describe_test(test: FailedTest, guard: LeakGuard) -> Iterator[str]:
+    """Yield the lines about a test."""
+    case = write_out_values(test.case) if test.case else None
+    outcome = describe_outcome(test.failure, case)
+    title = "What I run:" if case is None or case.failing else "What I want to run:"
+    if steps := list(_list_run(replace(test, case=case), outcome, guard)):
+        yield from (title, "", *(f"{number}. {text}" for number, text in enumerate(steps, 1)), "")
+    happens = "What happens then:" if steps else "What happens:"
+    yield from _describe_outcome(happens, test.failure, outcome, guard)
+    after = case.after if case and case.failing else ()
+    checks = [_say(chain(list_checks(step), _omit(step)), guard) for step in after]
+    if shown := [check for check in checks if check][:_MOST_CHECKS]:
+        yield from ("", "After that, this should work:", "", *(f"- {check}" for check in shown))
+
+
+def _omit(step: ast.stmt) -> Iterator[str]:
+    """Yield the clause for a step that cannot be told, but none for a check: later steps do not need it."""
+    if not isinstance(step, ast.Assert):
+        yield say_omission(step)
+
+
+def _list_run(test: FailedTest, outcome: Outcome, guard: LeakGuard) -> Iterator[str]:
+    """Yield the sentences of the steps up to the failure."""
+    case = test.case
+    if case is None:
+        if call := find_call(test.failure.marked):
+            yield from filter(None, [_say((f"call {way}" for way in list_calls(call)), guard)])
+        return
+    shown = [*([case.failing] if case.failing else []), *case.after[:_MOST_CHECKS]]
+    chosen = choose_steps(case, shown, test.modules, test.parameter)
+    used = {name for step in (*chosen.steps, *shown) for name in list_used(step)}
+    folders = {name: text for name, text in _FOLDERS.items() if name in used}
+    ways = _list_ways(chosen.definitions)
+    ways += [[f"take {text} as {quote_code(name)}"] for name, text in folders.items()]
+    ways += [*_limit(chosen.steps), *_list_failing(case, outcome)]
+    yield from filter(None, (_say(clauses, guard) for clauses in ways))
+
+
+def _list_ways(steps: Sequence[ast.stmt]) -> list[list[str]]:
+    return [[*islice(list_steps(step), _MOST_WAYS), say_omission(step)] for step in steps]
+
+
+def _limit(steps: Sequence[ast.stmt]) -> list[list[str]]:
+    """Return the ways to say at most twelve steps: checks that passed go first, then steps in the middle."""
+    if len(steps) > _MOST_STEPS:
+        steps = [step for step in steps if not isinstance(step, ast.Assert)]
+    if len(steps) <= _MOST_STEPS:
+        return _list_ways(steps)
+    half = _MOST_STEPS // 2
+    gap = f"more steps of this kind follow; {len(steps) - 2 * half} are left out here"
+    return [*_list_ways(steps[:half]), [gap], *_list_ways(steps[-half:])]
+
+
+def _list_failing(case: FailingCase, outcome: Outcome) -> list[list[str]]:
+    """Return the ways to say the step that fails; none for a comparison, of which the outcome tells."""
+    step = case.failing
+    if step is None:
+        steps: Sequence[ast.stmt] = case.after[:_MOST_STEPS]
+        return [list(islice(list_checks(part), _MOST_WAYS)) for part in steps]
+    if isinstance(step, ast.With | ast.AsyncWith) and find_error_check(step):
+        return _list_ways(step.body)
+    if not isinstance(step, ast.Assert):
+        return _list_ways([step])
+    if outcome.is_comparison:
+        return []
+    result = step.test
+    if isinstance(result, ast.Compare) and len(result.ops) == 1:
+        result = order_comparison(result)[0]
+    return [[f"evaluate {way}" for way in islice(list_phrases(result), _MOST_WAYS)]]
+
+
+def _describe_outcome(
+    title: str, failure: Failure, outcome: Outcome, guard: LeakGuard
+) -> Iterator[str]:
+    happens = _say(outcome.happens, guard, begins_sentence=False)
+    expected = _say((f"I expect {way}" for way in outcome.expected), guard)
+    lines = list(_list_error(failure, outcome, guard))
+    if happens or lines:
+        yield from (f"{title} {happens}" if happens else title, "")
+    if lines:
+        yield from (*(f"    {line}" for line in lines), "")
+    if outcome.has_diff and any(line[:1] in "+-" for line in lines):
+        signs = "+-" if outcome.is_turned else "-+"
+        yield from (
+            f"Lines with `{signs[0]}` are what I expect, and lines with `{signs[1]}` are what I get.",
+            "",
+        )
+    yield expected or "The value that I expect is left out here."
+
+
+def _list_error(failure: Failure, outcome: Outcome, guard: LeakGuard) -> Iterator[str]:
+    """Yield the lines of an error that are safe; of a failed comparison its diff, without marks of single letters."""
+    lines = [line for line in failure.lines if guard.is_safe(line)]
+    if outcome.is_comparison:
+        shown = lines[1:] if outcome.has_diff else []
+        lines = [line.removeprefix("  ") for line in shown if not line.startswith("  ? ")]
+        if not any(line[:1] in {"-", "+"} for line in lines):
+            lines = [line for line in lines if not line.startswith("  ")]
+    elif outcome.happens:
+        lines = []
+    yield from [line.rstrip() for line in lines if line.strip()][:_MOST_LINES]
+
+
+def _say(clauses: Iterable[str], guard: LeakGuard, *, begins_sentence: bool = True) -> str | None:
+    """Return the first clause that gives nothing away, with a full stop."""
+    for clause in islice(clauses, _MOST_WAYS + 1):
+        first = clause[:1].upper() if begins_sentence else clause[:1]
+        if guard.is_safe(sentence := f"{first}{clause[1:]}."):
+            return sentence
+    return None
