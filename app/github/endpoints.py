@@ -5,9 +5,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 API_VERSION: Final = "2022-11-28"
-"""Version of the REST API that every request asks for. The bot reads no field that version 2026-03-10 drops: it takes
-the merge commit from `merge_commit_sha` where a webhook has it, and from GraphQL elsewhere. GitHub Enterprise Server knows newer
-versions late."""
+"""Version of the REST API that the bot asks for. GitHub Enterprise Server knows newer versions late.
+
+The bot needs no field that version 2026-03-10 drops, and tests run it on that version, too. It takes the merge commit from
+`merge_commit_sha` where a webhook has it, and from GraphQL elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Endpoints:
     """Base URL of pages. Git repositories are at `{web}/{owner}/{name}.git`."""
     rest: str
     graphql: str
+    api_version: str = API_VERSION
 
     def git(self, full_name: str) -> str:
         """Return the URL from which git fetches the repository `full_name` (`owner/name`). It holds no secret."""

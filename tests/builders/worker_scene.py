@@ -95,7 +95,7 @@ class Scenery:
     pulls: list[int] = field(init=False)
 
     def __post_init__(self):
-        url = build_endpoints(self.standin.url)
+        url = replace(build_endpoints(self.standin.url), api_version=self.standin.api_version)
         app = OurApp(self.app.app_id, SecretStr(self.app.private_key))
         etags = PostgresEtags(self.database)
         self.github = GitHub.open(app, url, PostgresLimiter(self.database), etags)

@@ -9,7 +9,13 @@ import pytest
 
 from tests.github.contract.documents import read_json
 from tests.github.contract.refresh import __main__ as refresh
-from tests.github.contract.refresh.cut import inline, prune_rest, prune_webhooks, strip_annotations
+from tests.github.contract.refresh.cut import (
+    collect_changes,
+    inline,
+    prune_rest,
+    prune_webhooks,
+    strip_annotations,
+)
 from tests.github.contract.refresh.examples import build_rest_examples, build_webhook_examples
 
 MAX_FILE_BYTES = 1_000_000
@@ -124,6 +130,31 @@ def test_a_rest_cut_is_complete_without_its_document():
     assert operation["responses"]["204"] == {"headers": [], "content": {}}
     assert operation["responses"]["410"]["content"] == {"application/json": {"schema": {}}}
     assert list(cut["components"]["schemas"]) == ["issue"]
+
+
+def test_the_changes_of_a_version_are_those_of_the_schemas_in_scope():
+    def change(patch, version="2026-03-10"):
+        return {"x-github-breaking-changes": [{"patch": patch, "version": version}]}
+
+    dropped = {"properties": {"assignee": None}}
+    steps = [
+        {"op": "remove", "path": "/properties/pull_request/properties/merge_commit_sha"},
+        {"op": "remove", "path": "/properties/pull_request/required/17"},
+    ]
+    schemas = {
+        "issue": change(dropped),
+        "label": change(dropped, version="2027-01-01"),
+        "gist": change(dropped),
+        "webhook-pull-request-closed": change(steps),
+    }
+    changes = collect_changes(
+        {"components": {"schemas": schemas}}, ["issue", "label"], "2026-03-10"
+    )
+    assert changes == {
+        "version": "2026-03-10",
+        "schemas": {"issue": [dropped]},
+        "webhook_fields": ["merge_commit_sha"],
+    }
 
 
 def test_a_rest_example_keeps_what_it_says_and_gets_what_it_lacks():

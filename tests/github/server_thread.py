@@ -59,7 +59,7 @@ class _Server(uvicorn.Server):
 class ServerThread:
     """A world, served on a loopback port by a thread with an event loop of its own."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, api_version: str) -> None:
         clock, ids = Clock(), Ids(seed=1)
         data.mkdir(parents=True, exist_ok=True)
         self._listener = _listen()
@@ -70,7 +70,7 @@ class ServerThread:
             clock=clock,
             ids=ids,
             journal=Journal(data / "violations.jsonl"),
-            contract=Contract.load(),
+            contract=Contract.load(api_version),
             deliveries=Deliveries(clock, ids),
             limits=Limits(clock),
         )

@@ -8,6 +8,7 @@ from typing import Self
 from tests.github.actions import installs
 from tests.github.actions.installs import DEFAULT_EVENTS, DEFAULT_PERMISSIONS, AppForm
 from tests.github.contract import Violation
+from tests.github.contract.api_version import STORED
 from tests.github.facts import App, Calls, DeliveryFacts, Meter, PullFacts
 from tests.github.repo import Repo
 from tests.github.server_thread import ServerThread, StandInError, run_on_server
@@ -26,11 +27,15 @@ class StandIn:
         self.url = server.url
         self.server = server
         self._world = server.world
+        self.api_version = server.world.contract.version.name
 
     @classmethod
-    def start(cls, data: Path) -> Self:
-        """Serve an empty GitHub that keeps its repositories and violations under `data`."""
-        server = ServerThread(data)
+    def start(cls, data: Path, *, api_version: str = STORED) -> Self:
+        """Serve an empty GitHub that keeps its repositories and violations under `data`.
+
+        It answers by one version of the REST API, and a request that asks for another one is a violation.
+        """
+        server = ServerThread(data, api_version)
         server.start()
         return cls(server)
 

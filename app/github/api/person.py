@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import httpx
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
-from app.github.endpoints import API_VERSION, Endpoints
+from app.github.endpoints import Endpoints
 from app.values.identifiers import InstallationId, RepositoryId
 from app.values.permission import Permission
 
@@ -148,7 +148,7 @@ class PersonApi:
             f"{self.endpoints.rest}/applications/{self.client_id}/token",
             json={"access_token": token.get_secret_value()},
             auth=(self.client_id, self.client_secret.get_secret_value()),
-            headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION},
+            headers=self._build_headers(),
         )
 
     def _walk(self, token: SecretStr) -> Iterator[RepositoryRight]:
@@ -167,12 +167,12 @@ class PersonApi:
                 page, is_full = page + 1, len(items) == _PAGE
 
     def _get(self, path: str, token: SecretStr) -> Any:
-        headers = {
-            "Accept": "application/vnd.github+json",
-            "Authorization": f"Bearer {token.get_secret_value()}",
-            "X-GitHub-Api-Version": API_VERSION,
-        }
+        headers = self._build_headers() | {"Authorization": f"Bearer {token.get_secret_value()}"}
         return self._send("GET", f"{self.endpoints.rest}{path}", headers=headers)
+
+    def _build_headers(self) -> dict[str, str]:
+        version = self.endpoints.api_version
+        return {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": version}
 
     def _send(self, method: str, url: str, **options: Any) -> Any:
         try:

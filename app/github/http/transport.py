@@ -14,7 +14,7 @@ from urllib3 import Retry
 
 from app.github import errors
 from app.github.api_call import Call, Response
-from app.github.endpoints import API_VERSION, Endpoints
+from app.github.endpoints import Endpoints
 
 USER_AGENT: Final = "r4p-bot"
 PER_PAGE: Final = 100
@@ -67,7 +67,7 @@ class Transport:
             # The limiter that all processes share sets the pace, so disable PyGithub's.
             seconds_between_requests=0,
             seconds_between_writes=0,
-            api_version=API_VERSION,
+            api_version=endpoints.api_version,
         )
 
     def send(self, call: Call, authorization: str | None) -> Response:

@@ -67,7 +67,10 @@ def open_scene(standin: StandIn, app: App, **repository: bool) -> Iterator[Scene
     installation = InstallationId(standin.install(app, [repo]))
     reference = RepositoryRef(installation, RepositoryId(repo.id), repo.full_name)
     effects = MemoryEffects()
-    with connect(standin.url, app_id=app.app_id, key=app.private_key) as github:
+    version = standin.api_version
+    with connect(
+        standin.url, app_id=app.app_id, key=app.private_key, api_version=version
+    ) as github:
         publisher = Publisher(github, effects)
         yield Scene(standin, app, repo, reference, github, publisher, effects)
     standin.clear_faults()

@@ -9,7 +9,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
 from app.github.api.effect_store import Effect, EffectKey, EffectState
-from app.github.endpoints import build_endpoints
+from app.github.endpoints import API_VERSION, build_endpoints
 from app.github.http.auth import App, Tokens
 from app.github.http.connection import CachedAnswer, GitHub
 from app.github.http.rate_limiter import Limiter, WriteLimits
@@ -230,10 +230,12 @@ def connect(
     clock=get_utc_now,
     app_id: int = 99,
     key: str = KEY,
+    api_version: str = API_VERSION,
 ) -> Iterator[GitHub]:
     """A Connection to that address, with its memory in this process."""
     app = App(app_id, SecretStr(key))
-    transport = Transport(build_endpoints(url), timeout=2, clock=clock)
+    endpoints = replace(build_endpoints(url), api_version=api_version)
+    transport = Transport(endpoints, timeout=2, clock=clock)
     limiter = Limiter(limits or MemoryLimits(), clock=clock)
     connection = GitHub(app, transport, Tokens(app, transport), limiter, MemoryEtags())
     try:

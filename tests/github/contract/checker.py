@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.github.contract import exceptions, graphql, headers, routes
+from tests.github.contract import api_version, exceptions, graphql, headers, routes
+from tests.github.contract.api_version import ApiVersion
 from tests.github.contract.closing import close, close_root
 from tests.github.contract.dialect import Schema
 from tests.github.contract.documents import read_json, read_toml
@@ -33,26 +34,33 @@ class Contract:
     events: Mapping[str, Mapping[str, Any]]
     examples: Mapping[str, Mapping[str, Mapping[str, Any]]]
     exceptions: tuple[DeclaredElsewhere, ...]
+    version: ApiVersion
     used: set[str] = field(default_factory=set)
     """Ids of the exceptions that some answer has needed so far."""
 
     @classmethod
-    def load(cls) -> "Contract":
-        """Read the stored schemas; the validators compile when they are first needed."""
+    def load(cls, version: str = api_version.STORED) -> "Contract":
+        """Read the schemas of a version of the API; the validators compile when they are first needed."""
         rest = read_json("rest.json")
         webhooks = read_json("webhooks.json.xz")
-        schemas = rest["components"]["schemas"]
+        changes = ApiVersion.load(version)
+        schemas = changes.upgrade_rest(rest["components"]["schemas"])
+        delivered = {
+            name: changes.upgrade_webhook(item)
+            for name, item in webhooks["components"]["schemas"].items()
+        }
         entries = read_toml("exceptions.toml")["exception"]
         return cls(
             rest=Validators.of(
                 "rest", {name: close(item, schemas) for name, item in schemas.items()}
             ),
             schemas=schemas,
-            webhooks=Validators.of("webhooks", webhooks["components"]["schemas"]),
+            webhooks=Validators.of("webhooks", delivered),
             known_routes=routes.routes(rest["paths"]),
             events=webhooks["webhooks"],
             examples=read_json("examples.json.xz"),
             exceptions=tuple(DeclaredElsewhere.parse(entry) for entry in entries),
+            version=changes,
         )
 
     def operation(self, method: str, path: str) -> Operation | None:
@@ -85,7 +93,7 @@ class Contract:
             return [_unknown("request", method, path)]
         sent = headers.lower_names(headers_)
         problems = [
-            *headers.check_request_headers(sent),
+            *headers.check_request_headers(sent, self.version.name),
             *parameter_problems(self.rest, operation, query),
             *body_problems(self.rest, operation, sent, body),
         ]
@@ -135,7 +143,8 @@ class Contract:
             return [Violation(where, "the contract knows no such event and action")]
         problems = [f"no {name}" for name in expected["headers"] if name.lower() not in sent]
         problems += headers.check_delivery_headers(event, sent)
-        problems += self.webhooks.errors(f"{event} {action}", expected["schema"], payload)
+        schema = self.version.upgrade_webhook(expected["schema"])
+        problems += self.webhooks.errors(f"{event} {action}", schema, payload)
         if event != "ping" and "installation" not in payload:
             problems.append("no installation: every delivery to an App names it")
         if len(body) > MAX_PAYLOAD_BYTES:

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
-API_VERSION = "2022-11-28"
-
 _ETAG = re.compile(r'(W/)?"[^"]+"')
 _LINK = re.compile(r'<(?P<url>[^<>]+)>; rel="(?P<rel>first|prev|next|last)"')
 _ACCEPT = re.compile(r"(\*/\*|application/json|application/vnd\.github\.?[\w.+-]*)")
@@ -51,7 +49,7 @@ def media_type(headers: Mapping[str, str]) -> str:
     return headers.get("content-type", "").split(";")[0].strip().lower()
 
 
-def check_request_headers(headers: Mapping[str, str]) -> Iterator[str]:
+def check_request_headers(headers: Mapping[str, str], api_version: str) -> Iterator[str]:
     """Check a request's headers: GitHub needs User-Agent, and we demand two others."""
     if not headers.get("user-agent"):
         yield "no User-Agent"
@@ -61,8 +59,8 @@ def check_request_headers(headers: Mapping[str, str]) -> Iterator[str]:
         if wanted and not _ACCEPT.fullmatch(wanted.split(";")[0].strip()):
             yield f"Accept asks for {wanted.strip()!r}, which GitHub does not serve"
     version = headers.get("x-github-api-version")
-    if version != API_VERSION:
-        yield f"X-GitHub-Api-Version is {version!r}, not {API_VERSION!r}"
+    if version != api_version:
+        yield f"X-GitHub-Api-Version is {version!r}, not {api_version!r}"
 
 
 def check_common_headers(headers: Mapping[str, str], *, rate_limited: bool) -> Iterator[str]:

@@ -16,7 +16,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.github.contract.refresh.cut import prune_rest, prune_webhooks
+from tests.github.contract.api_version import NEXT
+from tests.github.contract.refresh.cut import collect_changes, prune_rest, prune_webhooks
 from tests.github.contract.refresh.examples import build_rest_examples, build_webhook_examples
 from tests.github.contract.refresh.scope import OPERATIONS
 
@@ -119,8 +120,11 @@ def files(sources: dict[str, dict[str, bytes]]) -> dict[str, bytes]:
         "rest": build_rest_examples(rest, OPERATIONS),
         "webhooks": build_webhook_examples(webhooks, {entry["name"]: entry for entry in shipped}),
     }
+    stored = prune_rest(rest, OPERATIONS)
+    changes = collect_changes(rest, stored["components"]["schemas"], NEXT)
     return {
-        "rest.json": _json(prune_rest(rest, OPERATIONS)),
+        "rest.json": _json(stored),
+        f"changes-{NEXT}.json": _json(changes),
         "webhooks.json.xz": _json(prune_webhooks(webhooks)),
         "examples.json.xz": _json(examples),
         "schema.graphql.xz": sources[GRAPHQL.name]["schema.graphql"],

@@ -1,6 +1,6 @@
 """Cuts GitHub's API descriptions down to the scope, without changing what a schema accepts (pure)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.github.contract.dialect import Schema, references, rewrite
@@ -24,6 +24,30 @@ def prune_rest(document: dict[str, Any], operations: Operations) -> dict[str, An
         "paths": paths,
         "components": {"schemas": _collect_schemas(document["components"]["schemas"], roots)},
     }
+
+
+def collect_changes(document: dict[str, Any], names: Iterable[str], version: str) -> dict[str, Any]:
+    """Collect what GitHub says that `version` changes: merge patches of the schemas `names`, and fields of deliveries."""
+    schemas = document["components"]["schemas"]
+    patches = {name: _list_patches(schemas[name], version) for name in names}
+    removed = {
+        step["path"].rpartition("/")[2]
+        for name, schema in schemas.items()
+        if name.startswith("webhook-pull-request")
+        for patch in _list_patches(schema, version)
+        for step in patch
+    }
+    return {
+        "version": version,
+        "schemas": {name: steps for name, steps in patches.items() if steps},
+        # The other steps remove a name from `required`, by its place.
+        "webhook_fields": sorted(name for name in removed if not name.isdecimal()),
+    }
+
+
+def _list_patches(schema: dict[str, Any], version: str) -> list[Any]:
+    changes = schema.get("x-github-breaking-changes", ())
+    return [change["patch"] for change in changes if change["version"] == version]
 
 
 def _operation(document: dict[str, Any], path: str, method: str) -> dict[str, Any]:
