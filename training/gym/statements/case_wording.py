@@ -7,8 +7,8 @@ from itertools import chain, islice
 from typing import Final
 
 from training.gym.leak_check import LeakGuard
-from training.gym.statements.condition_wording import order_comparison
-from training.gym.statements.expression_wording import list_calls, list_phrases, quote_code
+from training.gym.statements.condition_wording import list_results, order_comparison
+from training.gym.statements.expression_wording import list_calls, quote_code
 from training.gym.statements.failing_case import FailingCase, write_out_values
 from training.gym.statements.failure_text import Failure, find_call
 from training.gym.statements.outcome_wording import Outcome, describe_outcome
@@ -50,10 +50,11 @@ def describe_test(test: FailedTest, guard: LeakGuard) -> Iterator[str]:
     """Yield the lines about a test."""
     case = write_out_values(test.case) if test.case else None
     outcome = describe_outcome(test.failure, case)
-    title = "What I run:" if case is None or case.failing else "What I want to run:"
+    has_place = case is None or case.failing is not None
+    title = "What I run:" if has_place else "What I want to run:"
     if steps := list(_list_run(replace(test, case=case), outcome, guard)):
         yield from (title, "", *(f"{number}. {text}" for number, text in enumerate(steps, 1)), "")
-    happens = "What happens then:" if steps else "What happens:"
+    happens = "What happens then:" if steps and has_place else "What happens:"
     yield from _describe_outcome(happens, test.failure, outcome, guard)
     after = case.after if case and case.failing else ()
     checks = [_say(chain(list_checks(step), _omit(step)), guard) for step in after]
@@ -114,7 +115,7 @@ def _list_failing(case: FailingCase, outcome: Outcome) -> list[list[str]]:
     result = step.test
     if isinstance(result, ast.Compare) and len(result.ops) == 1:
         result = order_comparison(result)[0]
-    return [[f"evaluate {way}" for way in islice(list_phrases(result), _MOST_WAYS)]]
+    return [[f"evaluate {way}" for way in islice(list_results(result), _MOST_WAYS)]]
 
 
 def _describe_outcome(

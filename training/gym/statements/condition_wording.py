@@ -65,7 +65,7 @@ def _say_comparison(node: ast.Compare, verb: str) -> Iterator[str]:
     if isinstance(operator, ast.Eq | ast.NotEq) and not is_literal(right):
         is_equal = isinstance(operator, ast.Eq)
         verb = _EQUALS[verb][is_equal]
-    for result, value in product(_list_described(left), list_phrases(right)):
+    for result, value in product(list_results(left), list_phrases(right)):
         yield f"{result} {verb} {words if verb in _EQUALS else ''}{value}"
 
 
@@ -93,8 +93,8 @@ def _say_false(node: ast.expr, verb: str) -> Iterator[str]:
         yield from (f"{phrase} {verb} false" for phrase in list_phrases(node))
 
 
-def _list_described(node: ast.expr) -> Iterator[str]:
-    """Yield ways to say the left side. Generated tests compare the description of a value."""
+def list_results(node: ast.expr) -> Iterator[str]:
+    """Yield ways to say the result that a test compares. Generated tests compare the description of a value."""
     if isinstance(node, ast.Call) and write_code(node.func) == "describe_value" and node.args:
         yield from (f"the description of {phrase}" for phrase in list_phrases(node.args[0]))
     else:

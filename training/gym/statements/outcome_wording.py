@@ -9,6 +9,7 @@ from typing import Final
 from training.gym.statements.condition_wording import (
     OPERATORS,
     list_conditions,
+    list_results,
     order_comparison,
     read_instance,
 )
@@ -133,17 +134,17 @@ def _compare_sides(test: ast.Compare, values: str, failure: Failure) -> Outcome:
     left, operator, right = order_comparison(test)
     is_turned = left is not test.left
     if isinstance(operator, ast.NotEq):
-        pairs = product(list_phrases(left), list_phrases(right))
+        pairs = product(list_results(left), list_phrases(right))
         happens = (f"{result} equals {value}" for result, value in pairs)
         return Outcome(tuple(happens), ("the two to differ",), is_comparison=True)
     if isinstance(operator, ast.In | ast.NotIn):
         return _compare_content(test, _split_values(values, symbol))
     sides = _split_values(values, symbol) or failure.read_texts(values)
     result, wanted = (sides[::-1] if is_turned else sides) if sides else (None, None)
-    ways = [f"{way} is {quote_code(result)}" for way in list_phrases(left)] if result else []
-    ways += [f"the result is {quote_code(result)}"] if result else []
+    ways = [f"{way} is {quote_code(result)}" for way in list_results(left)] if result else []
+    ways += [f"{way} is another value" for way in list_results(left)] if result else []
     if result is None:
-        pairs = product(list_phrases(left), list_phrases(right))
+        pairs = product(list_results(left), list_phrases(right))
         ways = [f"{way} does not equal {value}" for way, value in pairs]
     ways.append("the result is another one")
     words = _EXPECTED[OPERATORS[type(operator)][1]]

@@ -149,12 +149,18 @@ def _list_definitions(
     bound = {name for step in steps for name in _list_bound(step)} | arguments
     wanted = {name for step in steps for name in list_used(step)} - bound - _HELPERS
     places = [node for module in modules for node in _list_top_level(module.body)]
-    definitions = []
-    for node in places:
-        names = set(_list_bound(node))
-        if not isinstance(node, ast.Import | ast.ImportFrom) and names & wanted:
-            definitions.append(node)
-            wanted = wanted - names | set(list_used(node))
+    chosen: set[int] = set()
+    count = -1
+    while count < len(chosen):  # a definition may need another one
+        count = len(chosen)
+        for index, node in enumerate(places):
+            names = set(_list_bound(node))
+            is_import = isinstance(node, ast.Import | ast.ImportFrom)
+            if names & wanted and not is_import and index not in chosen:
+                chosen.add(index)
+                wanted |= set(list_used(node)) - bound
+                bound |= names
+    definitions = [places[index] for index in sorted(chosen)]
     imports = [node for node in places if isinstance(node, ast.Import | ast.ImportFrom)]
     yield from _merge(part for node in imports for part in _narrow_import(node, wanted))
     yield from definitions

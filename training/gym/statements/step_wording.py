@@ -75,8 +75,7 @@ def say_omission(step: ast.stmt) -> str:
 
 def name_bound(target: ast.expr) -> str:
     """Return the code of what an assignment binds, without the brackets of a pair."""
-    code = write_code(target)
-    return code if code.endswith(",)") else code.strip("()")
+    return write_code(target).strip("()")
 
 
 def _name_function(call: ast.Call) -> str:
@@ -104,9 +103,13 @@ def is_docstring(step: ast.stmt) -> bool:
 @list_steps.register
 def _say_assignment(step: ast.Assign | ast.AnnAssign) -> Iterator[str]:
     targets = step.targets if isinstance(step, ast.Assign) else [step.target]
+    phrases = list_phrases(step.value) if step.value is not None else iter(())
+    if len(targets) == 1 and isinstance(targets[0], ast.Tuple) and len(targets[0].elts) == 1:
+        name = quote_code(write_code(targets[0].elts[0]))
+        yield from (f"set {name} to the only item of {phrase}" for phrase in phrases)
+        return
     name = join_words([quote_code(name_bound(target)) for target in targets])
-    if step.value is not None:
-        yield from (f"set {name} to {phrase}" for phrase in list_phrases(step.value))
+    yield from (f"set {name} to {phrase}" for phrase in phrases)
 
 
 @list_steps.register

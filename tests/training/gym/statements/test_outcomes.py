@@ -25,6 +25,7 @@ def tell(condition, error, before="", decorator="", head="", name="test_it"):
         ("'--a' in result.output", "assert '--a' in 'b'", "`result.output` is `'b'`.", "I expect it to contain `'--a'`."),
         ("'--a' not in out", "assert '--a' not in 'x--a'", "`out` is `'x--a'`.", "I expect it not to contain `'--a'`."),
         ("'a' in out", "assert 'a' in 'b...c'", "`out` does not contain `'a'`.", "I expect it to contain `'a'`."),
+        ("describe_value(f(1)) == ['A', 1]", "assert ['A', 2] == ['A', 1]", "the description of `f(1)` is `['A', 2]`.", "I expect `['A', 1]`."),
         ("p.is_group", "assert False", "`p.is_group` is `False`.", "I expect `True`."),
         ("re.match(a, b)", "assert None", "`re.match(a, b)` is `None`.", "I expect a true value."),
         ("not p.items", "assert not ['x']", "`p.items` is `['x']`.", "I expect a false value."),

@@ -217,6 +217,32 @@ def test_blocks_decorators_and_values_of_arguments_are_told():
     )
 
 
+CONSTANTS = """
+import os
+import thing
+
+FOLDER = os.path.dirname(__file__)
+PATH = FOLDER + '/data.txt'
+
+
+def test_only():
+    item, = thing.read(PATH)
+    assert item.name == 'a'
+"""
+
+
+def test_definitions_bring_those_that_they_need():
+    error = print_failure(CONSTANTS, 11, ["assert 'b' == 'a'"])
+    text = write(CONSTANTS, {"test_only": error})
+    assert (
+        text.partition("What I run:\n\n")[2].partition("\n\n")[0]
+        == """\
+1. Set `FOLDER` to `os.path.dirname(__file__)`.
+2. Set `PATH` to `FOLDER + '/data.txt'`.
+3. Set `item` to the only item of `thing.read(PATH)`."""
+    )
+
+
 UNITTEST = """
 import unittest
 from thing import Box
