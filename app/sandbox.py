@@ -5,16 +5,14 @@ no network, and it sees no other process. It can read Python, git, our package a
 only to a small folder in memory. The host's /proc, /etc, /home and /run are not there.
 """
 
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import model
 from app.settings import get_interpreter
-from model.prompts.untrusted import escape_invisible
 from model.sandbox import walls
-from model.sandbox.sandboxed_process import SAID_NOTHING
+from model.sandbox.sandboxed_process import SAID_NOTHING, ProcessEnded, SandboxedProcess
 from model.sandbox.walls import NoSandbox, Walls
 
 _AGENT: Final = "model.agents.process.child_process"
@@ -54,16 +52,14 @@ def check_sandbox() -> str | None:
     """
     try:
         probe = build_command(Path(model.__file__).parent, ("-c", _PROBE))
-        done = subprocess.run(
-            probe, env={}, cwd="/", capture_output=True, timeout=_PROBE_SECONDS, check=False
-        )
+        with SandboxedProcess(probe, _PROBE_SECONDS, name="the test of the sandbox") as process:
+            b"".join(process.read_lines())
+            code = process.wait_for_exit()
     except NoSandbox as error:
         return str(error)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, ProcessEnded) as error:
         return f"no agent can be started in bubblewrap: {error}"
-    lines = done.stderr.decode(errors="replace").strip().splitlines()
-    last = escape_invisible(lines[-1][:300]) if lines else SAID_NOTHING
-    return explain_failure(last) if done.returncode else None
+    return explain_failure(process.read_last_error()) if code else None
 
 
 def explain_failure(last: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -85,7 +86,7 @@ def _run(tree: Sequence[Mount], command: SuiteCommand, keep_going: Callable[[], 
         except _RunEnded as error:
             return build_failed_run(str(error), time.monotonic() - begin)
         finally:
-            process.kill()  # bubblewrap holds a process namespace, which dies with it
+            _kill(process)
     seconds = time.monotonic() - begin
     if not raw:
         return build_failed_run(f"the tests did not start: {_pick_line(output)}", seconds)
@@ -144,6 +145,15 @@ def _build_command(
         ),
         walls.leave_root(limits.build_command(command.limits, tests)),
     )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill bubblewrap and its process group. Its process namespace, with every process of the tests, dies with them."""
+    # At its start bubblewrap has a second process, which waits for the first and does not yet die with it. Killing only
+    # the first would leave the second waiting for ever.
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _send_key(process: subprocess.Popen[bytes], key: bytes) -> None:

@@ -3,7 +3,9 @@
 import os
 import socket
 import time
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,30 @@ def list_descendants():
     return found
 
 
+def name_tree(command, tree):
+    """The command with the tree's path among its variables: a run mounts a copy of the tree, under a name of its own."""
+    return replace(command, variables={**command.variables, "TREE": str(tree)})
+
+
+def list_sandboxes(tree):
+    """The processes of bubblewrap whose command names the tree, whoever their parent is by now."""
+    commands = Path("/proc").glob("[0-9]*/cmdline")
+    found = set()
+    for command in commands:
+        with suppress(OSError):
+            if bytes(tree) in command.read_bytes():
+                found.add(int(command.parent.name))
+    return found
+
+
+def wait_for_end(tree):
+    """Wait until no sandbox of the tree lives, at most 2 s; return those that still live."""
+    last = time.monotonic() + 2
+    while (alive := list_sandboxes(tree)) and time.monotonic() < last:
+        time.sleep(0.01)
+    return alive
+
+
 @pytest.fixture
 def baseline(bubblewrap, tree):
     return build_baseline([suite_process.run_tests(tree, TreeChanges({}), COMMAND)])
@@ -72,9 +98,12 @@ def run_hostile(tree, baseline):
         before = list_descendants()
         began = time.monotonic()
         changes = keep_code(TreeChanges(written))
-        evidence = compare(baseline, suite_process.run_tests(tree, changes, LIMITED))
+        evidence = compare(
+            baseline, suite_process.run_tests(tree, changes, name_tree(LIMITED, tree))
+        )
         assert time.monotonic() - began < LIMITED.seconds + 10
         assert list_descendants() <= before, "something lives on"
+        assert not wait_for_end(tree)
         return evidence
 
     return run
@@ -104,6 +133,28 @@ def test_a_hidden_attack_neither_passes_nor_survives(run_hostile, tree, name):
             server.accept()
     assert evidence.passes is not True
     check_tree(tree)
+
+
+def test_a_run_ended_at_its_very_start_leaves_no_sandbox(bubblewrap, tree):
+    def end_after(seconds):
+        yield True
+        time.sleep(seconds)
+        yield False
+
+    for number in range(60):
+        asks = partial(next, end_after(number * 0.0001))
+        run = suite_process.run_tests(tree, TreeChanges({}), name_tree(COMMAND, tree), asks)
+        assert run.failure == suite_process.NO_TIME
+    assert not wait_for_end(tree)
+
+
+def test_a_sleeping_run_is_dead_two_seconds_after_its_limit(bubblewrap, tree):
+    changes = TreeChanges({"doubling.py": b"import time\ntime.sleep(60)\n"})
+    began = time.monotonic()
+    run = suite_process.run_tests(tree, changes, replace(name_tree(LIMITED, tree), seconds=1.0))
+    assert run.failure == "the tests were ended after 1 s"
+    assert time.monotonic() - began < 3
+    assert not wait_for_end(tree)
 
 
 @pytest.mark.parametrize("name", ["memory of many processes", "memory of orphans"])

@@ -24,11 +24,12 @@ from model.voting.boxed_answer import read_box
 from model.voting.reply_form import read_review, read_test_report
 from model.voting.rubric import Grade, read_grades, read_lines
 from model.voting.yes_no_probability import compute_yes_probability, locate_verdict
+from training.gym.back_translation.issue_reply import NoIssue, read_issue
 from training.objective.rewards import MALFORMED_REWARD, reward_imitation, reward_reply
 
 PROMPTS = sorted(path.stem for path in Path(prompt_template.__file__).parent.glob("*.j2"))
 VALUES = {
-    "issue": "", "hint": "", "trajectory": "", "tree": "", "most": "4", "left_out": "",
+    "message": "", "change": "", "tests": (), "outputs": (), "issue": "", "hint": "", "trajectory": "", "tree": "", "most": "4", "left_out": "",
     "code": "", "patches": (), "paths": (), "files": (), "test_path": "", "test_file": "", "rubric": "",
 }  # fmt: skip
 FILE = "folder/of/the/file.py"
@@ -45,6 +46,7 @@ REVIEW = """\
 TEST_REPORT = '{"test_report": "which tests pass and which fail, and why", "reward": 1}'
 CONDITION = "One condition that can be checked by reading a patch."
 LINE = f'{{"kind": "specification", "weight": 3, "text": "{CONDITION}"}}'
+ISSUE = "Parsing an empty text fails\n\n`parse('')` raises IndexError and should return an empty list.\n"
 CALL = '{"name": "search_tool", "arguments": {"construct": "function", "entity": "…"}}'
 
 
@@ -99,6 +101,13 @@ def read_report(reply, read):
     try:
         return set(read(chosen.replace("a number from 0 to 1", "0.5"), {1}))
     except UnreadableAnswer:
+        return None
+
+
+def read_report_of_user(reply):
+    try:
+        return read_issue(reply)
+    except NoIssue:
         return None
 
 
@@ -204,10 +213,18 @@ FORMS = {
     ),
     "rubric_agent": CALLING,
     "review_tools": CALLING,
+    "back_translation": ReplyForm(
+        r"</?issue>",
+        {f"<issue>\n{ISSUE}</issue>": ISSUE},
+        (ISSUE, f"<issue>\n{ISSUE}", "<issue>\nA title alone\n</issue>", f"<issue>\nThe failing test\n\n{ISSUE}</issue>"),
+        read_report_of_user,
+    ),
 }  # fmt: skip
 """How each prompt's replies look. A reply to Mini-SE is scored by its episode and has no reward of its own."""
 ASKED_AT_THE_END = {"r4p_group_v2"}
 """Prompts that show their form in the user's message, after the patches, and nowhere else."""
+TAGS_ALONE = {"back_translation": {"<issue>", "</issue>"}}
+"""Prompts that name the tags of a reply and show no example, which a small model would copy."""
 TOOLS_OF = {
     "mini_se": TOOLS,
     "rubric_agent": tree_reader.TOOLS,
@@ -231,9 +248,8 @@ def render(prompt):
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_prompt_shows_these_forms_and_no_more(prompt):
-    assert {*re.findall(FORMS[prompt].pattern, render(prompt), re.DOTALL)} == {
-        *FORMS[prompt].readings
-    }
+    shown = {*re.findall(FORMS[prompt].pattern, render(prompt), re.DOTALL)}
+    assert shown == TAGS_ALONE.get(prompt, {*FORMS[prompt].readings})
 
 
 def test_reply_in_the_form_of_the_prompt_is_read_and_earns_all(form):
