@@ -18,7 +18,6 @@ from starlette.routing import Route
 from app.operator.setup import registration
 from app.operator.setup.access import TOKEN_SECONDS, SetupAccess
 from app.operator.setup.answers import (
-    GITHUB,
     Answers,
     BadAnswer,
     ModelKind,
@@ -26,6 +25,7 @@ from app.operator.setup.answers import (
     suggest_name,
 )
 from app.operator.setup.registration import RegistrationRefused
+from app.settings import IdentitySettings, load
 from app.web.operations import listen
 from app.web.pages.rendering import list_static_routes, render_page, render_problem
 
@@ -61,6 +61,10 @@ class SetupPages:
     access: SetupAccess = field(default_factory=SetupAccess)
     is_done: bool = False
     """True when the App is stored."""
+    usual: Answers = field(
+        default_factory=lambda: Answers(suggest_name(), load(IdentitySettings).github_url)
+    )
+    """The answers of a person who chooses nothing."""
     _form: dict[str, str] = field(default_factory=dict)
     """The answers as they were last given, without the key."""
     _answers: Answers | None = None
@@ -84,7 +88,7 @@ class SetupPages:
         if "token" in request.query_params and not self._has_session(request):
             return self._open_session(request, request.query_params["token"])
         if self._has_session(request):
-            return self._ask(self._form)
+            return self._ask(request)
         return render_page("setup_token.html.j2", {"problem": ""})
 
     async def _take_token(self, request: Request) -> Response:
@@ -118,7 +122,7 @@ class SetupPages:
             answers = parse_answers(form)
             self._answers = await run_in_threadpool(registration.check_servers, answers)
         except BadAnswer as error:
-            return self._ask(self._form, str(error))
+            return self._ask(request, str(error))
         self.access.create_state()
         return RedirectResponse(f"{PATH}/app", HTTPStatus.SEE_OTHER)
 
@@ -126,19 +130,21 @@ class SetupPages:
         """Show the form that the browser sends to GitHub. It has an address of its own for the back button."""
         if not self._has_session(request) or self._answers is None:
             return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
-        answers = self._answers
+        offer = self._build_offer(request, self._answers)
+        return render_page(
+            "setup_create.html.j2", {"offer": offer}, form_targets=[_find_origin(self._answers)]
+        )
+
+    def _build_offer(self, request: Request, answers: Answers) -> dict[str, Any]:
+        """Return what the form that goes to GitHub holds."""
         manifest = answers.build_manifest(_build_redirect_url(request, answers))
         query = urlencode({"state": self.access.state})
-        values = {
+        return {
             "answers": answers,
             "action": f"{answers.registration_url}?{query}",
             "manifest": json.dumps(manifest),
             "manifest_lines": json.dumps(manifest, indent=2),
         }
-        parts = urlsplit(answers.registration_url)
-        return render_page(
-            "setup_create.html.j2", values, form_targets=[f"{parts.scheme}://{parts.netloc}"]
-        )
 
     async def _take_code(self, request: Request) -> Response:
         query = request.query_params
@@ -167,16 +173,24 @@ class SetupPages:
     def _has_session(self, request: Request) -> bool:
         return self.access.has_session(request.cookies.get(COOKIE, ""))
 
-    def _ask(self, form: dict[str, str], problem: str = "") -> Response:
-        """Show the form with the given answers. A key is never shown again."""
+    def _ask(self, request: Request, problem: str = "") -> Response:
+        """Show the form with the answers given so far. A key is never shown again.
+
+        A person who has given none may create the App at once, with the usual answers.
+        """
+        usual = self.usual
+        if not self._form:
+            self._answers = usual
         values: dict[str, Any] = {
-            "form": {"name": suggest_name(), "github_url": GITHUB} | form,
+            "offer": None if self._form else self._build_offer(request, usual),
+            "form": {"name": usual.name, "github_url": usual.github_url} | self._form,
             "kinds": ModelKind,
             "csrf": self.access.csrf,
             "problem": problem,
         }
         status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
-        return render_page("setup_answers.html.j2", values, status=status)
+        targets = [] if self._form else [_find_origin(usual)]
+        return render_page("setup_answers.html.j2", values, status=status, form_targets=targets)
 
 
 def create_app(pages: SetupPages) -> Starlette:
@@ -230,6 +244,12 @@ class _SetupServer(uvicorn.Server):
         ends = await super().on_tick(counter)
         idle = not self.server_state.tasks
         return ends or (self._pages.is_done and idle)
+
+
+def _find_origin(answers: Answers) -> str:
+    """Return the origin of the GitHub that registers the App."""
+    parts = urlsplit(answers.registration_url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _build_redirect_url(request: Request, answers: Answers) -> str:

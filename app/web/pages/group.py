@@ -1,7 +1,7 @@
 """The page of one group: its candidates side by side, votes, evidence, history and outcomes; and the opinion form."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -34,10 +34,13 @@ from app.web.pages.access import Viewer
 from app.web.pages.diff_view import DiffView, build_diff_view
 from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site, read_number
 from app.web.pages.rendering import render_page
+from app.web.pages.track_record import read_records
+from app.web.pages.verdict_statistics import ModelRecord, Share, find_observed
 from model.domain import PatchVerdict, Verdict
 from model.evaluation.wilson import compute_wilson_interval
 from model.rivals.difference_text import write_sentences
 from model.verdict_json import read_differences
+from model.voting.verdict_summary import get_place
 
 _MAX_ISSUE: Final = 10**9
 _REASON: Final = 400
@@ -95,7 +98,9 @@ def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
         details = store.load_group_details(connection, group)
     document = details.verdict or {}
     evidence = build_group_evidence(document)
-    candidates = _build_candidates(details, evidence)
+    candidates = _sort_candidates(_build_candidates(details, evidence))
+    engine = document.get("engine", {})
+    records = read_records(site, RepositoryId(group.repository)) if evidence.patches else ()
     values = {
         "viewer": viewer,
         "group": group,
@@ -104,11 +109,12 @@ def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
         "evidence": evidence,
         "shown": candidates[:_SHOWN],
         "intervals": [_write_interval(each.verdict) for each in candidates],
+        "observed": [_find_observed(each.verdict, engine, records) for each in candidates],
         "left_over": candidates[_SHOWN:],
         "votes": build_matrix(details.votes, [each.row.id for each in candidates[:_SHOWN]]),
         "overlap": _build_overlap(candidates[:_SHOWN]),
         "differences": _write_differences(document),
-        "engine": document.get("engine", {}),
+        "engine": engine,
         "no_value": NO_VALUE,
         "mergeable": MERGEABLE_NOTE.replace("*", ""),
         "issue_url": f"{site.github_url}/{group.full_name}/issues/{group.issue}",
@@ -220,12 +226,29 @@ def _build_candidates(details: GroupDetails, evidence: GroupEvidence) -> list[Sh
     ]
 
 
+def _sort_candidates(candidates: Iterable[ShownCandidate]) -> list[ShownCandidate]:
+    """Sort by verdict, as the comment does. A patch without a verdict comes last."""
+    return sorted(
+        candidates,
+        key=lambda each: get_place(each.verdict.verdict if each.verdict else Verdict.NOT_JUDGED),
+    )
+
+
+def _find_observed(
+    verdict: PatchVerdict | None, engine: Mapping[str, Any], records: Sequence[ModelRecord]
+) -> Share | None:
+    """Return what became of the repository's patches with about the same probability; None: nothing is known."""
+    if verdict is None or verdict.probability is None:
+        return None
+    return find_observed(records, engine.get("model", ""), verdict.probability)
+
+
 def _write_interval(verdict: PatchVerdict | None) -> str:
     """Return the 95 % interval of the share of votes for a patch; empty without votes."""
     if verdict is None or not verdict.votes.valid:
         return ""
     low, high = compute_wilson_interval(verdict.votes.correct, verdict.votes.valid)
-    return f"({low:.0%} to {high:.0%})"
+    return f"({low * 100:.0f} % to {high * 100:.0f} %)"
 
 
 def build_matrix(votes: Sequence[VoteRow], patches: Sequence[str]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from app.db.store.pages import group_page, worksheet
 from app.db.store.pages import track_record as store
+from app.values.identifiers import RepositoryId
 from app.web.pages.access import Viewer
 from app.web.pages.page_endpoints import PageMissing, Site
 from app.web.pages.rendering import render_page
@@ -132,6 +133,11 @@ class RecordCache:
 
 
 _CACHE: Final = RecordCache()
+
+
+def read_records(site: Site, repository: RepositoryId) -> tuple[ModelRecord, ...]:
+    """Return the records of a repository that the person may see, from counts that may be an hour old."""
+    return _CACHE.read(site.database, [repository]).records
 
 
 def show_track_records(site: Site, viewer: Viewer, _request: Request) -> Response:

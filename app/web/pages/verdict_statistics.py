@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.db.store.pages.track_record import VerdictTally
+from app.db.store.pages.track_record import BINS, VerdictTally
 from model.evaluation.wilson import compute_wilson_interval
 
 
@@ -30,6 +30,8 @@ class Share:
 class ReliabilityPoint:
     """Patches with similar probabilities: the mean probability, and the share that was correct."""
 
+    bin: int
+    """Bin of the probability, from 0."""
     mean: float
     observed: Share
 
@@ -59,6 +61,16 @@ def build_records(tallies: Iterable[VerdictTally]) -> tuple[ModelRecord, ...]:
         groups[tally.repository, tally.model].append(tally)
     records = [_build_record(*place, rows) for place, rows in groups.items()]
     return tuple(sorted(records, key=lambda record: (-record.patches, record.model)))
+
+
+def find_observed(records: Iterable[ModelRecord], model: str, probability: float) -> Share | None:
+    """Return how many patches to which `model` gave about this probability were correct; None: no result is known."""
+    number = min(int(probability * BINS), BINS - 1)
+    for record in records:
+        for point in record.reliability:
+            if record.model == model and point.bin == number:
+                return point.observed
+    return None
 
 
 def _build_record(repository: int, model: str, rows: Sequence[VerdictTally]) -> ModelRecord:
@@ -91,9 +103,9 @@ def _build_points(rows: Iterable[VerdictTally]) -> list[ReliabilityPoint]:
         if row.bin is not None and row.is_correct is not None:
             bins[row.bin].append(row)
     points = []
-    for _, members in sorted(bins.items()):
+    for number, members in sorted(bins.items()):
         cases = sum(row.patches for row in members)
         hits = sum(row.patches for row in members if row.is_correct)
         mean = sum(row.probability_sum for row in members) / cases
-        points.append(ReliabilityPoint(mean, Share(hits, cases)))
+        points.append(ReliabilityPoint(number, mean, Share(hits, cases)))
     return points

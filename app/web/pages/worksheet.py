@@ -7,6 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.db.store.pages import worksheet as store
+from app.db.store.queue.installation_controls import read_limits
+from app.policy.ceilings import override_ceilings
 from app.web.pages.access import Viewer
 from app.web.pages.page_endpoints import PageMissing, Site
 from app.web.pages.rendering import render_page
@@ -28,12 +30,17 @@ def show_worksheet(site: Site, viewer: Viewer, request: Request) -> Response:
         ids = [place.id for place in wanted]
         groups, has_more = store.list_open_groups(connection, ids, _GROUPS, (page - 1) * _GROUPS)
         usage = store.list_usage(connection, ids)
+        limits = {
+            each: read_limits(connection, each) for each in {row.installation for row in usage}
+        }
     values = {
         "viewer": viewer,
         "places": places,
         "chosen": chosen,
         "groups": groups,
-        "usage": usage,
+        "usage": [
+            (row, override_ceilings(site.ceilings, limits[row.installation])) for row in usage
+        ],
         "page": page,
         "has_more": has_more,
     }

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, text, update
 
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.candidates import Candidate
@@ -62,6 +62,13 @@ RIVALS = {
     17: ("defunkt", Verdict.UNSURE, 0.52, diff_of("return Money.sum(items)")),
 }
 """Author, verdict, probability and diff by pull request."""
+_RESULT = """
+with event as (
+    insert into outcome_events (source, repository_id, pull_number, kind, occurred_at)
+    values ('p' || :pull, :repository, :pull, 'x', now() - interval '20 days') returning id)
+insert into outcomes (repository_id, pull_number, kind, head_sha, event_id, rule_version)
+select :repository, :pull, :kind, :head, id, 1 from event
+"""
 
 
 def save_repository(connection, installation, repository, full_name, config=None):
@@ -87,14 +94,14 @@ def save_group(
         for number, (author, *_) in rivals.items()
     ]
     groups.upsert_pulls(connection, place, pulls)
-    text = (title, "`total([])` gives the number 0.")
-    group = groups.upsert_group(connection, place, IssueNumber(issue), text, "open")
+    words = (title, "`total([])` gives the number 0.")
+    group = groups.upsert_group(connection, place, IssueNumber(issue), words, "open")
     groups.save_links(connection, group, [(PullNumber(n), "closes") for n in rivals])
     collected = tuple(
         Candidate(PullNumber(n), heads[n], BASE, diff, 1, strength="closes")
         for n, (*_, diff) in rivals.items()
     )
-    new = NewEvaluation(group, "issue", "advisory", 4, *text, collected)
+    new = NewEvaluation(group, "issue", "advisory", 4, *words, collected)
     evaluation = evaluations.create(connection, place, new).id
     evaluations.save_verdict(connection, evaluation, _judge(group, issue, title, rivals))
     connection.execute(
@@ -103,6 +110,22 @@ def save_group(
         .values(state="published", verified_at=JUDGED_AT, published_at=JUDGED_AT)
     )
     return evaluation
+
+
+def save_results(connection, repository, issues=60):
+    """Closed issues from number 1000 on, each with one pull request that was merged, and sometimes reverted."""
+    for past in range(issues):
+        number, share = 1_000 + past, (past % 10 + 0.5) / 10
+        verdict = (
+            Verdict.CORRECT if share > 0.6 else Verdict.INCORRECT if share < 0.3 else Verdict.UNSURE
+        )
+        rivals = {number: ("mona", verdict, share, diff_of(f"return {past}"))}
+        save_group(connection, repository, number, f"Issue {past}", rivals)
+        is_good = (past * 7 + past // 10 * 3) % 10 < share * 10
+        values = {"pull": number, "repository": repository, "head": f"{number:040x}"}
+        connection.execute(text(_RESULT), values | {"kind": "merged" if is_good else "reverted"})
+        closed = text("update groups set state = 'closed' where issue_number = :pull")
+        connection.execute(closed, {"pull": number})
 
 
 def _judge(group, issue, title, rivals):

@@ -60,6 +60,7 @@ class GroupSummary:
 class UsageRow:
     """What a repository used since midnight UTC."""
 
+    installation: InstallationId
     repository: str
     evaluations: int
     tokens: int
@@ -93,7 +94,7 @@ left join lateral (
 order by chosen.id, pull_requests.number
 """
 _USAGE: Final = """
-select full_name, sum(evaluations)::bigint as evaluations, sum(tokens)::bigint as tokens from (
+select installation_id, full_name, sum(evaluations)::bigint as evaluations, sum(tokens)::bigint as tokens from (
     select groups.repository_id, 1 as evaluations, (moved_from is null)::int * coalesce(
         (verdict #>> '{tokens,prompt}')::bigint - (verdict #>> '{tokens,cached}')::bigint
         + (verdict #>> '{tokens,completion}')::bigint, 0) as tokens
@@ -103,7 +104,7 @@ select full_name, sum(evaluations)::bigint as evaluations, sum(tokens)::bigint a
     select repository_id, 0, tokens from agent_runs
     where created_at >= date_trunc('day', now(), 'UTC') and repository_id = any(%(repositories)s)) as used
 join repositories on repositories.id = repository_id
-group by full_name order by tokens desc, evaluations desc, full_name limit 20
+group by installation_id, full_name order by tokens desc, evaluations desc, full_name limit 20
 """
 
 
@@ -130,7 +131,7 @@ def list_open_groups(
 def list_usage(connection: Connection, repositories: Sequence[int]) -> tuple[UsageRow, ...]:
     """List what the repositories used today, the largest users first, at most 20."""
     rows = connection.exec_driver_sql(_USAGE, {"repositories": list(repositories)})
-    return tuple(UsageRow(row.full_name, row.evaluations, row.tokens) for row in rows)
+    return tuple(UsageRow(*row) for row in rows)
 
 
 def _list_rivals(

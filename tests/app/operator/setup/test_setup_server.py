@@ -97,6 +97,26 @@ def test_from_the_token_to_a_stored_app(wizard):
     assert wizard.github.violations() == []
 
 
+def test_a_person_may_take_the_usual_answers(wizard, monkeypatch):
+    monkeypatch.setenv("R4P_GITHUB_URL", wizard.github.url)
+    wizard.pages.usual = SetupPages(wizard.pages.data).usual
+    page = wizard.sign_in()
+    assert "form-action 'self' " + wizard.github.url in page.headers["Content-Security-Policy"]
+    assert wizard.browser.get(wizard.create_app(page)).status_code == 200
+    settings = json.loads((wizard.pages.data / "settings.json").read_text())["settings"]
+    assert settings["R4P_INGRESS"] == "polling"
+    assert "R4P_ENGINE" not in settings
+    assert settings["R4P_BOT_NAME"] == wizard.pages.usual.name
+
+
+def test_after_answers_of_their_own_a_person_sees_only_these(wizard):
+    wizard.sign_in()
+    wizard.answer(name="r4p-bot-7", organisation="octo")
+    page = wizard.browser.get("/setup").text
+    assert "usual answers" not in page
+    assert 'value="r4p-bot-7"' in page
+
+
 def test_an_app_of_an_organisation_makes_nobody_an_operator(wizard):
     wizard.sign_in()
     page = wizard.answer(public_url="https://r4p.example.com", organisation="acme")

@@ -59,7 +59,9 @@ def web_url(places, standin, services, owner):
 def pages(places, standin, owner, web_url):
     app, cat, dog, installations = places
     with owner.begin() as connection:
-        connection.execute(text("truncate installations, patches, jobs, deliveries cascade"))
+        connection.execute(
+            text("truncate installations, installation_controls, patches, jobs, deliveries cascade")
+        )
         for repo, installation in zip((cat, dog), installations, strict=True):
             judged_group.save_repository(connection, installation, repo.id, repo.full_name)
             judged_group.save_group(connection, repo.id)

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/pages.md: `python -m tests.app.web.pages.pictures docs`. Needs Chromium. Not a test."""
+"""Takes the pictures of the pages and of the set-up: `python -m tests.app.web.pages.pictures docs`. Needs Chromium. Not a test."""
 
 import sys
 import tempfile
@@ -8,27 +8,32 @@ from PIL import Image
 from sqlalchemy import text
 
 from app.db.session import create_database_engine
+from app.db.store.queue import jobs
+from app.db.store.queue.deliveries import Delivery, store_rebuilt
+from app.jobs.job import Planned, RecordEvent
+from app.operator.setup.setup_server import SetupPages
 from model.domain import Verdict
 from tests import services
+from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.app.web.pages.browsing import serve_pages
 from tests.browser import open_chromium
 from tests.builders.history import judged_group
+from tests.builders.history.trained_models import CANDIDATE, save_models
 from tests.demo.example import example
 from tests.github.stand_in import StandIn
 
+GUID = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
 PICTURES = (
     ("pages-worksheet.png", "/", "light", (1000, 620)),
     ("pages-group.png", "/r/django/django/issues/{issue}", "light", (1200, 1120)),
     ("pages-track-record.png", "/r/django/django/track-record", "dark", (1000, 640)),
+    ("pages-repository.png", "/r/django/django", "light", (1000, 640)),
+    ("pages-help.png", "/help", "light", (1000, 640)),
+    ("pages-deliveries.png", "/deliveries", "light", (1000, 640)),
+    ("pages-models.png", "/models", "light", (1000, 640)),
+    ("pages-model.png", f"/models/{CANDIDATE}", "dark", (1000, 900)),
     ("pages-phone.png", "/r/django/django/issues/{issue}", "dark", (390, 800)),
 )
-HISTORY = """
-with event as (
-    insert into outcome_events (source, repository_id, pull_number, kind, occurred_at)
-    values ('p' || :pull, :repository, :pull, 'x', now() - interval '20 days') returning id)
-insert into outcomes (repository_id, pull_number, kind, head_sha, event_id, rule_version)
-select :repository, :pull, :kind, :head, id, 1 from event
-"""
 
 
 def main(folder: Path) -> None:
@@ -45,8 +50,10 @@ def main(folder: Path) -> None:
         github.grant(repo, "mona", "write")
         github.sign_in_as("mona")
         issue = _fill(database_url, installation, repo.id)
-        with serve_pages(github, app, database_url, servers.redis_url) as url:
+        operators = {"operators": "mona"}
+        with serve_pages(github, app, database_url, servers.redis_url, **operators) as url:
             _take(url, issue, folder)
+        _take_setup(Path(scratch) / "setup", folder)
 
 
 def _fill(database_url, installation, repository):
@@ -56,10 +63,11 @@ def _fill(database_url, installation, repository):
             connection, installation, repository, "django/django", "version: 1\nmode: advisory\n"
         )
         title, rivals = _read_example()
-        for past in range(60):
-            _save_past(connection, repository, past)
+        judged_group.save_results(connection, repository)
         judged_group.save_group(connection, repository, 412, "QuerySet.total() ignores distinct()")
         judged_group.save_group(connection, repository, 418, title, rivals)
+        save_models(connection)
+        _save_delivery(connection, installation, repository)
     engine.dispose()
     return 418
 
@@ -78,19 +86,28 @@ def _read_example():
     return title, {number: (*judged, diff) for number, judged, diff in numbered}
 
 
-def _save_past(connection, repository, past):
-    """A closed issue whose pull request was merged, and sometimes reverted."""
-    number, share = 1_000 + past, (past % 10 + 0.5) / 10
-    verdict = (
-        Verdict.CORRECT if share > 0.6 else Verdict.INCORRECT if share < 0.3 else Verdict.UNSURE
+def _save_delivery(connection, installation, repository):
+    """A delivery whose job gave up, with a second one that waits."""
+    for guid in (GUID, GUID.replace("7", "8")):
+        store_rebuilt(connection, Delivery(guid, "issues", installation, repository, b"{}"))
+        (stored,) = jobs.enqueue(connection, [Planned(RecordEvent(installation, guid))])
+        values = {"guid": guid, "id": stored.id}
+        connection.execute(text("update jobs set delivery_guid = :guid where id = :id"), values)
+    connection.execute(
+        text(
+            "update jobs set state = 'dead', finished_at = now(), error = :error where delivery_guid = :guid"
+        ),
+        {"guid": GUID, "error": "GitHub answered 503 to 6 attempts"},
     )
-    rivals = {number: ("mona", verdict, share, judged_group.diff_of(f"return {past}"))}
-    judged_group.save_group(connection, repository, number, f"Issue {past}", rivals)
-    is_good = (past * 7 + past // 10 * 3) % 10 < share * 10
-    values = {"pull": number, "repository": repository, "head": f"{number:040x}"}
-    connection.execute(text(HISTORY), values | {"kind": "merged" if is_good else "reverted"})
-    closed = text("update groups set state = 'closed' where issue_number = :pull")
-    connection.execute(closed, {"pull": number})
+
+
+def _take_setup(data, folder):
+    """The set-up's first page."""
+    pages = SetupPages(data)
+    with serve_setup_pages(pages) as url, open_chromium() as browser:
+        page = browser.new_context(viewport={"width": 1000, "height": 900}).new_page()
+        page.goto(f"{url}/setup?token={pages.access.token}")
+        _save(page, folder / "setup.png")
 
 
 def _take(url, issue, folder):
@@ -103,9 +120,13 @@ def _take(url, issue, folder):
             page.goto(f"{url}/sign-in")
             page.wait_for_url(f"{url}/")
             page.goto(url + path.format(issue=issue))
-            page.screenshot(path=folder / name)
-            Image.open(folder / name).quantize(96).save(folder / name, optimize=True)
+            _save(page, folder / name)
             context.close()
+
+
+def _save(page, path):
+    page.screenshot(path=path)
+    Image.open(path).quantize(96).save(path, optimize=True)
 
 
 if __name__ == "__main__":

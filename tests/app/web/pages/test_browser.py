@@ -1,15 +1,16 @@
 """The pages in a real browser: axe finds nothing serious, and the policy of the page breaks nothing."""
 
-from pathlib import Path
+import re
 
 import pytest
-from sqlalchemy import text
 
 from app.db.session import transaction
-from app.db.store.models import models
-from app.db.store.models.models import NewModel
-from app.learning.model_serving import Adapter, ModelState
+from app.web.pages import track_record
+from app.web.pages.routes import PAGES
+from tests.app.web.pages.test_pages import GUID, save_delivery
 from tests.browser import DESK, PHONE, list_serious, note_errors
+from tests.builders.history import judged_group
+from tests.builders.history.trained_models import CANDIDATE, delete_models, save_models
 
 pytestmark = [pytest.mark.services, pytest.mark.proof]
 PATHS = (
@@ -17,42 +18,68 @@ PATHS = (
     "/r/octo/cat/issues/3",
     "/r/octo/cat",
     "/r/octo/cat/track-record",
+    "/track-record",
     "/help",
     "/deliveries",
+    f"/deliveries/{GUID}",
     "/models",
+    f"/models/{CANDIDATE}",
+    f"/models/promote?model={CANDIDATE}&alias=champion",
+    "/models/roll-back?alias=champion",
     "/r/none/such",
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(pages, chromium, scheme):
+@pytest.fixture
+def full_pages(pages, monkeypatch):
+    """The pages with a dead delivery, results of earlier verdicts and trained models, for an operator who may write."""
+    monkeypatch.setattr(track_record, "_CACHE", track_record.RecordCache())
+    save_delivery(pages)
+    with transaction(pages.owner) as connection:
+        save_models(connection)
+        judged_group.save_results(connection, pages.cat.id)
     pages.github.grant(pages.cat, "ops", "write")
     pages.github.sign_in_as("ops")
+    yield pages
+    pages.github.grant(pages.cat, "ops", "none")
+    with transaction(pages.owner) as connection:
+        delete_models(connection)
+
+
+def test_every_page_is_looked_at():
+    shown = {re.sub(r"octo/cat", "{owner}/{name}", path.partition("?")[0]) for path in PATHS}
+    shown = {path.replace("issues/3", "issues/{issue}") for path in shown}
+    shown = {path.replace(GUID, "{guid}").replace(CANDIDATE, "{name}") for path in shown}
+    public = {"/r/{owner}/{name}/track-record"}
+    assert shown - public - {"/r/none/such"} == {*PAGES} - {"/deliveries/find"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(full_pages, chromium, scheme):
     context = chromium.new_context(color_scheme=scheme, viewport=DESK, bypass_csp=True)
     page = context.new_page()
-    page.goto(f"{pages.url}/welcome")
+    page.goto(f"{full_pages.url}/welcome")
     serious = list_serious(page, "/welcome")
     page.click("text=Sign in with GitHub")
-    page.wait_for_url(f"{pages.url}/")
+    page.wait_for_url(f"{full_pages.url}/")
     for path in PATHS:
-        page.goto(pages.url + path)
+        answer = page.goto(full_pages.url + path)
+        assert answer.status == (404 if path == "/r/none/such" else 200), path
         serious += list_serious(page, path)
-    pages.github.grant(pages.cat, "ops", "none")
     assert serious == []
 
 
-def test_pages_fit_a_phone_and_break_no_policy(pages, chromium):
-    pages.github.sign_in_as("mona")
+def test_pages_fit_a_phone_and_break_no_policy(full_pages, chromium):
     context = chromium.new_context(viewport=PHONE)
     page = context.new_page()
     problems = note_errors(page)
-    page.goto(f"{pages.url}/sign-in")
-    page.wait_for_url(f"{pages.url}/")
-    for path in PATHS[:5]:
-        page.goto(pages.url + path)
+    page.goto(f"{full_pages.url}/sign-in")
+    page.wait_for_url(f"{full_pages.url}/")
+    for path in PATHS[:-1]:
+        page.goto(full_pages.url + path)
         too_wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert too_wide <= 0, path
-    page.goto(f"{pages.url}/r/octo/cat/issues/3")
+    page.goto(f"{full_pages.url}/r/octo/cat/issues/3")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.click("text=It is right")
@@ -60,24 +87,16 @@ def test_pages_fit_a_phone_and_break_no_policy(pages, chromium):
     assert problems == []
 
 
-def test_a_browser_sends_the_forms_of_the_models_page(pages, chromium):
+def test_a_browser_sends_the_forms_of_the_models_page(full_pages, chromium):
     """A browser sends the origin of a form only under the right Referrer-Policy."""
-    with transaction(pages.owner) as connection:
-        adapter = Adapter("r4p-20261101-0badcafe", "base", Path("/none"), "0" * 64, "r4p")
-        gate = {"outcome": "passed", "measured": {"champion": "base"}}
-        new = NewModel(adapter, Path("/"), ModelState.CANDIDATE, "passed every check", gate)
-        models.register(connection, new)
-    pages.github.sign_in_as("ops")
     page = chromium.new_context(viewport=DESK).new_page()
-    page.goto(f"{pages.url}/sign-in")
-    page.wait_for_url(f"{pages.url}/")
-    page.goto(f"{pages.url}/models")
+    page.goto(f"{full_pages.url}/sign-in")
+    page.wait_for_url(f"{full_pages.url}/")
+    page.goto(f"{full_pages.url}/models")
     page.select_option("select[name=alias]", "champion")
     page.click("text=Promote …")
     page.wait_for_url("**/models/promote?**")
     assert "becomes the champion." in page.inner_text("main")
     page.click("button:text-is('Promote')")
     page.wait_for_url("**/models?asked=1")
-    assert "r4p-20261101-0badcafe as champion" in page.inner_text("main")
-    with transaction(pages.owner) as connection:
-        connection.execute(text("truncate models, model_aliases, shadow_verdicts cascade"))
+    assert f"{CANDIDATE} as champion" in page.inner_text("main")

@@ -8,6 +8,7 @@ from html import unescape
 import pytest
 from sqlalchemy import text
 
+from app.web.pages import track_record
 from model import typed_json
 from model.coverage import ShownCode
 from model.domain import (
@@ -105,6 +106,34 @@ def test_names_and_reasons_of_strangers_are_escaped(show):
     )
     for raw in ("<img", "\u202e"):
         assert raw not in html
+
+
+def read_probabilities(html):
+    """The cells of the column of probabilities, as text, from the top."""
+    cells = re.findall(r'<td class="firm"><meter.*?</td>', html, re.DOTALL)
+    return [" ".join(re.sub("<[^>]+>", "", cell).split()) for cell in cells]
+
+
+def test_a_probability_has_the_results_of_patches_like_it_beside_it(pages, monkeypatch):
+    monkeypatch.setattr(track_record, "_CACHE", track_record.RecordCache())
+    with pages.owner.begin() as connection:
+        judged_group.save_results(connection, pages.cat.id)
+    html = pages.sign_in("mona").get("/r/octo/cat/issues/3").text
+    assert read_probabilities(html) == [
+        "93 % (6 of 6 such: 61 % to 100 %)",
+        "8 % (1 of 6 such: 3 % to 56 %)",
+        "52 % (4 of 6 such: 30 % to 90 %)",
+    ]
+    assert "have no interval" not in html
+
+
+def test_a_probability_without_results_has_no_interval(pages, monkeypatch):
+    monkeypatch.setattr(track_record, "_CACHE", track_record.RecordCache())
+    html = pages.sign_in("mona").get("/r/octo/cat/issues/3").text
+    assert read_probabilities(html) == ["93 %", "8 %", "52 %"]
+    assert "so the probabilities have no interval" in html
+    assert "3 of 3 correct" in html
+    assert "(44 % to 100 %)" in html
 
 
 def test_patch_without_a_place_beside_the_others_keeps_its_row_and_its_grounds(pages):

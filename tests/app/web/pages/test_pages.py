@@ -1,14 +1,17 @@
 """Each page shows its facts, to people who may read the repository, and to nobody else."""
 
-import pytest
-from sqlalchemy import insert, select, text
+import re
 
-from app.db.store.pages.track_record import tally_verdicts
+import pytest
+from sqlalchemy import select, text
+
 from app.db.store.queue import jobs
 from app.db.store.queue.deliveries import Delivery, store_rebuilt
+from app.db.store.queue.installation_controls import set_limits
 from app.db.tables.schema import jobs as job_table
 from app.jobs.job import Planned, RecordEvent
 from app.policy.command_registry import REGISTRY, describe_access
+from app.settings import CeilingSettings
 from app.web.pages.routes import ACTIONS, OPEN, PAGES
 from model.domain import Verdict
 from tests.app.web.pages.browsing import read_csrf
@@ -44,6 +47,31 @@ def list_jobs(pages, kind):
             select(job_table).where(job_table.c.kind == kind).order_by(job_table.c.id)
         ).all()
     return [row.payload for row in rows]
+
+
+def test_the_queue_names_jobs_that_wait_run_and_gave_up(pages):
+    save_delivery(pages)
+    with pages.owner.begin() as connection:
+        for state in ("ready", "running"):
+            (stored,) = jobs.enqueue(connection, [Planned(RecordEvent(5, GUID[:-1] + state[1]))])
+            if state == "running":
+                connection.execute(
+                    text(
+                        "update jobs set state = 'running', attempt = 1, claimed_at = now() where id = :id"
+                    ),
+                    {"id": stored.id},
+                )
+    page = pages.sign_in("ops").get("/deliveries")
+    assert page.status_code == 200
+    rows = re.findall(
+        r"<td>(ready|running|dead)</td><td class=.number.>(\d+)</td><td class=.number.>([^<]*)<",
+        page.text,
+    )
+    assert {state: (int(number), bool(wait)) for state, number, wait in rows} == {
+        "ready": (1, True),
+        "running": (1, False),
+        "dead": (1, False),
+    }
 
 
 @pytest.mark.parametrize("path", OF_CAT)
@@ -111,8 +139,24 @@ def test_the_help_names_who_may_use_a_command_as_the_registry_does(pages):
 
 def test_the_worksheet_shows_verdicts_and_usage(pages):
     page = pages.sign_in("mona").get("/").text
-    for shown in ("octo/cat#3", "#12", "Correct", "93 % likely correct", "hubot", "8,800"):
+    for shown in ("octo/cat#3", "#12", "Correct", "93 % likely correct", "hubot"):
         assert shown in page
+    assert re.findall(r'<td class="number">([\d,]+)</td>', page) == [
+        "1",
+        f"{CeilingSettings().max_evaluations_per_repository_day:,}",
+        "8,800",
+        f"{CeilingSettings().max_tokens_per_repository_day:,}",
+    ]
+
+
+def test_the_worksheet_shows_the_limits_that_an_installation_has_of_its_own(pages):
+    with pages.owner.begin() as connection:
+        installation = connection.scalar(
+            text("select installation_id from repositories where id = :id"), {"id": pages.cat.id}
+        )
+        set_limits(connection, installation, {"max_evaluations_per_repository_day": 7})
+    page = pages.sign_in("mona").get("/").text
+    assert '<td class="number">7</td>' in page
 
 
 def test_the_group_shows_patches_votes_and_evidence(pages):
@@ -247,41 +291,3 @@ def test_a_repository_names_the_origin_of_each_setting(pages):
     assert "<code>comments</code></th><td>outcomes</td><td>bot&#39;s default</td>" in page
     assert "<code>version</code>" not in page
     assert "1,000" in page
-
-
-def test_a_public_track_record_and_its_badge_need_no_session(pages):
-    with pages.owner.begin() as connection:
-        judged_group.save_repository(connection, 99, 990, "open/source")
-        judged_group.save_group(connection, 990)
-        connection.execute(
-            insert(job_table).values(
-                kind="record_event", queue="events", payload={}, installation_id=99
-            )
-        )
-    browser = pages.open_browser()
-    assert "open/source" in browser.get("/r/open/source/track-record").text
-    badge = browser.get("/r/open/source/badge.svg")
-    assert badge.headers["content-type"].startswith("image/svg+xml")
-    assert "unknown" in badge.text
-    assert browser.get("/r/octo/cat/badge.svg").status_code == 404
-    assert browser.get("/r/open/source/issues/3").status_code == 303
-
-
-MERGED = """
-with event as (
-    insert into outcome_events (source, repository_id, pull_number, kind, data, occurred_at)
-    values ('t' || :pull || :kind, :repository, :pull, 'x', '{}', now() - interval '20 days') returning id)
-insert into outcomes (repository_id, pull_number, kind, head_sha, permission, event_id, rule_version)
-select :repository, :pull, :kind, :head, 'write', id, 1 from event
-"""
-
-
-def test_a_merge_that_holds_counts_and_a_revert_counts_against(pages):
-    with pages.owner.begin() as connection:
-        for pull, kind in ((12, "merged"), (15, "merged"), (15, "reverted"), (17, "disagree")):
-            head = f"{pull:040x}"
-            values = {"pull": pull, "kind": kind, "repository": pages.cat.id, "head": head}
-            connection.execute(text(MERGED), values)
-        tallies = tally_verdicts(connection, [pages.cat.id])
-    known = {tally.verdict: tally.is_correct for tally in tallies}
-    assert known == {"correct": True, "incorrect": False, "unsure": None}

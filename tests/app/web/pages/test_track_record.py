@@ -3,12 +3,15 @@
 import threading
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
 from sqlalchemy.exc import OperationalError
 
+from app.db.store.pages.track_record import tally_verdicts
+from app.db.tables.schema import jobs as job_table
 from app.web.pages import track_record
 from app.web.pages.track_record import FRESH_SECONDS, OLDEST_SECONDS, RecordCache
 from app.web.pages.verdict_statistics import ModelRecord, Share
+from tests.builders.history import judged_group
 from tests.services import wait_for
 
 NONE = Share(0, 0)
@@ -137,3 +140,43 @@ def test_a_page_with_old_counts_tells_their_age(pages, monkeypatch):
     assert "Counted 3 min ago" in stale
     assert "3 judged patches" in stale
     wait_for(lambda: "has not judged a patch" in browser.get(path).text)
+
+
+@pytest.mark.services
+def test_a_public_track_record_and_its_badge_need_no_session(pages):
+    with pages.owner.begin() as connection:
+        judged_group.save_repository(connection, 99, 990, "open/source")
+        judged_group.save_group(connection, 990)
+        connection.execute(
+            insert(job_table).values(
+                kind="record_event", queue="events", payload={}, installation_id=99
+            )
+        )
+    browser = pages.open_browser()
+    assert "open/source" in browser.get("/r/open/source/track-record").text
+    badge = browser.get("/r/open/source/badge.svg")
+    assert badge.headers["content-type"].startswith("image/svg+xml")
+    assert "unknown" in badge.text
+    assert browser.get("/r/octo/cat/badge.svg").status_code == 404
+    assert browser.get("/r/open/source/issues/3").status_code == 303
+
+
+MERGED = """
+with event as (
+    insert into outcome_events (source, repository_id, pull_number, kind, data, occurred_at)
+    values ('t' || :pull || :kind, :repository, :pull, 'x', '{}', now() - interval '20 days') returning id)
+insert into outcomes (repository_id, pull_number, kind, head_sha, permission, event_id, rule_version)
+select :repository, :pull, :kind, :head, 'write', id, 1 from event
+"""
+
+
+@pytest.mark.services
+def test_a_merge_that_holds_counts_and_a_revert_counts_against(pages):
+    with pages.owner.begin() as connection:
+        for pull, kind in ((12, "merged"), (15, "merged"), (15, "reverted"), (17, "disagree")):
+            head = f"{pull:040x}"
+            values = {"pull": pull, "kind": kind, "repository": pages.cat.id, "head": head}
+            connection.execute(text(MERGED), values)
+        tallies = tally_verdicts(connection, [pages.cat.id])
+    known = {tally.verdict: tally.is_correct for tally in tallies}
+    assert known == {"correct": True, "incorrect": False, "unsure": None}
