@@ -1,10 +1,11 @@
-"""Find the broken tests that a patch itself rewrites or removes, by the definitions of the code graph.
+"""Find the broken tests that a patch itself rewrites or removes, by the definitions of the code graph and by data.
 
 A patch that changes behaviour on purpose brings new versions of the tests that hold the old behaviour. So such a test does
 not show a mistake. It does not speak for the patch either: a wrong patch can bring tests that suit it.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,6 +16,10 @@ from model.execution.tree_changes import TreeChanges
 _MOST_FILES: Final = 50
 """Changed Python files that are read, the first by path."""
 _SECONDS: Final = 20.0
+_ASSIGNMENT: Final = re.compile(rb"([A-Za-z_]\w*)\s*(?::[^=]*)?=(?!=)")
+"""The start of a line that gives a name of a module its value."""
+_INSIDE: Final = b" \t)]}"
+"""A line that starts with one of these continues the statement above it."""
 
 
 def mark_rewritten(evidence: RegressionEvidence, changes: TreeChanges) -> RegressionEvidence:
@@ -29,9 +34,9 @@ def mark_rewritten(evidence: RegressionEvidence, changes: TreeChanges) -> Regres
 
 
 def list_rewritten(tests: Sequence[str], changes: TreeChanges) -> Iterator[str]:
-    """Yield the tests whose own function `changes` rewrite or remove. White space does not count.
+    """Yield the tests whose own function `changes` rewrite or remove, or a value of its module that it names.
 
-    A test is known by its id of pytest or unittest. A file that cannot be read, or has broken syntax, rewrites nothing.
+    Such a value is often the list of a test's cases. White space does not count. A test is known by its id of pytest or unittest. A file that cannot be read, or has broken syntax, rewrites nothing.
     """
     names = {end for name in _list_names(changes) for end in _list_ends(name)}
     return (test for test in tests if _name_test(test) in names)
@@ -51,15 +56,41 @@ def _list_ends(name: str) -> Iterator[str]:
 
 
 def _list_names(changes: TreeChanges) -> Iterator[str]:
-    """Yield the dotted name of each definition that the changes rewrite or remove."""
+    """Yield the dotted name of each definition that the changes rewrite or remove, or whose data they change."""
     paths = sorted(path for path in changes.before if path.endswith(".py"))[:_MOST_FILES]
     before = _read_definitions({path: changes.before[path] for path in paths})
     after = _read_definitions({path: changes.written.get(path, b"") for path in paths})
     for path in before.keys() & after.keys():
         module = path.removesuffix(".py").replace("/", ".")
+        changed = _find_changed_data(changes.before[path], changes.written.get(path, b""))
         for name, texts in before[path].items():
-            if after[path].get(name) != texts:
+            if after[path].get(name) != texts or any(map(changed.search, texts)):
                 yield f"{module}.{name}"
+
+
+def _find_changed_data(before: bytes, after: bytes) -> re.Pattern[bytes]:
+    """Return a pattern that finds each name of a module whose value differs or is gone. It may find nothing."""
+    new = _read_data(after)
+    names = [name for name, value in _read_data(before).items() if new.get(name) != value]
+    return re.compile(rb"\b(?:" + b"|".join(names) + rb")\b" if names else rb"(?!)")
+
+
+def _read_data(text: bytes) -> Mapping[bytes, list[bytes]]:
+    """Return the words of each assignment at the left edge of a module, by name.
+
+    A text in three quotes may hold lines at the left edge. They end the assignment here, so a change below goes unseen.
+    """
+    values: dict[bytes, list[bytes]] = {}
+    name = b""
+    for line in text.splitlines():
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        if line[0] not in _INSIDE:
+            found = _ASSIGNMENT.match(line)
+            name = found[1] if found else b""
+        if name:
+            values.setdefault(name, []).extend(line.split())
+    return values
 
 
 def _read_definitions(texts: dict[str, bytes]) -> dict[str, dict[str, list[bytes]]]:

@@ -67,6 +67,53 @@ def test_a_test_counts_as_rewritten_when_its_own_function_differs(changes, expec
     assert set(list_rewritten(TESTS, changes)) == expected
 
 
+DATA = b"""
+from shop import price
+
+CASES = [
+    (1, 2),
+    (3, 4),
+]
+NAMES: dict[str, int] = {"a": 1}
+TEXT = '''first
+second
+'''
+
+
+@pytest.mark.parametrize(("count", "expected"), CASES)
+def test_price(count, expected):
+    assert price(count) == expected
+
+
+def test_names():
+    assert price(NAMES["a"]) == 1
+
+
+def test_text():
+    assert price(TEXT) == TEXT.CASES_MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (b"(3, 4)", b"(3, 5)", {"test_price[1]"}),
+        (b"    (3, 4),\n", b"", {"test_price[1]"}),
+        (b"(1, 2),\n    (3, 4)", b"(1, 2), (3, 4)", set()),
+        (b"from shop", b"# the shop\nfrom shop", set()),
+        (b'{"a": 1}', b'{"a": 2}', {"test_names"}),
+        (b"TEXT = '''first", b"TEXT = '''last", {"test_text"}),
+        (b"import price", b"import price, cost", set()),
+    ],
+    ids=["case", "removed case", "white space", "comment", "annotated", "text", "import"],
+)
+def test_a_test_counts_as_rewritten_when_its_module_gives_it_other_data(old, new, expected):
+    tests = [f"test_shop.py::{name}" for name in ("test_price[1]", "test_names", "test_text")]
+    assert old in DATA
+    changes = TreeChanges({"test_shop.py": DATA.replace(old, new)}, before={"test_shop.py": DATA})
+    assert set(list_rewritten(tests, changes)) == {f"test_shop.py::{name}" for name in expected}
+
+
 def test_ids_of_unittest_may_begin_in_a_folder_of_the_tree():
     tests = ("test_double.TestMore.test_zero", "tests.test_double.TestMore.test_one", "test_zero")
     changes = change(b"assert double(0) == 0", b"assert double(0) is None")
