@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
-from app.comments.evidence_text import describe_ground, summarize_damage, write_grounds
+from app.comments.evidence_text import (
+    describe_ground,
+    summarize_damage,
+    write_differences,
+    write_grounds,
+)
 from app.comments.phrases import (
     CHECK_NAME,
     VERDICTS,
@@ -120,7 +125,8 @@ def _write_summary(view: VerdictView, row: VerdictRow, comment_url: str | None) 
     judged = f"Judged by `{quote_line(view.verifier, 100)}`{_name_rivals(view)}."
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
     link = f"[The whole verdict]({comment_url})" if comment_url else ""
-    blocks = [text, unsure, judged if is_judged else "", link]
+    differences = write_differences(view.differences)
+    blocks = [text, unsure, differences, judged if is_judged else "", link]
     return "\n\n".join(block for block in blocks if block)
 
 

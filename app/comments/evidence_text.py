@@ -13,6 +13,7 @@ from app.comments.phrases import (
     format_agreement,
     format_probability,
     join_names,
+    quote_name,
 )
 from app.comments.views import GroupGrounds
 from model.domain import (
@@ -22,11 +23,13 @@ from model.domain import (
     PatchVerdict,
     RegressionResult,
     ReproductionResult,
+    RivalDifference,
     RubricMark,
     Verdict,
     VoteCount,
 )
 from model.execution.regression import describe_rewritten
+from model.rivals.difference_text import write_sentences
 
 MERGEABLE_NOTE: Final = (
     "*Correct* does not mean *mergeable*. Of agents' patches that pass a benchmark's tests, stronger tests reject about "
@@ -185,6 +188,12 @@ def describe_ground(verdict: PatchVerdict, grounds: GroupGrounds) -> str:
     if verdict.verdict is Verdict.UNSURE:
         return f"votes {format_agreement(verdict)}"
     return f"{format_agreement(verdict)} votes agree"
+
+
+def write_differences(differences: Sequence[RivalDifference]) -> str:
+    """Write how the rivals differ, as far as their diffs prove it; empty if they prove nothing."""
+    sentences = write_sentences(differences, str, quote_name)
+    return f"How they differ: {' '.join(sentences)}" if sentences else ""
 
 
 def summarize_damage(evidence: ObservedEvidence | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from app.comments.evidence_text import (
     list_checklist,
     list_columns,
     list_group_notes,
+    write_differences,
 )
 from app.comments.headline import write_headline, write_reading_order
 from app.comments.judging_method import write_method, write_sources
@@ -20,7 +21,6 @@ from app.comments.phrases import (
     format_agreement,
     format_percent,
     quote_block,
-    quote_name,
 )
 from app.comments.verdict_notes import list_notes
 from app.comments.views import VerdictRow, VerdictView
@@ -29,7 +29,6 @@ from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
 from app.values.quoting import quote_phrase
 from model.domain import PatchVerdict, Verdict
-from model.rivals.difference_text import write_sentences
 from model.voting.verdict_summary import get_place
 
 LONGEST_BODY = 60_000
@@ -89,7 +88,7 @@ def _write_body(view: VerdictView, level: _DetailLevel) -> str:
         _write_table(shown, view, level.title),
         write_sources(view),
         write_reading_order(view),
-        _tell_apart(view),
+        write_differences(view.differences),
         "\n".join(f"- {note}" for note in _list_remarks(view, shown)),
         level.notice.format(shown=len(shown), all=len(view.rows)),
         alternative_offer.offer_best(view, level.diff),
@@ -164,12 +163,6 @@ def _list_remarks(view: VerdictView, shown: Sequence[VerdictRow]) -> Iterator[st
     alternatives = (patch.verdict for patch in view.alternatives)
     yield from list_group_notes([*(row.verdict for row in shown), *alternatives])
     yield from list_notes(view, shown)
-
-
-def _tell_apart(view: VerdictView) -> str:
-    """Write how the rivals differ, as far as their diffs prove it."""
-    sentences = write_sentences(view.differences, str, quote_name)
-    return f"How they differ: {' '.join(sentences)}" if sentences else ""
 
 
 def _format_verdict(verdict: PatchVerdict) -> str:

@@ -23,6 +23,7 @@ from model import catalog
 from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR
 from model.domain import GradedLine, GroupVerdict, PatchVerdict, Verdict
+from model.evaluation.label_ceiling import CEILING
 from model.prompts.untrusted import escape_invisible
 from model.rivals.difference_text import write_sentences
 from model.verdict_json import Calibration
@@ -160,6 +161,7 @@ def print_evaluation(document: dict[str, Any]) -> None:
             f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
         )
     )
+    out.print(CEILING)
     for kind, tests in document.get("tests", {}).items():
         out.print(_describe_tests(kind, tests))
     if document["pair_accuracy"]:

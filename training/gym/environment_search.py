@@ -10,6 +10,7 @@ import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -38,17 +39,17 @@ class BuiltEnvironment:
 def list_recipes(
     files: Mapping[str, bytes], date: str, pythons: Sequence[str]
 ) -> Iterator[EnvironmentRecipe]:
-    """Yield the recipes to try for a tree, in order.
+    """Yield the recipes to try for a tree, in order. Those that differ from the first in one thing come before the rest.
 
-    `files` holds the tree's declarations of requirements by path, `date` is the commit's ISO date, and `pythons` are
+    So a second Python or newer packages are tried early, because a build tries only a few recipes. `files` holds the tree's declarations of requirements by path, `date` is the commit's ISO date, and `pythons` are
     the releases on this machine, the preferred one first. Packages of the commit's year come before newer ones.
     """
-    variants = dict.fromkeys((list_test_requirements(files), list_own_requirements(files)))
-    for python in pythons:
-        for newest in (f"{int(date[:4]) + 1}-01-01", None):
-            for pytest in PYTEST_RELEASES:
-                for requirements in variants:
-                    yield EnvironmentRecipe(python, (pytest, *requirements), newest)
+    variants = tuple(dict.fromkeys((list_test_requirements(files), list_own_requirements(files))))
+    choices = (pythons, (f"{int(date[:4]) + 1}-01-01", None), PYTEST_RELEASES, variants)
+    places = product(*(range(len(values)) for values in choices))
+    for python, newest, pytest, variant in sorted(places, key=sum):
+        requirements = (PYTEST_RELEASES[pytest], *variants[variant])
+        yield EnvironmentRecipe(pythons[python], requirements, choices[1][newest])
 
 
 def list_pythons() -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""The comment says how the rivals differ, and nothing in their names becomes active."""
+"""Comment and check say how the rivals differ, and nothing in their names becomes active."""
 
 from dataclasses import replace
 
-from app.comments import write_verdict_comment
+from app.comments import write_check_run, write_verdict_comment
 from model.domain import ChangedPlace, DifferenceKind, PatchId, RivalDifference
 from tests.app.comments.views import render, view
 
@@ -10,8 +10,13 @@ SAME = RivalDifference(DifferenceKind.SAME_EDIT, (PatchId("#12"), PatchId("#15")
 
 
 def write(*differences):
-    comment = write_verdict_comment(replace(view(), differences=differences))
-    return [line for line in comment.split("\n") if line.startswith("How they differ")]
+    shown = replace(view(), differences=differences)
+    texts = (write_verdict_comment(shown), write_check_run(shown, shown.rows[0]).summary)
+    comment, check = (
+        [line for line in text.split("\n") if line.startswith("How they differ")] for text in texts
+    )
+    assert comment == check
+    return comment
 
 
 def test_differences_stand_below_the_table():

@@ -61,7 +61,9 @@ def test_the_year_of_the_commit_and_the_preferred_python_come_first():
     assert (first.python, first.exclude_newer) == ("3.11", "2022-01-01")
     assert first.requirements == ("pytest>=9,<10", "attrs", "mock")
     assert {recipe.exclude_newer for recipe in recipes} == {"2022-01-01", None}
-    assert [recipe.python for recipe in recipes] == ["3.11"] * 12 + ["3.9"] * 12
+    for part in ("python", "exclude_newer", "requirements"):
+        assert len({getattr(recipe, part) for recipe in recipes[:6]}) > 1, part
+    assert [recipe.python for recipe in recipes].count("3.9") == 12
 
 
 def test_equal_packages_give_equal_names():

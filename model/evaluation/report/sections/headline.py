@@ -7,6 +7,7 @@ from typing import cast
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import BASELINES
+from model.evaluation.label_ceiling import CEILING
 from model.evaluation.metrics import METRICS
 from model.evaluation.report.content import (
     Figure,
@@ -81,7 +82,7 @@ def build_headline_section(sets: Sequence[GroupSet]) -> Section:
         "rightly. A reader who trusts only sure verdicts gets this share. The limit is chosen on the same patches, so "
         "it flatters. AUROC is the chance that a correct patch has a higher belief than an incorrect one, and ECE is "
         "how far beliefs lie from the shares that came true. A coin has a small ECE where half of the patches are "
-        "correct, so read ECE beside the others."
+        f"correct, so read ECE beside the others. {CEILING}"
     )
     bar = (
         "Constant predictors are the bar: always correct, never correct, or a coin. Every patch "
