@@ -1,8 +1,8 @@
 """The page of one group: its candidates side by side, votes, evidence, history and outcomes; and the opinion form."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
@@ -11,17 +11,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from app.comments.evidence_text import (
-    MERGEABLE_NOTE,
-    NO_VALUE,
-    list_checklist,
-    list_columns,
-    list_facts,
-    list_group_notes,
-)
-from app.comments.judging_method import list_sources
-from app.comments.phrases import PLAIN
-from app.comments.views import read_group_grounds
+from app.comments.evidence_text import MERGEABLE_NOTE, NO_VALUE
 from app.db.store.pages import group_page as store
 from app.db.store.pages.group_page import CandidateRow, GroupDetails, GroupHead, VoteRow
 from app.db.store.queue.job_rows import store_planned
@@ -32,6 +22,7 @@ from app.settings.repo_config import FOR_CALIBRATORS, read_training_consent
 from app.values.identifiers import RepositoryId
 from app.web.pages.access import Viewer
 from app.web.pages.diff_view import DiffView, build_diff_view
+from app.web.pages.group_evidence import GroupEvidence, PatchGrounds, build_group_evidence
 from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site, read_number
 from app.web.pages.rendering import render_page
 from app.web.pages.track_record import read_records
@@ -44,36 +35,8 @@ from model.voting.verdict_summary import get_place
 
 _MAX_ISSUE: Final = 10**9
 _REASON: Final = 400
-_CHECKLIST: Final = 20_000
-"""Most characters of the checklist of one patch."""
 _SHOWN: Final = 8
-"""Patches side by side. The rest stands in the table, and below with what its verdict rests on."""
-
-
-@dataclass(frozen=True, slots=True)
-class PatchGrounds:
-    """What the verdict on one patch rests on."""
-
-    verdict: PatchVerdict
-    cells: tuple[str, ...]
-    """One cell for each of the group's columns of evidence."""
-    facts: tuple[str, ...]
-    """Empty for a patch that was not judged. If there is a checklist, the last fact counts its lines."""
-    checklist: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupEvidence:
-    """The evidence of a group. Names and reasons are untrusted, so the template escapes every text."""
-
-    columns: tuple[str, ...] = ()
-    """Titles of the columns of evidence in which at least one patch has a value."""
-    sources: tuple[str, ...] = ()
-    """Where the probabilities come from, and what the model saw of the base."""
-    notes: tuple[str, ...] = ()
-    """What ran on the patches, with the names that the table has no room for."""
-    patches: Mapping[str, PatchGrounds] = field(default_factory=dict)
-    """By the name of the patch; empty without a verdict."""
+"""Most patches shown side by side with their diffs. The table lists all; the page lists the others below, without diffs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +46,7 @@ class ShownCandidate:
     row: CandidateRow
     grounds: PatchGrounds | None
     diff: DiffView | None
-    """None: the page shows none."""
+    """None: the page shows no diff of this patch."""
 
     @property
     def verdict(self) -> PatchVerdict | None:
@@ -91,14 +54,68 @@ class ShownCandidate:
         return self.grounds.verdict if self.grounds else None
 
 
+@dataclass(frozen=True, slots=True)
+class OpinionForm:
+    """What the form for an opinion shows."""
+
+    about: str = ""
+    """The chosen patch; empty: all."""
+    reason: str = ""
+    problem: str = ""
+    """The mistake of the form that was sent; empty: none."""
+    is_thanked: bool = False
+
+
 def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
     """Show the group of the issue in the path."""
     with site.database.connect() as connection:
         group = find_group(connection, viewer, request)
         details = store.load_group_details(connection, group)
+    form = OpinionForm(is_thanked=request.query_params.get("noted") == "1")
+    return _render(site, viewer, group, details, form)
+
+
+def record_opinion(site: Site, viewer: Viewer, request: Request, form: Form) -> Response:
+    """Plan what `/r4p agree` or `/r4p disagree` does. The worker asks GitHub for the permission once more.
+
+    A form with a mistake comes back with what the person wrote.
+    """
+    try:
+        with site.database.begin() as connection:
+            group = find_group(connection, viewer, request)
+            if not viewer.has_permission(
+                RepositoryId(group.repository), REGISTRY[Verb.AGREE].needs
+            ):
+                raise PageRefused(
+                    "Only people with write access to the repository judge a verdict."
+                )
+            details = store.load_group_details(connection, group)
+            _check_reason(connection, group, form)
+            stored = store_planned(connection, [Planned(_build_job(group, details, viewer, form))])
+    except _BadOpinion as error:
+        kept = OpinionForm(form.get("about", ""), _read_reason(form), str(error))
+        return _render(site, viewer, group, details, kept, HTTPStatus.UNPROCESSABLE_ENTITY)
+    site.ring(stored)
+    back = f"/r/{group.full_name}/issues/{group.issue}?noted=1"
+    return RedirectResponse(back, HTTPStatus.SEE_OTHER)
+
+
+class _BadOpinion(Exception):
+    """The form has a mistake. The message names the fix."""
+
+
+def _render(
+    site: Site,
+    viewer: Viewer,
+    group: GroupHead,
+    details: GroupDetails,
+    form: OpinionForm,
+    status: HTTPStatus = HTTPStatus.OK,
+) -> Response:
+    """Render the page with what the form for an opinion shows."""
     document = details.verdict or {}
     evidence = build_group_evidence(document)
-    candidates = _sort_candidates(_build_candidates(details, evidence))
+    candidates = _build_candidates(details, evidence)
     engine = document.get("engine", {})
     records = read_records(site, RepositoryId(group.repository)) if evidence.patches else ()
     values = {
@@ -116,30 +133,16 @@ def show_group(site: Site, viewer: Viewer, request: Request) -> Response:
         "differences": _write_differences(document),
         "engine": engine,
         "no_value": NO_VALUE,
+        "longest_diff": store.MAX_DIFF,
         "mergeable": MERGEABLE_NOTE.replace("*", ""),
         "issue_url": f"{site.github_url}/{group.full_name}/issues/{group.issue}",
         "pull_url": f"{site.github_url}/{group.full_name}/pull/",
         "may_decide": viewer.has_permission(
             RepositoryId(group.repository), REGISTRY[Verb.AGREE].needs
         ),
-        "is_thanked": request.query_params.get("noted") == "1",
+        "form": form,
     }
-    return render_page("group.html.j2", values)
-
-
-def record_opinion(site: Site, viewer: Viewer, request: Request, form: Form) -> Response:
-    """Plan what `/r4p agree` or `/r4p disagree` does. The worker asks GitHub for the permission once more."""
-    with site.database.begin() as connection:
-        group = find_group(connection, viewer, request)
-        if not viewer.has_permission(RepositoryId(group.repository), REGISTRY[Verb.AGREE].needs):
-            raise PageRefused("Only people with write access to the repository judge a verdict.")
-        _check_reason(connection, group, form)
-        details = store.load_group_details(connection, group)
-        job = _build_job(group, details, viewer, form)
-        stored = store_planned(connection, [Planned(job)])
-    site.ring(stored)
-    back = f"/r/{group.full_name}/issues/{group.issue}?noted=1"
-    return RedirectResponse(back, HTTPStatus.SEE_OTHER)
+    return render_page("group.html.j2", values, status=status)
 
 
 def find_group(connection: Connection, viewer: Viewer, request: Request) -> GroupHead:
@@ -158,12 +161,12 @@ def find_group(connection: Connection, viewer: Viewer, request: Request) -> Grou
 def _build_job(
     group: GroupHead, details: GroupDetails, viewer: Viewer, form: Form
 ) -> RecordOpinion:
-    """Read the form. Raises PageRefused with the fix."""
+    """Read the form. Raises _BadOpinion."""
     about = form.get("about", "")
     if form.get("answer") not in {"agree", "disagree"}:
-        raise PageRefused("Choose whether the verdict is right or wrong.")
+        raise _BadOpinion("Choose whether the verdict is right or wrong.")
     if about and about not in {row.id for row in details.candidates}:
-        raise PageRefused("This verdict has no such patch. Reload the page.")
+        raise _BadOpinion("This verdict has no such patch. Choose one again.")
     return RecordOpinion(
         installation=group.installation,
         repository=RepositoryId(group.repository),
@@ -179,65 +182,35 @@ def _build_job(
 
 
 def _check_reason(connection: Connection, group: GroupHead, form: Form) -> None:
-    """Raise PageRefused if a person disagrees without a reason. It says that the bot learns only where it does."""
+    """Raise _BadOpinion if a person disagrees without a reason. Its message names learning only where the bot learns."""
     if form.get("answer") != "disagree" or _read_reason(form):
         return
     stored = store.read_settings_row(connection, group.repository)
     is_learning = read_training_consent(stored.own_text, stored.error) in FOR_CALIBRATORS
     why = ", because the bot learns from it" if is_learning else ""
-    raise PageRefused(f"Say why the verdict is wrong{why}.")
+    raise _BadOpinion(f"Say why the verdict is wrong{why}.")
 
 
 def _read_reason(form: Form) -> str:
     return " ".join(form.get("reason", "").split())[:_REASON]
 
 
-def build_group_evidence(document: Mapping[str, Any]) -> GroupEvidence:
-    """Build the evidence from an `r4p.verdict/1` document. One without patches gives evidence without any."""
-    if "patches" not in document:
-        return GroupEvidence()
-    group = read_group_grounds(document)
-    columns = list_columns(group.verdicts, PLAIN)
-    patches = {}
-    for verdict in group.verdicts:
-        is_judged = verdict.verdict is not Verdict.NOT_JUDGED
-        patches[str(verdict.id)] = PatchGrounds(
-            verdict=verdict,
-            cells=tuple(column.write(verdict) for column in columns),
-            facts=tuple(list_facts(verdict, group, PLAIN)) if is_judged else (),
-            checklist=tuple(list_checklist(verdict, _CHECKLIST, PLAIN)),
-        )
-    return GroupEvidence(
-        columns=tuple(column.title for column in columns),
-        sources=tuple(list_sources(group)),
-        notes=tuple(list_group_notes(group.verdicts, PLAIN)),
-        patches=patches,
-    )
-
-
 def _build_candidates(details: GroupDetails, evidence: GroupEvidence) -> list[ShownCandidate]:
-    return [
-        ShownCandidate(
-            row,
-            evidence.patches.get(row.id),
-            None if row.diff is None or place >= _SHOWN else build_diff_view(row.diff),
-        )
-        for place, row in enumerate(details.candidates)
-    ]
-
-
-def _sort_candidates(candidates: Iterable[ShownCandidate]) -> list[ShownCandidate]:
-    """Sort by verdict, as the comment does. A patch without a verdict comes last."""
-    return sorted(
-        candidates,
+    """Build the patches by verdict, as the comment does. A patch without a verdict comes last. Only the first have diffs."""
+    candidates = sorted(
+        (ShownCandidate(row, evidence.patches.get(row.id), None) for row in details.candidates),
         key=lambda each: get_place(each.verdict.verdict if each.verdict else Verdict.NOT_JUDGED),
     )
+    return [
+        replace(each, diff=None if each.row.diff is None else build_diff_view(each.row.diff))
+        for each in candidates[:_SHOWN]
+    ] + candidates[_SHOWN:]
 
 
 def _find_observed(
     verdict: PatchVerdict | None, engine: Mapping[str, Any], records: Sequence[ModelRecord]
 ) -> Share | None:
-    """Return what became of the repository's patches with about the same probability; None: nothing is known."""
+    """Return how many of the repository's patches with about this probability were correct; None: no result is known."""
     if verdict is None or verdict.probability is None:
         return None
     return find_observed(records, engine.get("model", ""), verdict.probability)

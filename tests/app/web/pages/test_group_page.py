@@ -108,6 +108,26 @@ def test_names_and_reasons_of_strangers_are_escaped(show):
         assert raw not in html
 
 
+def test_patches_with_the_best_verdict_come_first_and_keep_their_diffs(pages):
+    rivals = {
+        number: (
+            f"author-{number}",
+            Verdict.CORRECT if number == 49 else Verdict.INCORRECT,
+            0.5,
+            judged_group.diff_of(f"return {number}"),
+        )
+        for number in range(40, 50)
+    }
+    with pages.owner.begin() as connection:
+        judged_group.save_group(connection, pages.cat.id, 9, "Ten patches", rivals)
+    html = pages.sign_in("mona").get("/r/octo/cat/issues/9").text
+    assert re.findall(r'id="patch-\d+">(#\d+)', html) == ["#49", *(f"#{n}" for n in range(40, 47))]
+    assert "No patch could be read" not in html
+    plain = unescape(re.sub("<[^>]+>", "", html))
+    assert "return 49" in plain
+    assert "return 47" not in plain
+
+
 def read_probabilities(html):
     """The cells of the column of probabilities, as text, from the top."""
     cells = re.findall(r'<td class="firm"><meter.*?</td>', html, re.DOTALL)

@@ -196,59 +196,6 @@ def test_text_of_strangers_is_escaped_everywhere(pages):
         assert "&lt;script&gt;" in page
 
 
-def test_an_opinion_becomes_one_job(pages, caplog):
-    caplog.set_level("INFO")
-    browser = pages.sign_in("mona")
-    form = {"csrf": read_csrf(browser.get(ISSUE)), "about": "#15", "answer": "disagree"}
-    assert browser.post(f"{ISSUE}/opinion", data=form).status_code == 403
-    answer = browser.post(f"{ISSUE}/opinion", data=form | {"reason": "it  is\nright"})
-    assert answer.status_code == 303
-    assert "on its way" in browser.get(answer.headers["location"]).text
-    assert "a form stored a job in the queue github" in caplog.text
-    (job,) = list_jobs(pages, "record_opinion")
-    assert (job["about"], job["is_right"], job["reason"]) == ("#15", False, "it is right")
-    assert (job["login"], job["repository"], job["issue"]) == ("mona", pages.cat.id, 3)
-
-
-@pytest.mark.parametrize(
-    ("config", "error", "why"),
-    [
-        (None, None, "Say why the verdict is wrong."),
-        ("version: 1\ntraining: off\n", None, "Say why the verdict is wrong."),
-        ("version: 1\ntraining: on\n", "line 1", "Say why the verdict is wrong."),
-        (
-            "version: 1\ntraining: calibrate\n",
-            None,
-            "Say why the verdict is wrong, because the bot learns from it.",
-        ),
-    ],
-    ids=["no file", "off", "unreadable", "calibrate"],
-)
-def test_the_bot_says_that_it_learns_only_where_it_does(pages, config, error, why):
-    with pages.owner.begin() as connection:
-        connection.execute(
-            text(
-                "update repositories set config_text = :file, config_error = :error where id = :id"
-            ),
-            {"file": config, "error": error, "id": pages.cat.id},
-        )
-    browser = pages.sign_in("mona")
-    form = {"csrf": read_csrf(browser.get(ISSUE)), "about": "", "answer": "disagree"}
-    answer = browser.post(f"{ISSUE}/opinion", data=form | {"reason": " "})
-    assert answer.status_code == 403
-    assert why in answer.text
-
-
-@pytest.mark.parametrize(("login", "status"), [("reader", 403), ("stranger", 404), ("ops", 404)])
-def test_an_opinion_needs_write_access(pages, login, status):
-    browser = pages.sign_in(login)
-    page = browser.get(ISSUE if login == "reader" else "/")
-    assert "It is right" not in page.text
-    form = {"csrf": read_csrf(page), "about": "", "answer": "agree"}
-    assert browser.post(f"{ISSUE}/opinion", data=form).status_code == status
-    assert list_jobs(pages, "record_opinion") == []
-
-
 def test_an_operator_retries_a_dead_job(pages, caplog):
     caplog.set_level("INFO")
     job = save_delivery(pages)
