@@ -4,20 +4,25 @@ A patch that changes behaviour on purpose brings new versions of the tests that 
 not show a mistake. It does not speak for the patch either: a wrong patch can bring tests that suit it.
 """
 
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from model.codegraph.reader_pool import ReadRequest, read_all
+from model.errors import NoReader
 from model.execution.regression import RegressionEvidence
 from model.execution.tree_changes import TreeChanges
+
+log = logging.getLogger(__name__)
 
 _MOST_FILES: Final = 50
 """Changed Python files that are read, the first by path."""
 _SECONDS: Final = 20.0
-_ASSIGNMENT: Final = re.compile(rb"([A-Za-z_]\w*)\s*(?::[^=]*)?=(?!=)")
-"""The start of a line that gives a name of a module its value."""
+_ASSIGNMENT: Final = re.compile(rb"([A-Za-z_]\w*)\s*(?::[^=]*)?[-+*|&]?=(?!=)")
+"""The start of a line that gives a name of a module its value, or adds to it."""
+_WORD: Final = re.compile(rb"\w+")
 _INSIDE: Final = b" \t)]}"
 """A line that starts with one of these continues the statement above it."""
 
@@ -25,18 +30,24 @@ _INSIDE: Final = b" \t)]}"
 def mark_rewritten(evidence: RegressionEvidence, changes: TreeChanges) -> RegressionEvidence:
     """Return the evidence with its broken tests that `changes` rewrite or remove, beside those already marked.
 
-    `changes` are all changes of the patch, those of tests included.
+    `changes` are all changes of the patch, those of tests included. Where no process starts that could read them, the
+    evidence stays as it is.
     """
     if not evidence.broken:
         return evidence
-    marked = {*evidence.rewritten, *list_rewritten(evidence.broken, changes)}
+    try:
+        marked = {*evidence.rewritten, *list_rewritten(evidence.broken, changes)}
+    except NoReader as error:
+        log.warning("it is not known which broken tests a patch rewrites: %s", error)
+        return evidence
     return replace(evidence, rewritten=tuple(sorted(marked)))
 
 
 def list_rewritten(tests: Sequence[str], changes: TreeChanges) -> Iterator[str]:
-    """Yield the tests whose own function `changes` rewrite or remove, or a value of its module that it names.
+    """Return the tests that `changes` rewrite or remove, by their ids of pytest or unittest. Raises NoReader.
 
-    Such a value is often the list of a test's cases. White space does not count. A test is known by its id of pytest or unittest. A file that cannot be read, or has broken syntax, rewrites nothing.
+    A test counts if its function changes, or if a value of its module changes that the function names, such as a list of
+    cases. White space does not count. A file that cannot be read, or has broken syntax, rewrites nothing.
     """
     names = {end for name in _list_names(changes) for end in _list_ends(name)}
     return (test for test in tests if _name_test(test) in names)
@@ -50,7 +61,10 @@ def _name_test(test: str) -> str:
 
 
 def _list_ends(name: str) -> Iterator[str]:
-    """Yield a dotted name and its ends: a test runner may start in a folder of the tree."""
+    """Yield a dotted name and its ends, because a test runner may start in a folder of the tree.
+
+    So a definition of `a/tests/test_x.py` also stands for a test of `tests/test_x.py`.
+    """
     parts = name.split(".")
     return (".".join(parts[start:]) for start in range(len(parts) - 1))
 
@@ -64,15 +78,15 @@ def _list_names(changes: TreeChanges) -> Iterator[str]:
         module = path.removesuffix(".py").replace("/", ".")
         changed = _find_changed_data(changes.before[path], changes.written.get(path, b""))
         for name, texts in before[path].items():
-            if after[path].get(name) != texts or any(map(changed.search, texts)):
+            words = {word for text in texts for word in _WORD.findall(text)}
+            if after[path].get(name) != texts or changed & words:
                 yield f"{module}.{name}"
 
 
-def _find_changed_data(before: bytes, after: bytes) -> re.Pattern[bytes]:
-    """Return a pattern that finds each name of a module whose value differs or is gone. It may find nothing."""
+def _find_changed_data(before: bytes, after: bytes) -> set[bytes]:
+    """Return the names of a module whose values differ or are gone."""
     new = _read_data(after)
-    names = [name for name, value in _read_data(before).items() if new.get(name) != value]
-    return re.compile(rb"\b(?:" + b"|".join(names) + rb")\b" if names else rb"(?!)")
+    return {name for name, value in _read_data(before).items() if new.get(name) != value}
 
 
 def _read_data(text: bytes) -> Mapping[bytes, list[bytes]]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
@@ -35,10 +35,10 @@ _VARIABLES: Final = {
     "COVERAGE_FILE": str(SCRATCH / "coverage"),
     "HYPOTHESIS_STORAGE_DIRECTORY": str(SCRATCH / "hypothesis"),
 }
-NO_TIME: Final = "the time for the tests of all patches was used up"
-"""Reason of a run that its caller ended."""
+ENDED_BY_CALLER: Final = "the tests were stopped before they finished"
+"""Reason of a run that its caller ended, because its time is over or its result is not needed any more."""
 _CHUNK: Final = 65_536
-_LAST_WORDS: Final = 4_096
+_OUTPUT_TAIL_BYTES: Final = 4_096
 _LOOK_SECONDS: Final = 0.2
 """How often a run looks whether it may go on."""
 
@@ -53,10 +53,10 @@ def run_tests(
     command: SuiteCommand,
     keep_going: Callable[[], bool] = lambda: True,
 ) -> SuiteRun:
-    """Run the tests of the source tree `tree` with `changes`, which come from `keep_code`, and return what they showed.
+    """Run the tests of the source tree `tree` with `changes`, which come from `patch_screening.keep_code`, and return what they showed.
 
-    Blocks until the tests end, `command.seconds` pass or `keep_going` returns False; then the kernel kills every process
-    of them. A run without usable results has `failure` set. Raises NoSandbox, and PatchDoesNotApply when a link leads
+    Blocks until the tests end, `command.seconds` pass or `keep_going` returns False; then every process of
+    the tests is killed. A run without usable results has `failure` set. Raises NoSandbox, and PatchDoesNotApply when a link leads
     out of the tree.
     """
     with mount_tree(tree, changes) as mounts:
@@ -66,7 +66,7 @@ def run_tests(
 def run_in_copy(
     copy: Path, command: SuiteCommand, keep_going: Callable[[], bool] = lambda: True
 ) -> SuiteRun:
-    """Run the tests in the folder `copy`, which comes from `copy_tree`, like `run_tests`.
+    """Run the tests in the folder `copy`, which comes from `tree_copy.copy_tree`, like `run_tests`.
 
     Runs may share the folder at the same time, because they only read it. Raises NoSandbox.
     """
@@ -75,7 +75,7 @@ def run_in_copy(
 
 def _run(tree: Sequence[Mount], command: SuiteCommand, keep_going: Callable[[], bool]) -> SuiteRun:
     if not keep_going():
-        return build_failed_run(NO_TIME)
+        return build_failed_run(ENDED_BY_CALLER)
     key = secrets.token_bytes(32)
     output = bytearray()
     begin = time.monotonic()
@@ -89,7 +89,7 @@ def _run(tree: Sequence[Mount], command: SuiteCommand, keep_going: Callable[[], 
             _kill(process)
     seconds = time.monotonic() - begin
     if not raw:
-        return build_failed_run(f"the tests did not start: {_pick_line(output)}", seconds)
+        return build_failed_run(f"the tests wrote no report: {_pick_line(output)}", seconds)
     lines = raw.removesuffix(b"\n").split(b"\n")
     if not command.report:
         return read_run(lines, key, seconds)
@@ -102,8 +102,9 @@ def _start(
     tree: Sequence[Mount], command: SuiteCommand
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start the sandbox, and yield its process and the reading end of its report."""
-    reading, writing = os.pipe()
-    with open(reading, "rb", buffering=0) as report, walls.open_filter() as filtering:  # noqa: PTH123 - a number, not a path
+    with walls.open_filter() as filtering, ExitStack() as stack:
+        reading, writing = os.pipe()
+        report = stack.enter_context(open(reading, "rb", buffering=0))  # noqa: PTH123 - a number, not a path
         try:
             process = subprocess.Popen(
                 _build_command(tree, command, writing, filtering),
@@ -181,7 +182,7 @@ def _read_all(
             if left <= 0:
                 raise _RunEnded(f"the tests were ended after {command.seconds:g} s")
             if not keep_going():
-                raise _RunEnded(NO_TIME)
+                raise _RunEnded(ENDED_BY_CALLER)
             if memory.is_exceeded():
                 raise _RunEnded(f"the tests used over {command.memory_bytes:,} bytes of memory")
             for key, _ in selector.select(min(left, _LOOK_SECONDS)):
@@ -189,14 +190,14 @@ def _read_all(
                     key.data.extend(chunk)
                 else:
                     selector.unregister(key.fileobj)
-            del output[:-_LAST_WORDS]
+            del output[:-_OUTPUT_TAIL_BYTES]
             if len(lines) > command.output_bytes:
                 raise _RunEnded(f"the tests' report grew over {command.output_bytes:,} bytes")
     return bytes(lines)
 
 
 def _pick_line(output: bytes | bytearray) -> str:
-    """Return the line of the tests' last output that says most, safe to show."""
+    """Return the last line of the output if it holds `error`, else the first that does, else the last; safe to show."""
     lines = output.decode(errors="replace").strip().splitlines()
     last = lines[-1] if lines else "they wrote nothing"
     complaint = next((line for line in [last, *lines] if "error" in line.lower()), last)

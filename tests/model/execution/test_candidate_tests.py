@@ -90,7 +90,7 @@ def test_a_patch_that_cannot_be_tried_is_unknown(try_patch, diff, reason):
         ({"tests/test_double.py": "x = 1\n"}, ("tests",), "found no test"),
         ({"tests/test_double.py": "import missing\n"}, ("tests",), "exit 2"),
         ({}, ("nowhere",), "exit 4"),
-        ({}, ("--no-such-option",), "did not start: ERROR: usage"),
+        ({}, ("--no-such-option",), "wrote no report: ERROR: usage"),
         ({"tests/test_double.py": "import time; time.sleep(60)\n"}, ("tests",), "ended after 2 s"),
     ],
 )
@@ -236,5 +236,5 @@ def test_runs_that_may_not_go_on_end_and_say_nothing(bubblewrap, tree):
         ended.append(True)
         return len(ended) < 4
 
-    with pytest.raises(NoBaseline, match="time for the tests of all patches was used up"):
+    with pytest.raises(NoBaseline, match="tests were stopped before they finished"):
         candidate_tests.run_candidate_tests(tree, patches, COMMAND, keep_going=keep_going)

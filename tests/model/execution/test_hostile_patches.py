@@ -146,7 +146,7 @@ def test_a_run_ended_at_its_very_start_leaves_no_sandbox(bubblewrap, tree):
     for number in range(60):
         asks = partial(next, end_after(number * 0.0001))
         run = suite_process.run_tests(tree, TreeChanges({}), name_tree(COMMAND, tree), asks)
-        assert run.failure == suite_process.NO_TIME
+        assert run.failure == suite_process.ENDED_BY_CALLER
     assert not wait_for_end(tree)
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from model.errors import NoReader
+from model.execution import rewritten_tests
 from model.execution.regression import RegressionEvidence, describe_regression
 from model.execution.rewritten_tests import list_rewritten, mark_rewritten
 from model.execution.tree_changes import TreeChanges
@@ -112,6 +114,22 @@ def test_a_test_counts_as_rewritten_when_its_module_gives_it_other_data(old, new
     assert old in DATA
     changes = TreeChanges({"test_shop.py": DATA.replace(old, new)}, before={"test_shop.py": DATA})
     assert set(list_rewritten(tests, changes)) == {f"test_shop.py::{name}" for name in expected}
+
+
+def test_added_cases_count_too():
+    text = b"CASES = []\nCASES += [1]\n\n\ndef test_all():\n    assert CASES\n"
+    changes = TreeChanges({"t.py": text.replace(b"[1]", b"[2]")}, before={"t.py": text})
+    assert list(list_rewritten(["t.py::test_all"], changes)) == ["t.py::test_all"]
+
+
+def test_without_a_reader_the_evidence_stays_as_it_is(monkeypatch, caplog):
+    def refuse(*_):
+        raise NoReader("no process starts")
+
+    monkeypatch.setattr(rewritten_tests, "read_all", refuse)
+    evidence = RegressionEvidence(TESTS[1:3], 9)
+    assert mark_rewritten(evidence, change(b"[1, 2]", b"[1, 3]")) == evidence
+    assert "no process starts" in caplog.text
 
 
 def test_ids_of_unittest_may_begin_in_a_folder_of_the_tree():

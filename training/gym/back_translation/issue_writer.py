@@ -45,10 +45,13 @@ class IssueWriter:
         self._engine = engine
         self._template = prompt_template.load(PROMPT)
         self.model = engine.model
-        self.prompt = self._template.fingerprint
+        self.prompt_fingerprint = self._template.fingerprint
 
     def write(self, commit: CommitEvidence) -> str:
-        """Return the issue of a commit, its title in the first line. Raises NoIssue, also after a failed request."""
+        """Return the issue of a commit, its title in the first line. Raises NoIssue, also after a failed request, and BadDiff.
+
+        `commit` has at least one failing test.
+        """
         answer = self._ask(self._build_request(commit))
         if not answer.finished:
             raise NoIssue(NoIssueReason.REPLY_CUT)

@@ -23,8 +23,13 @@ ISSUE = "Doubling is wrong\n\nI call `double(5)`, and get 6 in place of 10.\n"
         f"<ISSUE>\nTitle: {ISSUE}</ISSUE>",
         f"<issue>\n**Doubling is wrong**{ISSUE.removeprefix('Doubling is wrong')}</issue>",
         f"<issue>\n{ISSUE}</issue>".replace("\n", "\r\n"),
+        f"I write it between <issue> tags.\n<issue>\n{ISSUE}</issue>",
+        f"<issue>\nTitle: **Doubling is wrong**{ISSUE.removeprefix('Doubling is wrong')}</issue>",
     ],
-    ids=["alone", "with words", "draft", "thought", "heading", "title", "bold", "line ends"],
+    ids=[
+        *("alone", "with words", "draft", "thought", "heading", "title", "bold", "line ends"),
+        *("tag in words", "bold title"),
+    ],
 )
 def test_the_last_issue_of_a_reply_is_read(reply):
     assert read_issue(reply) == ISSUE
