@@ -4,16 +4,18 @@ R2E-Gym (section 2) found that issues back-translated from failing tests and the
 the patch alone are generic. So the statement holds what was called, what happened and what was expected, and not the patch.
 """
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Final
 
 from training.gym.leak_check import LeakGuard
 from training.gym.statements.case_wording import FailedTest, describe_test
 from training.gym.statements.expression_wording import quote_code, write_code
-from training.gym.statements.failing_case import find_case, list_names, parse_module
-from training.gym.statements.failure_text import read_failure
+from training.gym.statements.failing_case import FailingCase, find_case, list_names, parse_module
+from training.gym.statements.failure_text import Failure, read_failure
 from training.gym.statements.outcome_wording import find_missing
 
 _MOST_BLOCKS: Final = 3
@@ -24,6 +26,8 @@ _MOST_LETTERS: Final = 200
 """Letters of them for one case."""
 _MOST_BYTES: Final = 2_000_000
 """A larger module is data, not a test that a statement could tell."""
+_TOO_LARGE: Final = (RecursionError, ValueError)
+"""Python raises these for a syntax tree that is nested too deeply, and for a number of too many digits."""
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -60,10 +64,19 @@ def _write_block(tests: Sequence[FailedTest], guard: LeakGuard) -> str:
     lines = [
         _name_cases(tests[:1]),
         "",
-        *describe_test(tests[0], guard),
+        *_describe(tests[0], guard),
         *_name_values(tests, guard),
     ]
     return "\n".join(line for line in lines if guard.is_safe(line))
+
+
+def _describe(test: FailedTest, guard: LeakGuard) -> list[str]:
+    """Return the lines about a test; those about its error alone if its source is too large to handle."""
+    try:
+        return list(describe_test(test, guard))
+    except _TOO_LARGE:
+        failure = replace(test.failure, marked=())
+        return list(describe_test(replace(test, case=None, failure=failure), guard))
 
 
 def read_sources(
@@ -98,8 +111,16 @@ def _read_tests(
         failure = read_failure(errors.get(test) or errors.get(path, ""))
         module = modules.get(path)
         near = [modules.get(place) for place in _list_source_paths(test)]
-        case = find_case(test, failure, module) if module else None
+        case = _find_case(test, failure, module) if module else None
         yield FailedTest(test, failure, case, tuple(filter(None, near)))
+
+
+def _find_case(test: str, failure: Failure, module: ast.Module) -> FailingCase | None:
+    """Return the case of a test; None also if its source is too large to handle."""
+    try:
+        return find_case(test, failure, module)
+    except _TOO_LARGE:
+        return None
 
 
 def _group(tests: Sequence[FailedTest]) -> list[list[FailedTest]]:

@@ -14,7 +14,7 @@ _CHAIN: Final = re.compile(
 )
 """Stands between errors of which one was raised because of the other. The last one ended the test."""
 _ERROR_LINE: Final = re.compile(r"E(?:\s|$)")
-_PLACE: Final = re.compile(r"^(\S[^\n:]*\.py):(\d+):", re.MULTILINE)
+_PLACE: Final = re.compile(r"^(\S[^\n:]*\.py):(\d{1,9}):", re.MULTILINE)
 _ASSERTION: Final = re.compile(r"(?:AssertionError: )?assert (.*)", re.DOTALL)
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 _HOST_PATH: Final = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")

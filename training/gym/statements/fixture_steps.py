@@ -18,15 +18,25 @@ def expand_fixtures(
 
     `parameter` is the part of the test's id in brackets, which tells the value of `request.param`.
     """
-    functions: dict[str, Function] = {}
-    waiting = list(names)
-    for name in waiting:
-        function = _find_fixture(name, modules)
-        if name not in functions and function is not None and len(functions) < _MOST_FIXTURES:
-            functions[name] = function
-            waiting += [argument.arg for argument in function.args.args]
-    for name, function in reversed(functions.items()):
+    for name, function in _order_fixtures(names, modules, set()):
         yield from _write_steps(name, function, parameter)
+
+
+def _order_fixtures(
+    names: Iterable[str], modules: Sequence[ast.Module], visited: set[str]
+) -> Iterator[tuple[str, Function]]:
+    """Yield fixtures, each after those that it needs. `visited` holds the names so far, and grows."""
+    for name in names:
+        function = _find_fixture(name, modules)
+        if name in visited or function is None or len(visited) >= _MOST_FIXTURES:
+            continue
+        visited.add(name)
+        yield from _order_fixtures(_list_arguments(function), modules, visited)
+        yield name, function
+
+
+def _list_arguments(function: Function) -> list[str]:
+    return [argument.arg for argument in function.args.args]
 
 
 def _find_fixture(name: str, modules: Sequence[ast.Module]) -> Function | None:
@@ -45,25 +55,43 @@ def _find_mark(function: Function) -> ast.expr | None:
 def _write_steps(name: str, function: Function, parameter: str) -> list[ast.stmt]:
     """Return the steps of a fixture up to its value, which gets the fixture's name; none for one with several values."""
     body = [deepcopy(step) for step in function.body if not is_docstring(step)]
-    nodes = [node for step in body for node in ast.walk(step)]
+    nodes = [node for step in body for node in _walk_scope(step)]
     values = [node.value for node in nodes if isinstance(node, ast.Yield | ast.Return)]
     if len(values) != 1 or values[0] is None:
         return []
-    steps = list(_cut_at_value(body))
-    if isinstance(values[0], ast.Name):
-        renamed = _WithValue(values[0].id, ast.Name(name, ast.Load()))
-        steps = [renamed.visit(step) for step in steps]
-    else:
-        steps.append(ast.Assign([ast.Name(name, ast.Store())], values[0], lineno=0))
+    steps = _name_value(name, values[0], list(_cut_at_value(body)), _list_arguments(function))
     if (value := _read_parameter(function, parameter)) is not None:
         steps = [_WithValue("request.param", value).visit(step) for step in steps]
     return [part for step in steps for part in _fold(step)]
 
 
+def _name_value(
+    name: str, value: ast.expr, steps: list[ast.stmt], arguments: Sequence[str]
+) -> list[ast.stmt]:
+    """Return the steps with the fixture's name for its value. A value that they do not make gets a step of its own."""
+    if not isinstance(value, ast.Name) or value.id in arguments or not _is_set(value.id, steps):
+        return [*steps, ast.Assign([ast.Name(name, ast.Store())], value, lineno=0)]
+    renamed = _WithValue(value.id, ast.Name(name, ast.Load()))
+    return [renamed.visit(step) for step in steps]
+
+
+def _is_set(name: str, steps: Iterable[ast.stmt]) -> bool:
+    nodes = (node for step in steps for node in _walk_scope(step) if isinstance(node, ast.Name))
+    return any(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
+
+
+def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and those in it, without the inner parts of functions and classes."""
+    yield node
+    if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _walk_scope(child)
+
+
 def _cut_at_value(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the steps before the value of a fixture, with those in the blocks around it."""
     for step in body:
-        has_value = any(isinstance(node, ast.Yield | ast.Return) for node in ast.walk(step))
+        has_value = any(isinstance(node, ast.Yield | ast.Return) for node in _walk_scope(step))
         if not has_value:
             yield step
             continue

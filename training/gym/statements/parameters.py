@@ -22,7 +22,7 @@ class _Mark:
     def find_row(self, parameter: str, *, is_only: bool) -> ast.expr | None:
         """Return the row that the part of a test's id in brackets names; None where that is not sure."""
         for name in self.names:
-            if number := re.search(rf"(?:^|-){re.escape(name)}(\d+)(?:-|$)", parameter):
+            if number := re.search(rf"(?:^|-){re.escape(name)}(\d{{1,9}})(?:-|$)", parameter):
                 index = int(number[1])
                 return self.rows[index] if index < len(self.rows) else None
         ids = [self._name_row(row, given) for row, given in zip(self.rows, self.ids, strict=True)]

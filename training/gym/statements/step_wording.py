@@ -75,7 +75,8 @@ def say_omission(step: ast.stmt) -> str:
 
 def name_bound(target: ast.expr) -> str:
     """Return the code of what an assignment binds, without the brackets of a pair."""
-    return write_code(target).strip("()")
+    code = write_code(target)
+    return code[1:-1] if isinstance(target, ast.Tuple) and code.startswith("(") else code
 
 
 def _name_function(call: ast.Call) -> str:
@@ -179,10 +180,12 @@ def _add_body(headers: Iterable[str], body: Sequence[ast.stmt]) -> Iterator[str]
 def _say_function(step: _FUNCTION) -> Iterator[str]:
     header = f"define {quote_code(f'{step.name}({write_code(step.args)})')}"
     marks = [list(islice(_list_marks(mark), _MOST_WAYS)) for mark in step.decorator_list]
+    # Computed once: computing it for each decorator would take exponential time in nested functions.
+    blocks = list(islice(_list_blocks(step.body), _MOST_WAYS))
     for ways in align(marks) if marks else [[]]:
         decorated = join_words(ways)
         shown = f"{header}{' decorated by ' if decorated else ''}{decorated}"
-        yield from (f"{shown} ({steps})" for steps in _list_blocks(step.body))
+        yield from (f"{shown} ({steps})" for steps in blocks)
         yield f"{shown}, whose steps are left out here"
 
 

@@ -50,3 +50,11 @@ def write(source, failures, conftest="", path="tests/test_it.py", test_patch=Non
     sources = {path: source} | ({"tests/conftest.py": conftest} if conftest else {})
     diff = add_file(path, source) if test_patch is None else test_patch
     return write_statement("a/thing", list(errors), errors, PATCH, diff, sources)
+
+
+def list_steps(source, conftest=""):
+    """The steps of a test that ends with a failed comparison, as its statement numbers them."""
+    error = print_failure(source, len(source.splitlines()), ["assert 404 == 200"])
+    text = write(source, {"test_it": error}, conftest)
+    run = text.partition("What I run:\n\n")[2].partition("\n\n")[0]
+    return [line.partition(" ")[2] for line in run.splitlines()]
