@@ -4,6 +4,11 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 target=$1 extras=$2
+known=$(sed -n '/^\[project.optional-dependencies\]/,/^\[/s/^\([a-z-]*\) = \[.*/\1/p' "$root/pyproject.toml")
+# pip only warns of an extra that does not exist.
+printf '%s\n' "$extras" | tr , '\n' | while IFS= read -r extra; do
+    printf '%s\n' "$known" | grep -qxFe "$extra" || { echo "install.sh: there is no extra '$extra' in pyproject.toml" >&2; exit 2; }
+done
 "${PYTHON:-python3}" -m venv "$target"
 "$target/bin/python" -m pip install --quiet --no-cache-dir --no-compile --disable-pip-version-check \
     --constraint "$root/constraints.txt" "${root}[${extras}]"

@@ -10,7 +10,7 @@ import yaml
 from app.db.process_grants import ProcessRole
 from app.settings import find_mistakes, list_known_names
 from deploy.reference.settings import list_kinds
-from tests.deploy.test_compose import COMPOSE
+from tests.deploy.test_compose import COMPOSE, LEAST_STOP_SECONDS
 
 REASON = "the chart is not checked: pip install -c constraints.txt -e '.[chart]' (`make test` does)"
 helm = pytest.importorskip("helm_python", reason=REASON)
@@ -226,6 +226,16 @@ def test_a_promotion_reaches_each_server_and_each_takes_adapters():
     variables = {one["name"]: one.get("value") for one in server["env"]}
     assert variables["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1"
     assert server["image"] == composed["image"]
+
+
+def test_every_process_of_the_bot_has_time_to_stop():
+    times = {
+        name: one["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+        for (kind, name), one in render(ALL).items()
+        if kind == "Deployment" and name != "r4p-valkey"
+    }
+    assert {"r4p-web", "r4p-verify", "r4p-train", "r4p-beat"} <= times.keys()
+    assert [name for name, seconds in times.items() if seconds < LEAST_STOP_SECONDS] == []
 
 
 def test_replicas_follow_the_length_of_the_queue():

@@ -14,6 +14,7 @@ from app.settings import find_mistakes, list_known_names
 from app.settings.loader import OTHER_NAMES
 from deploy.reference.environment import NOT_HERE, list_composed
 from deploy.reference.settings import list_kinds, list_settings
+from worker.celery_app import PATIENCE_SECONDS
 
 SECRET = {f"R4P_{name}" for name in ("PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET")}
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -21,6 +22,8 @@ COMPOSE = DEPLOY / "compose.yaml"
 EXAMPLES = [DEPLOY / ".env.example", DEPLOY / "settings.env.example"]
 MINE = re.compile(r"^(?:# )?([A-Z][A-Z0-9_]+)=", re.MULTILINE)
 """A variable of an example, in use or not."""
+LEAST_STOP_SECONDS = 30
+"""What docs/operations.md asks of supervisors: running jobs have `PATIENCE_SECONDS`, and a part of a minute is left."""
 
 
 def read_names(example):
@@ -40,6 +43,15 @@ def test_every_process_reads_settings_env():
     built = {name: one for name, one in services.items() if "build" in one}
     assert len(built) >= len(Queue) + 2
     assert {one["env_file"] for one in built.values()} == {"settings.env"}
+
+
+def test_every_process_of_the_bot_has_time_to_stop():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    times = {name: one["stop_grace_period"] for name, one in services.items() if "build" in one}
+    assert PATIENCE_SECONDS < LEAST_STOP_SECONDS
+    assert [
+        name for name, time in times.items() if int(time.removesuffix("s")) < LEAST_STOP_SECONDS
+    ] == []
 
 
 def test_no_secret_stands_in_settings_env():

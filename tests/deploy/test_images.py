@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "deploy" / "images"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DOCKERFILE = (IMAGES / "Dockerfile").read_text()
-INSTALLED = dict(re.findall(r"AS build-(\w+)\nRUN sh \S+install.sh /opt/r4p (\S+)", DOCKERFILE))
-"""The extras of each image."""
+INSTALLED = dict(re.findall(r"AS build-(\w+)\nARG EXTRAS\nRUN (.+)", DOCKERFILE))
+"""The command that installs the bot in each image. The build argument EXTRAS reaches it as a variable."""
 MOST_BYTES = 250_000_000
 """Of the app: its packages without Python, git and the base image."""
 
@@ -38,9 +38,15 @@ def context(tmp_path_factory):
     return copy_context(tmp_path_factory.mktemp("context"))
 
 
+def run_install(context, target, image, *, extras="", python="python3"):
+    """Run the command of the Dockerfile, with the source in `context` and EXTRAS as Docker passes it."""
+    command = INSTALLED[image].replace("/source", str(context)).replace("/opt/r4p", str(target))
+    variables = [f"EXTRAS={extras}", f"PYTHON={python}"]
+    subprocess.run(["/usr/bin/env", *variables, "/bin/sh", "-c", command], check=True)
+
+
 def install(context, target, image):
-    script = str(context / "deploy" / "images" / "install.sh")
-    subprocess.run(["sh", script, str(target), INSTALLED[image]], check=True)
+    run_install(context, target, image)
 
     def run(*command):
         """Run a program of the image: its code, and what it wrote."""
@@ -108,6 +114,48 @@ def test_the_trainer_trains(context, tmp_path):
 @pytest.mark.parametrize("script", sorted(IMAGES.glob("*.sh")), ids=lambda path: path.name)
 def test_a_script_of_the_images_has_no_mistake_of_syntax(script):
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
+
+
+PYTHON = """#!/bin/sh
+echo "$*" >> "{calls}"
+[ "$2" != venv ] && exit
+mkdir -p "$3/bin" "$3/lib/python3/site-packages"
+cp "$0" "$3/bin/python"
+"""
+"""An interpreter that makes an empty environment and writes down its calls."""
+
+
+@pytest.fixture
+def list_extras(tmp_path):
+    """`list_extras(image, extras)`: the extras that the command of an image asks pip for."""
+    python, calls = tmp_path / "python", tmp_path / "calls"
+    python.write_text(PYTHON.format(calls=calls))
+    python.chmod(0o755)
+
+    def run(image, extras):
+        run_install(ROOT, tmp_path / "r4p", image, extras=extras, python=python)
+        (call,) = [line for line in calls.read_text().splitlines() if "pip install" in line]
+        return re.search(re.escape(str(ROOT)) + r"\[(.+)\]$", call).group(1).split(",")
+
+    return run
+
+
+@pytest.mark.parametrize("image", INSTALLED)
+def test_a_build_argument_adds_extras_to_each_image(list_extras, image):
+    assert list_extras(image, "otel")[-1] == "otel"
+
+
+@pytest.mark.parametrize("image", INSTALLED)
+def test_an_image_has_no_further_extra_by_itself(list_extras, image):
+    assert "otel" not in list_extras(image, "")
+    assert "\nARG EXTRAS=\n" in DOCKERFILE.partition("\nFROM ")[0]
+
+
+@pytest.mark.parametrize("wrong", ["otle", ",otel", "bot]"])
+def test_an_extra_that_does_not_exist_stops_the_build(list_extras, wrong, capfd):
+    with pytest.raises(subprocess.CalledProcessError):
+        list_extras("app", wrong)
+    assert "there is no extra" in capfd.readouterr().err
 
 
 PREPARED = re.findall(r"prepare_system\.sh *(.*)", DOCKERFILE)

@@ -10,6 +10,7 @@ import pytest
 
 from app.jobs.job import Queue
 from app.settings import list_known_names
+from tests.deploy.test_compose import LEAST_STOP_SECONDS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").iterdir())
@@ -44,6 +45,17 @@ def test_every_process_has_a_unit():
     assert queues == set(Queue)
     commands = {words.split()[0] for words in started}
     assert commands == {"up", "migrate", "serve", "beat", "worker"}
+
+
+def test_every_process_of_a_unit_has_time_to_stop():
+    """`r4p migrate` runs once and ends by itself."""
+    running = {name: text for name, text in TEXTS.items() if "\nRestart=" in text}
+    stops = {
+        name: re.findall(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)
+        for name, text in running.items()
+    }
+    assert len(stops) >= 7
+    assert [name for name, (seconds,) in stops.items() if int(seconds) < LEAST_STOP_SECONDS] == []
 
 
 def test_each_unit_gets_the_secrets_of_its_own_work():
