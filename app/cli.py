@@ -66,10 +66,11 @@ def up(
     """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
     require_extras("up", "embedded")
     from app.operator import up as supervisor
+    from app.operator.listen_address import Listen
     from app.process_guard import hide_memory
 
     hide_memory()
-    listen = supervisor.Listen(host, port)
+    listen = Listen(host, port)
     raise typer.Exit(supervisor.run(data, listen, engine_url=engine_url, model=model))
 
 

@@ -1,7 +1,6 @@
 """`r4p up`: runs the whole bot under one parent with embedded PostgreSQL and Valkey."""
 
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from app.operator.doctor.report import list_findings
 from app.operator.doctor.webhook_checks import describe_address
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
+from app.operator.listen_address import Listen
 from app.operator.processes import (
     TESTER,
     TRAINER,
@@ -51,25 +51,6 @@ RESTARTS = 5
 
 class BotDown(Exception):
     """A process of the bot died or never answered. The message ends with the last lines of its log."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listen:
-    """Address on which the web process listens. Port 0 means any free port."""
-
-    host: str = "127.0.0.1"
-    port: int = 0
-
-    def resolve_port(self) -> "Listen":
-        """Return this address with a free port in place of port 0. Any other port stays as it is.
-
-        The port was free a moment ago, but another process may take it.
-        """
-        if self.port:
-            return self
-        with socket.socket() as probe:
-            probe.bind((self.host, 0))
-            return Listen(self.host, int(probe.getsockname()[1]))
 
 
 @dataclass(slots=True)
@@ -104,12 +85,12 @@ class Bot:
     @property
     def url(self) -> str:
         """Base URL of the bot's web process, which receives webhooks."""
-        return f"http://{self.listen.host}:{self.listen.port}"
+        return self.listen.url
 
     @property
     def operations_url(self) -> str:
         """Base URL of `/metrics` and `/readyz`."""
-        return f"http://{self.operations.host}:{self.operations.port}"
+        return self.operations.url
 
     def __enter__(self) -> Self:
         self.listen = self.listen.resolve_port()
@@ -252,7 +233,7 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
         return USAGE
     if needs_setup:
         listen = listen.resolve_port()
-        if not serve_setup(data, listen.host, listen.port):
+        if not serve_setup(data, listen):
             return 0
         data_folder.use_settings(data, data_folder.SECRET_FILES)
         check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))

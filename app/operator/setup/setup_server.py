@@ -1,218 +1,29 @@
-"""Serve the page `/setup` while no App is set: a token, the answers, GitHub's page, and the App's credentials back."""
+"""Serve the pages of the setup while no App is set, and print their address with its token."""
 
-import json
+import logging
 import sys
-from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import parse_qs, urlencode, urlsplit
+from types import FrameType
+from typing import Final
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
-from app.operator.setup import registration
-from app.operator.setup.access import TOKEN_SECONDS, SetupAccess
-from app.operator.setup.answers import (
-    Answers,
-    BadAnswer,
-    ModelKind,
-    parse_answers,
-    suggest_name,
-)
-from app.operator.setup.registration import RegistrationRefused
-from app.settings import IdentitySettings, load
+from app.operator.listen_address import Listen
+from app.operator.setup.setup_pages import PATH, SetupPages, create_app
 from app.web.operations import listen
-from app.web.pages.rendering import list_static_routes, render_page, render_problem
 
-PATH: Final = "/setup"
-COOKIE: Final = "r4p_setup"
-MAX_BODY_BYTES: Final = 16_384
-MAX_FIELDS: Final = 20
 MAX_CONNECTIONS: Final = 20
-_NO_ACCESS: Final = (
-    "This page belongs to the browser that gave the token. Restart `r4p up` for a new token."
-)
-_ASK_AGAIN: Final = "The token is wrong, spent or older than an hour. Copy it again, or restart `r4p up` for a new one."
-_OLD_FORM: Final = (
-    "GitHub's answer belongs to an older form, or came twice. Create the App again. If GitHub takes the name for"
-    " used, delete that App there, or choose another name."
-)
-_BACK: Final = (PATH, "Go to the set-up")
 
 
-class _BadForm(Exception):
-    """A form that our pages never send. The message names the fix."""
+def serve_setup(data: Path, address: Listen) -> bool:
+    """Serve the setup until the App is stored, or until SIGINT or SIGTERM.
 
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-@dataclass(slots=True)
-class SetupPages:
-    """The pages of the setup. `data` is the folder of `r4p up`."""
-
-    data: Path
-    access: SetupAccess = field(default_factory=SetupAccess)
-    is_done: bool = False
-    """True when the App is stored."""
-    usual: Answers = field(
-        default_factory=lambda: Answers(suggest_name(), load(IdentitySettings).github_url)
-    )
-    """The answers of a person who chooses nothing."""
-    _form: dict[str, str] = field(default_factory=dict)
-    """The answers as they were last given, without the key."""
-    _answers: Answers | None = None
-
-    def list_routes(self) -> list[Route]:
-        """Return the routes of the setup, its stylesheet included."""
-        return [
-            Route("/", self._lead, methods=["GET"]),
-            Route(PATH, self._show, methods=["GET"]),
-            Route(f"{PATH}/token", self._take_token, methods=["POST"]),
-            Route(f"{PATH}/app", self._take_answers, methods=["POST"]),
-            Route(f"{PATH}/app", self._offer_app, methods=["GET"]),
-            Route(f"{PATH}/callback", self._take_code, methods=["GET"]),
-            *list_static_routes(),
-        ]
-
-    async def _lead(self, _request: Request) -> Response:
-        return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
-
-    async def _show(self, request: Request) -> Response:
-        if "token" in request.query_params and not self._has_session(request):
-            return self._open_session(request, request.query_params["token"])
-        if self._has_session(request):
-            return self._ask(request)
-        return render_page("setup_token.html.j2", {"problem": ""})
-
-    async def _take_token(self, request: Request) -> Response:
-        form = await _read_form(request)
-        return self._open_session(request, form.get("token", ""))
-
-    def _open_session(self, request: Request, token: str) -> Response:
-        session = self.access.open_session(token.strip())
-        if session is None:
-            values = {"problem": _ASK_AGAIN}
-            return render_page("setup_token.html.j2", values, status=HTTPStatus.FORBIDDEN)
-        answer = RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
-        # Lax: the cookie must come with GitHub's redirect to the callback.
-        answer.set_cookie(
-            COOKIE,
-            session,
-            max_age=int(TOKEN_SECONDS),
-            path=PATH,
-            httponly=True,
-            samesite="lax",
-            secure=request.url.scheme == "https",
-        )
-        return answer
-
-    async def _take_answers(self, request: Request) -> Response:
-        form = await _read_form(request)
-        if not self._has_session(request) or not self.access.is_own_form(form.get("csrf", "")):
-            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS, link=_BACK)
-        self._form = {name: value for name, value in form.items() if name != "api_key"}
-        try:
-            answers = parse_answers(form)
-            self._answers = await run_in_threadpool(registration.check_servers, answers)
-        except BadAnswer as error:
-            return self._ask(request, str(error))
-        self.access.create_state()
-        return RedirectResponse(f"{PATH}/app", HTTPStatus.SEE_OTHER)
-
-    async def _offer_app(self, request: Request) -> Response:
-        """Show the form that the browser sends to GitHub. It has an address of its own for the back button."""
-        if not self._has_session(request) or self._answers is None:
-            return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
-        offer = self._build_offer(request, self._answers)
-        return render_page(
-            "setup_create.html.j2", {"offer": offer}, form_targets=[_find_origin(self._answers)]
-        )
-
-    def _build_offer(self, request: Request, answers: Answers) -> dict[str, Any]:
-        """Return what the form that goes to GitHub holds."""
-        manifest = answers.build_manifest(_build_redirect_url(request, answers))
-        query = urlencode({"state": self.access.state})
-        return {
-            "answers": answers,
-            "action": f"{answers.registration_url}?{query}",
-            "manifest": json.dumps(manifest),
-            "manifest_lines": json.dumps(manifest, indent=2),
-        }
-
-    async def _take_code(self, request: Request) -> Response:
-        query = request.query_params
-        if not self._has_session(request) or self._answers is None:
-            return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS, link=_BACK)
-        if not self.access.spend_state(query.get("state", "")):
-            return render_problem(HTTPStatus.FORBIDDEN, _OLD_FORM, link=_BACK)
-        try:
-            app = await run_in_threadpool(
-                registration.register, self.data, self._answers, query.get("code", "")
-            )
-        except RegistrationRefused as error:
-            return render_problem(HTTPStatus.BAD_GATEWAY, str(error), link=_BACK)
-        except OSError as error:
-            problem = f"{error.filename or self.data}: {error.strerror}: mend it, delete the App on GitHub and create it again"
-            return render_problem(HTTPStatus.INTERNAL_SERVER_ERROR, problem, link=_BACK)
-        self.is_done = True
-        values = {
-            "app": app,
-            "answers": self._answers,
-            "install_url": f"{app.url}/installations/new",
-            "steps": registration.FIRST_VERDICT,
-        }
-        return render_page("setup_done.html.j2", values)
-
-    def _has_session(self, request: Request) -> bool:
-        return self.access.has_session(request.cookies.get(COOKIE, ""))
-
-    def _ask(self, request: Request, problem: str = "") -> Response:
-        """Show the form with the answers given so far. A key is never shown again.
-
-        A person who has given none may create the App at once, with the usual answers.
-        """
-        usual = self.usual
-        if not self._form:
-            self._answers = usual
-        values: dict[str, Any] = {
-            "offer": None if self._form else self._build_offer(request, usual),
-            "form": {"name": usual.name, "github_url": usual.github_url} | self._form,
-            "kinds": ModelKind,
-            "csrf": self.access.csrf,
-            "problem": problem,
-        }
-        status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
-        targets = [] if self._form else [_find_origin(usual)]
-        return render_page("setup_answers.html.j2", values, status=status, form_targets=targets)
-
-
-def create_app(pages: SetupPages) -> Starlette:
-    """Build the application that serves the setup."""
-
-    async def refuse(_request: Request, error: Exception) -> Response:
-        status = error.status if isinstance(error, _BadForm) else HTTPStatus.BAD_REQUEST
-        return render_problem(status, str(error), link=_BACK)
-
-    return Starlette(routes=pages.list_routes(), exception_handlers={_BadForm: refuse})
-
-
-def serve_setup(data: Path, host: str, port: int) -> bool:
-    """Serve the setup until the App is stored or a signal comes. Returns whether it is stored.
-
-    Raises SettingsError when the port is taken.
+    Returns whether the bot is to start: the App is stored, and no signal came. Raises SettingsError when the port
+    is taken.
     """
     pages = SetupPages(data)
     config = uvicorn.Config(
         create_app(pages),
-        host=host,
-        port=port,
         access_log=False,  # the callback's address holds GitHub's code
         server_header=False,
         log_level="warning",
@@ -220,17 +31,16 @@ def serve_setup(data: Path, host: str, port: int) -> bool:
         timeout_graceful_shutdown=2,
     )
     server = _SetupServer(config, pages)
-    listening = listen(
-        host, port, "--port"
-    )  # before the token is shown: another program may have the port
+    # before the token is shown: another program may have the port
+    listening = listen(address.host, address.port, "--port")
     sys.stderr.write(
         "r4p: no GitHub App is set. Open this address in a browser within an hour. It works once:\n"
-        f"      http://{host}:{port}{PATH}?token={pages.access.token}\n"
+        f"      {address.url}{PATH}?token={pages.access.token}\n"
         f"      Behind a proxy, open {PATH} there and give the token, the text after token=.\n"
         f"      Or set the bot up in this terminal: r4p setup --data {data}\n"
     )
     server.run(sockets=[listening])
-    return pages.is_done
+    return pages.is_done and not server.should_exit
 
 
 class _SetupServer(uvicorn.Server):
@@ -245,36 +55,13 @@ class _SetupServer(uvicorn.Server):
         idle = not self.server_state.tasks
         return ends or (self._pages.is_done and idle)
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 (Uvicorn's signature)
+        """End the server at SIGINT or SIGTERM, at the second signal without waiting for requests.
 
-def _find_origin(answers: Answers) -> str:
-    """Return the origin of the GitHub that registers the App."""
-    parts = urlsplit(answers.registration_url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _build_redirect_url(request: Request, answers: Answers) -> str:
-    """Return the callback's address as the browser knows it: through the proxy, or as it asked us."""
-    public = urlsplit(answers.public_url)
-    base = answers.public_url if public.netloc == request.url.netloc else str(request.base_url)
-    return f"{base.rstrip('/')}{PATH}/callback"
-
-
-async def _read_form(request: Request) -> dict[str, str]:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise _BadForm(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"The form is larger than {MAX_BODY_BYTES} bytes. Shorten its answers.",
-            )
-    try:
-        fields = parse_qs(
-            body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
-        )
-    except ValueError:
-        raise _BadForm(
-            HTTPStatus.BAD_REQUEST,
-            f"The form has more than {MAX_FIELDS} fields. Send the form of the set-up's page.",
-        ) from None
-    return {name: values[0] for name, values in fields.items()}
+        The method of the base class raises the signal again when the server has ended, and `r4p up` would end with an
+        error.
+        """
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        # Uvicorn logs a traceback for each request that it then cancels.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)

@@ -53,7 +53,7 @@ def run(data: Path) -> int:
         return USAGE
     except OSError as error:
         sys.stderr.write(
-            f"r4p setup: {error.filename or data}: {error.strerror}: name another --data\n"
+            f"r4p setup: {error.filename or data}: {error.strerror or error}: name another --data\n"
         )
         return USAGE
     finally:

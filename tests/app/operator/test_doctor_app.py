@@ -13,7 +13,7 @@ from app.github.app_manifest import EVENTS, PERMISSIONS, WEBHOOK_PATH
 from app.operator.doctor import app_checks, webhook_checks
 from app.operator.doctor.finding import Mark
 from app.operator.doctor.report import UNFIT
-from app.operator.setup.setup_server import SetupPages
+from app.operator.setup.setup_pages import SetupPages
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.app.operator.test_doctor import doctor, github, run_doctor  # noqa: F401 - fixtures
 from tests.builders.github.local_github import KEY
@@ -151,7 +151,7 @@ def test_the_last_webhook_fails_the_doctor_only_if_none_arrived():
 
 
 def test_a_ping_before_the_first_start_is_no_failure(doctor, github, tmp_path):  # noqa: F811
-    """GitHub pings a new App's webhook while the pages of the set-up listen there, which have no webhook."""
+    """GitHub pings a new App's webhook while the pages of the setup listen there, which have no webhook."""
     standin, _ = github
     with serve_setup_pages(SetupPages(tmp_path)) as url:
         app = standin.register_app(slug="pinged", webhook_url=f"{url}{WEBHOOK_PATH}")

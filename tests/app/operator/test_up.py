@@ -2,15 +2,19 @@
 
 import re
 import signal
+import socket
 import subprocess
+from contextlib import contextmanager
 from itertools import islice
+from urllib.parse import urlsplit
 
 import httpx
 import psutil
 import pytest
 
 from app.operator.embedded_servers import get_size, read_last_lines
-from app.operator.up import Bot, BotDown, Listen, choose_processes, run
+from app.operator.listen_address import Listen
+from app.operator.up import Bot, BotDown, choose_processes, run
 from app.settings import USAGE
 from model.interpreter import module_command
 from tests.services import wait_for
@@ -61,20 +65,46 @@ def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypat
     )
 
 
+@contextmanager
+def offer_setup(data, host="127.0.0.1"):
+    """Run the real `r4p up` without an App; yield its process, and the page's address and token from the terminal."""
+    command = module_command("app.cli", "up", "--data", str(data), "--port", "0", "--host", host)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
+        try:
+            lines = "".join(islice(started.stderr, 4))
+            url, token = re.search(r"(http://\S+/setup)\?token=(\S+)", lines).groups()
+            wait_for(lambda: is_answered(url))
+            yield started, url, token
+        finally:
+            started.kill()
+
+
+@pytest.mark.parametrize(
+    ("number", "host"), [(signal.SIGINT, "127.0.0.1"), (signal.SIGTERM, "::1")], ids=str
+)
+def test_a_signal_ends_the_setup_without_an_error(tmp_path, number, host):
+    """A browser is sending a form meanwhile."""
+    form = b"POST /setup/token HTTP/1.1\r\nHost: r4p\r\nContent-Length: 9\r\n\r\ntoken"
+    with (
+        offer_setup(tmp_path / "data", host) as (started, url, _),
+        socket.create_connection((host, urlsplit(url).port)) as browser,
+    ):
+        browser.sendall(form)
+        assert is_answered(url), "the form came before this"
+        started.send_signal(number)
+        rest = started.communicate(timeout=30)[1]
+    assert "".join(rest.splitlines()[1:]) == "", "only the last line of the offer is left"
+    assert started.returncode == 0
+
+
 @pytest.mark.proof
 def test_up_without_an_app_offers_the_setup_and_no_page_of_it_afterwards(tmp_path):
     """The real command: a token in the terminal, the page behind it, and an interrupt that ends it cleanly."""
-    command = module_command("app.cli", "up", "--data", str(tmp_path / "data"), "--port", "0")
-    started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        lines = list(islice(started.stderr, 4))
-        url, token = re.search(r"(http://\S+/setup)\?token=(\S+)", "".join(lines)).groups()
-        wait_for(lambda: is_answered(url))
+    with offer_setup(tmp_path / "data") as (started, url, token):
         assert httpx.get(url.replace("/setup", "/metrics")).status_code == 404
         with httpx.Client(follow_redirects=True) as browser:
             page = browser.post(f"{url}/token", data={"token": token})
             assert "Who judges" in page.text
-    finally:
         started.send_signal(signal.SIGINT)
         rest = started.communicate(timeout=30)[1]
     assert "Traceback" not in rest

@@ -1,4 +1,4 @@
-"""Takes pictures of the set-up's steps on a phone, and in the dark on a desk: `python -m tests.app.operator.setup.pictures FOLDER`.
+"""Takes pictures of the setup's steps on a phone, and in the dark on a desk: `python -m tests.app.operator.setup.pictures FOLDER`.
 
 Needs Chromium. Not a test.
 """
@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.operator.setup.setup_server import SetupPages
+from app.operator.setup.setup_pages import SetupPages
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.browser import DESK, PHONE, open_chromium
 from tests.github.stand_in import StandIn

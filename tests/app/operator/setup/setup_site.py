@@ -1,4 +1,4 @@
-"""Serves the set-up's pages to the browsers of tests."""
+"""Serves the setup's pages to the browsers of tests."""
 
 import socket
 import threading
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from app.operator.setup.setup_server import SetupPages, create_app
+from app.operator.setup.setup_pages import SetupPages, create_app
 from tests.services import wait_for
 
 

@@ -1,4 +1,4 @@
-"""The set-up in a real browser: from the address that `r4p up` prints to a bot that judges, and what a person may get wrong."""
+"""The setup in a real browser: from the address that `r4p up` prints to a bot that judges, and what a person may get wrong."""
 
 import re
 import stat
@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.operator.setup.setup_server import SetupPages
+from app.operator.setup.setup_pages import SetupPages
 from app.settings import build_plain_environment
 from model.interpreter import module_command
 from tests.app.operator.setup.setup_site import serve_setup_pages
@@ -40,7 +40,7 @@ def github(tmp_path):
 
 @dataclass
 class Person:
-    """A person before the set-up, whose steps count: an address opened, or a form or a link that is used."""
+    """A person before the setup, whose steps count: an address opened, or a form or a link that is used."""
 
     page: Any
     github: StandIn
@@ -134,7 +134,7 @@ def is_answered(url):
 
 @pytest.fixture
 def site(tmp_path):
-    """The set-up alone, without a bot behind it."""
+    """The setup alone, without a bot behind it."""
     pages = SetupPages(tmp_path / "data")
     with serve_setup_pages(pages) as url:
         yield pages, url.replace("127.0.0.1", "localhost")
@@ -222,7 +222,7 @@ def test_an_older_page_of_github_does_not_count_after_new_answers(person, site):
     person.page = newer
     person.press("Create GitHub App")
     assert "belongs to an older form" in person.read()
-    person.press("Go to the set-up")
+    person.press("Go to the setup")
     assert person.page.input_value("#organisation") == "octo"
     assert not pages.is_done
 
@@ -232,7 +232,7 @@ def test_a_code_that_github_refuses_leads_back_to_the_form(person, site):
     person.answer()
     person.page.goto(f"{url}/setup/callback?code={'c0de' * 8}&state={pages.access.state}")
     assert "create the App again" in person.read()
-    person.press("Go to the set-up")
+    person.press("Go to the setup")
     person.press("Continue")
     person.press("Create r4p-bot")
     person.press("Create GitHub App")

@@ -12,7 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from app.operator.setup.setup_server import MAX_BODY_BYTES, MAX_FIELDS, SetupPages, serve_setup
+from app.operator.listen_address import Listen
+from app.operator.setup.setup_pages import MAX_BODY_BYTES, MAX_FIELDS, SetupPages, explain_lost_app
+from app.operator.setup.setup_server import serve_setup
 from app.settings import SettingsError
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.github.stand_in import StandIn
@@ -99,14 +101,14 @@ def test_from_the_token_to_a_stored_app(wizard):
 
 def test_a_person_may_take_the_usual_answers(wizard, monkeypatch):
     monkeypatch.setenv("R4P_GITHUB_URL", wizard.github.url)
-    wizard.pages.usual = SetupPages(wizard.pages.data).usual
+    wizard.pages.default_answers = SetupPages(wizard.pages.data).default_answers
     page = wizard.sign_in()
     assert "form-action 'self' " + wizard.github.url in page.headers["Content-Security-Policy"]
     assert wizard.browser.get(wizard.create_app(page)).status_code == 200
     settings = json.loads((wizard.pages.data / "settings.json").read_text())["settings"]
     assert settings["R4P_INGRESS"] == "polling"
     assert "R4P_ENGINE" not in settings
-    assert settings["R4P_BOT_NAME"] == wizard.pages.usual.name
+    assert settings["R4P_BOT_NAME"] == wizard.pages.default_answers.name
 
 
 def test_after_answers_of_their_own_a_person_sees_only_these(wizard):
@@ -129,7 +131,9 @@ def test_an_app_of_an_organisation_makes_nobody_an_operator(wizard):
 def test_without_the_token_nothing_is_reached(wizard):
     assert wizard.browser.post("/setup/token", data={"token": "wrong"}).status_code == 403
     assert wizard.answer().status_code == 403
-    assert wizard.browser.get("/setup/callback?code=x&state=y").status_code == 403
+    refused = wizard.browser.get("/setup/callback?code=x&state=y")
+    assert refused.status_code == 403
+    assert "If you have just created an App on GitHub, delete it there first." in refused.text
     assert "Who judges" not in wizard.browser.get("/setup").text
 
 
@@ -147,7 +151,9 @@ def test_a_form_of_another_page_and_a_foreign_state_are_refused(wizard):
     assert wizard.answer(csrf="forged").status_code == 403
     location = wizard.create_app(wizard.answer())
     code = parse_qs(urlsplit(location).query)["code"][0]
-    assert wizard.browser.get(f"/setup/callback?code={code}&state=forged").status_code == 403
+    forged = wizard.browser.get(f"/setup/callback?code={code}&state=forged")
+    assert forged.status_code == 403
+    assert "says that the name is taken, delete that App there" in forged.text
     assert not wizard.pages.data.exists()
     assert wizard.browser.get(location).status_code == 200, "a forged state stops nobody"
     assert wizard.browser.get(location).status_code == 403, "a state counts once"
@@ -207,6 +213,55 @@ def test_a_huge_form_is_refused(wizard):
     assert wizard.browser.post("/setup/app", content=body).status_code == 413
 
 
+def test_a_tab_that_closes_while_it_sends_a_form_is_no_error_of_ours(tmp_path, capfd):
+    with browse(SetupPages(tmp_path)) as browser:
+        address = (browser.base_url.host, browser.base_url.port)
+        with socket.create_connection(address) as tab:
+            tab.sendall(
+                b"POST /setup/token HTTP/1.1\r\nHost: r4p\r\nContent-Length: 9\r\n\r\ntoken"
+            )
+        assert browser.get("/setup").status_code == 200
+    assert capfd.readouterr().err == ""
+
+
+def break_settings(data):
+    (data / "settings.json").write_text("{")
+    return data / "settings.json"
+
+
+def block_secrets(data):
+    (data / "secrets").touch()
+    return data / "secrets"
+
+
+LOST = "elete the App on GitHub, and create the App again."
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (break_settings, " can't be read ("),
+        (block_secrets, ": File exists. Correct the file or its folder, "),
+    ],
+)
+def test_an_app_that_cannot_be_stored_is_named_with_the_file_and_the_fix(wizard, spoil, why):
+    wizard.sign_in()
+    location = wizard.create_app(wizard.answer())
+    wizard.pages.data.mkdir()
+    file = spoil(wizard.pages.data)
+    page = wizard.browser.get(location)
+    assert page.status_code == 500
+    shown = html.unescape(page.text)
+    assert f"{file}{why}" in shown
+    assert LOST in shown
+    assert not wizard.pages.is_done
+
+
+def test_an_error_of_the_system_without_a_text_is_told_all_the_same(tmp_path):
+    told = explain_lost_app(tmp_path, OSError("the disk went away"))
+    assert told.startswith(f"{tmp_path}: the disk went away. Correct the file or its folder, d")
+
+
 def test_a_form_of_too_many_fields_is_refused_before_the_token(wizard):
     answer = wizard.browser.post("/setup/token", content="&".join(["a=1"] * (MAX_FIELDS + 1)))
     assert answer.status_code == 400
@@ -236,6 +291,6 @@ def test_no_token_is_shown_where_another_program_has_the_port(tmp_path, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SettingsError):
-            serve_setup(tmp_path, "127.0.0.1", port)
+            serve_setup(tmp_path, Listen("127.0.0.1", port))
     why = f"--port: can't listen on 127.0.0.1:{port}: Address already in use: choose another"
     assert capsys.readouterr().err == f"r4p: cannot start:\n  {why}\n"
