@@ -15,12 +15,16 @@ import psycopg
 
 from app.db import process_roles
 from app.db.process_roles import build_role_url
+from app.db.session import create_database_engine
 from app.github.app_manifest import WEBHOOK_PATH
 from app.web.pages.track_record import FRESH_SECONDS
 from app.web.signature import sign
+from model.domain import Verdict
 from tests import services
 from tests.app.web.pages.browsing import PageScene
 from tests.app.web.web_process import issue_opened
+from tests.builders.history import judged_group
+from tests.builders.history.trained_models import CANDIDATE, save_models
 from tests.github.stand_in import StandIn
 from tests.services import child, free_port, wait_for
 
@@ -29,6 +33,9 @@ REPOSITORIES, GROUPS, PULLS = 50, 500, 4
 REQUESTS = 100
 
 _FILL = """
+create function pg_temp.renumber(document text, issue bigint) returns text language sql as
+    $$ select replace(replace(replace(replace(document, '#900001', '#' || (issue - 1) * 4 + 1), '#900002', '#' || (issue - 1) * 4 + 2),
+        '#900003', '#' || (issue - 1) * 4 + 3), '#900004', '#' || issue * 4) $$;
 insert into installations (id, account) values (%(installation)s, 'octo');
 insert into repositories (id, installation_id, full_name) select id, %(installation)s, name
     from unnest(%(ids)s::bigint[], %(names)s::text[]) as listed(id, name);
@@ -48,7 +55,7 @@ insert into candidates (repository_id, pull_number, head_sha, base_sha, patch_sh
     from pull_requests;
 insert into evaluations (group_id, state, trigger, mode, votes, fingerprint, issue_title, issue_body, verifier, verdict,
         created_at, verified_at, published_at)
-    select id, 'published', 'pull_request', 'advisory', 8, '', title, body, 'r4p', %(verdict)s::jsonb,
+    select id, 'published', 'pull_request', 'advisory', 8, '', title, body, 'r4p', pg_temp.renumber(%(verdict)s, issue_number)::jsonb,
         now() - interval '30 days', now() - interval '30 days', now() - interval '30 days' from groups;
 insert into evaluation_candidates (evaluation_id, candidate_id, position, verdict, probability, votes_correct,
         votes_incorrect, votes_none, reason)
@@ -56,6 +63,10 @@ insert into evaluation_candidates (evaluation_id, candidate_id, position, verdic
         (pull_number %% 97) / 97.0, 5, 3, 0, 'It does.'
     from groups join evaluations on group_id = groups.id join candidates on candidates.repository_id = groups.repository_id
         and pull_number between (issue_number - 1) * %(pulls)s + 1 and issue_number * %(pulls)s;
+insert into votes (evaluation_id, number, seats, correct, forced, seed, reply)
+    select evaluations.id, number, seats, seats[1:1 + number %% 2], false, number, 'They resolve it.' from groups join evaluations on group_id = groups.id,
+        lateral (select array_agg('#' || (issue_number - 1) * %(pulls)s + place) as seats from generate_series(1, %(pulls)s) as place) as listed,
+        generate_series(0, 7) as number where issue_number > %(groups)s - 200 and repository_id = %(ids)s[1];
 insert into outcome_events (source, repository_id, pull_number, kind, occurred_at)
     select repository_id || ':' || number, repository_id, number, 'pull_merged', now() - interval '20 days'
     from pull_requests where state = 'merged';
@@ -74,13 +85,18 @@ _DIFF = (
     )
     + "+# "
 )
-_VERDICT = {
-    "schema": "r4p.verdict/1",
-    "patches": [],
-    "engine": {"name": "openai_compatible", "model": "qwen-32b", "prompt_fingerprint": "0" * 12},
-    "tokens": {"prompt": 9_000, "cached": 1_000, "completion": 800},
-    "padding": [f"{n:032x}" for n in range(60)],
+_PLACES = {
+    900_001 + place: (
+        f"author-{place}",
+        verdict,
+        0.1 + 0.2 * place,
+        judged_group.diff_of(f"return {place}"),
+    )
+    for place, verdict in enumerate(
+        (Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNSURE, Verdict.INCORRECT)
+    )
 }
+"""Patches of one verdict document. Each group's copy of it gets the group's own numbers."""
 
 
 def main() -> None:
@@ -154,7 +170,7 @@ def _fill(database_url: str, installation: int, repos: list) -> None:
         "groups": GROUPS,
         "pulls": PULLS,
         "diff": _DIFF,
-        "verdict": json.dumps(_VERDICT),
+        "verdict": json.dumps(judged_group.judge(1, 1, "It fails", _PLACES).document),
     }
     with psycopg.connect(database_url, autocommit=True) as connection:
         for statement in _FILL.split(";\n"):
@@ -164,6 +180,10 @@ def _fill(database_url: str, installation: int, repos: list) -> None:
             )
         (count,) = connection.execute("select count(*) from evaluation_candidates").fetchone()
         assert count == REPOSITORIES * GROUPS * PULLS, count
+    engine = create_database_engine(database_url)
+    with engine.begin() as connection:
+        save_models(connection)
+    engine.dispose()
 
 
 def _measure(scene: PageScene, process: psutil.Process) -> dict:
@@ -178,6 +198,7 @@ def _measure(scene: PageScene, process: psutil.Process) -> dict:
         "track record of all": "/track-record",
         "deliveries": "/deliveries",
         "models": "/models",
+        "model": f"/models/{CANDIDATE}",
         "help": "/help",
     }
     for name, path in paths.items():

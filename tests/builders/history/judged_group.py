@@ -103,7 +103,7 @@ def save_group(
     )
     new = NewEvaluation(group, "issue", "advisory", 4, *words, collected)
     evaluation = evaluations.create(connection, place, new).id
-    evaluations.save_verdict(connection, evaluation, _judge(group, issue, title, rivals))
+    evaluations.save_verdict(connection, evaluation, judge(group, issue, title, rivals))
     connection.execute(
         update(evaluation_table)
         .where(evaluation_table.c.id == evaluation)
@@ -128,7 +128,8 @@ def save_results(connection, repository, issues=60):
         connection.execute(closed, {"pull": number})
 
 
-def _judge(group, issue, title, rivals):
+def judge(group, issue, title, rivals):
+    """What a verifier said of the rivals, with its document."""
     patches = tuple(
         _build_verdict(n, verdict, share) for n, (_, verdict, share, _) in rivals.items()
     )
