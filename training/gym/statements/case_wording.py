@@ -17,6 +17,7 @@ from training.gym.statements.step_wording import (
     find_error_check,
     list_checks,
     list_steps,
+    list_steps_under_check,
     say_omission,
 )
 
@@ -107,7 +108,7 @@ def _list_failing(case: FailingCase, outcome: Outcome) -> list[list[str]]:
         steps: Sequence[ast.stmt] = case.after[:_MOST_STEPS]
         return [list(islice(list_checks(part), _MOST_WAYS)) for part in steps]
     if isinstance(step, ast.With | ast.AsyncWith) and find_error_check(step):
-        return _list_ways(step.body)
+        return _list_ways(list_steps_under_check(step))
     if not isinstance(step, ast.Assert):
         return _list_ways([step])
     if outcome.is_comparison:

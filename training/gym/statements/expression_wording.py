@@ -4,6 +4,7 @@ A test's lines must not stand in a statement. So some ways name a call and its a
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import product
@@ -27,9 +28,10 @@ _CONTAINERS: Final[dict[type[ast.expr], str]] = {
 
 
 def quote_code(text: str) -> str:
-    """Return code between backticks."""
-    marks = "``" if "`" in text else "`"
-    return f"{marks}{text}{marks}"
+    """Return code between backticks; between more of them, with spaces inside, if it holds backticks itself."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    marks = "`" * (longest + 1)
+    return f"{marks} {text} {marks}" if longest else f"`{text}`"
 
 
 def write_code(node: ast.AST) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from training.gym.statements.expression_wording import is_literal, write_code
 from training.gym.statements.failure_text import Failure
 from training.gym.statements.parameters import list_parameters, read_parameters
-from training.gym.statements.step_wording import find_error_check, is_docstring
+from training.gym.statements.step_wording import find_error_check, is_docstring, read_error_check
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SET_UPS: Final = ("setUp", "setup_method")
@@ -17,14 +17,19 @@ _COMPARISONS: Final[dict[str, type[ast.cmpop]]] = {
     "assertEqual": ast.Eq,
     "assertEquals": ast.Eq,
     "assertListEqual": ast.Eq,
+    "assertTupleEqual": ast.Eq,
+    "assertSetEqual": ast.Eq,
     "assertDictEqual": ast.Eq,
+    "assertMultiLineEqual": ast.Eq,
     "assertNotEqual": ast.NotEq,
     "assertIs": ast.Is,
     "assertIsNot": ast.IsNot,
     "assertIn": ast.In,
     "assertNotIn": ast.NotIn,
     "assertLess": ast.Lt,
+    "assertLessEqual": ast.LtE,
     "assertGreater": ast.Gt,
+    "assertGreaterEqual": ast.GtE,
 }
 """Methods of unittest that compare two values."""
 
@@ -177,9 +182,8 @@ def _split_steps(body: Sequence[ast.stmt], line: int) -> _Split | None:
             if inner is None:
                 return _Split(before, step, after)
             check = find_error_check(step)
-            header = [] if check else _drop_body(step)
             return _Split(
-                [*before, *header, *inner.before],
+                [*before, *_drop_body(step), *inner.before],
                 inner.failing,
                 [*inner.after, *after],
                 inner.check or check,
@@ -201,9 +205,11 @@ def _list_blocks(step: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _drop_body(step: ast.stmt) -> list[ast.stmt]:
-    """Return a loop or a context without its steps, and nothing for other blocks."""
+    """Return a loop or the contexts of a block without its steps, and nothing for checks and other blocks."""
     if isinstance(step, ast.With | ast.AsyncWith):
-        return [ast.copy_location(type(step)(items=step.items, body=[]), step)]
+        items = [item for item in step.items if read_error_check(item) is None]
+        block = ast.copy_location(type(step)(items=items, body=[]), step)
+        return [block] if items else []
     if isinstance(step, ast.For | ast.AsyncFor):
         loop = type(step)(target=step.target, iter=step.iter, body=[], orelse=[])
         return [ast.copy_location(loop, step)]

@@ -69,6 +69,8 @@ def _name_value(
     name: str, value: ast.expr, steps: list[ast.stmt], arguments: Sequence[str]
 ) -> list[ast.stmt]:
     """Return the steps with the fixture's name for its value. A value that they do not make gets a step of its own."""
+    if isinstance(value, ast.Name) and value.id == name:
+        return steps
     if not isinstance(value, ast.Name) or value.id in arguments or not _is_set(value.id, steps):
         return [*steps, ast.Assign([ast.Name(name, ast.Store())], value, lineno=0)]
     renamed = _WithValue(value.id, ast.Name(name, ast.Load()))
@@ -76,6 +78,7 @@ def _name_value(
 
 
 def _is_set(name: str, steps: Iterable[ast.stmt]) -> bool:
+    """Return whether a step sets a variable. The variables of functions are others."""
     nodes = (node for step in steps for node in _walk_scope(step) if isinstance(node, ast.Name))
     return any(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
 

@@ -8,11 +8,14 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
-from training.gym.statements.failing_case import FailingCase
+from training.gym.statements.failing_case import FailingCase, Function
 from training.gym.statements.fixture_steps import expand_fixtures
 from training.gym.statements.step_wording import find_error_check
 
 _TEST_TOOLS: Final = frozenset({"pytest", "unittest", "hypothesis", "mock"})
+_DEFINITIONS: Final = (
+    ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | Function | ast.ClassDef
+)
 _HELPERS: Final = frozenset({"describe_value"})
 """Functions of generated tests that no user calls."""
 
@@ -87,7 +90,7 @@ class _StepFacts:
 
 def _list_bound(step: ast.stmt) -> Iterator[str]:
     """Yield the names that a step binds in its own scope."""
-    if isinstance(step, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(step, Function | ast.ClassDef):
         yield step.name
     elif isinstance(step, ast.Import | ast.ImportFrom):
         yield from ((alias.asname or alias.name).partition(".")[0] for alias in step.names)
@@ -183,10 +186,13 @@ def _list_top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
         if isinstance(node, ast.Try | ast.If):
             yield from _list_top_level(node.body)
-        elif isinstance(
-            node, ast.Import | ast.ImportFrom | ast.Assign | ast.FunctionDef | ast.ClassDef
-        ):
+        elif isinstance(node, _DEFINITIONS) and not _is_declaration(node):
             yield node
+
+
+def _is_declaration(node: ast.stmt) -> bool:
+    """Return whether a step tells a type alone and binds nothing."""
+    return isinstance(node, ast.AnnAssign) and node.value is None
 
 
 def _narrow_import(

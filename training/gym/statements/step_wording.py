@@ -22,6 +22,8 @@ _MOST_WAYS: Final = 12
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _ERROR_CHECKS: Final = ("raises", "assertRaises", "assertRaisesRegex")
 _WARNING_CHECKS: Final = ("warns", "assertWarns", "deprecated_call")
+_EXPECTED_CLASSES: Final = ("expected_exception", "expected_warning")
+"""Keywords for the class that a check waits for."""
 
 
 @singledispatch
@@ -35,31 +37,52 @@ def list_checks(step: ast.stmt) -> Iterator[str]:
     if isinstance(step, ast.Assert):
         yield from list_conditions(step.test)
     elif isinstance(step, ast.With | ast.AsyncWith) and (check := find_error_check(step)):
-        yield from _say_error_check(step.body, check)
+        yield from _say_error_check(list_steps_under_check(step), check)
     else:
         yield from list_steps(step)
 
 
 def find_error_check(step: ast.stmt) -> ast.Call | None:
     """Return the call of `pytest.raises` or `pytest.warns` of a block; None for another step."""
-    for item in step.items if isinstance(step, ast.With | ast.AsyncWith) else ():
-        call = item.context_expr
-        if isinstance(call, ast.Call) and _name_function(call) in _ERROR_CHECKS + _WARNING_CHECKS:
-            return call
+    items = step.items if isinstance(step, ast.With | ast.AsyncWith) else ()
+    return next(filter(None, map(read_error_check, items)), None)
+
+
+def read_error_check(item: ast.withitem) -> ast.Call | None:
+    """Return the call of `pytest.raises` or `pytest.warns` of one context; None for another context."""
+    call = item.context_expr
+    if isinstance(call, ast.Call) and _name_function(call) in _ERROR_CHECKS + _WARNING_CHECKS:
+        return call
     return None
+
+
+def list_steps_under_check(step: ast.With | ast.AsyncWith) -> list[ast.stmt]:
+    """Return the steps under the check of a block, in a block of its other contexts if it has some."""
+    check = find_error_check(step)
+    others = [item for item in step.items if item.context_expr is not check]
+    return [type(step)(items=others, body=step.body)] if others else step.body
 
 
 def say_expected_error(check: ast.Call) -> Iterator[str]:
     """Yield ways to say the error or warning that a check waits for."""
-    kind = next((write_code(argument) for argument in check.args), "")
-    is_warning = _name_function(check) in _WARNING_CHECKS
-    name = quote_code(kind) if kind else "a warning about deprecated use"
-    shown = f"{'the warning ' if is_warning and kind else ''}{name}"
+    shown = _name_kind(check)
     for keyword in check.keywords:
         if keyword.arg == "match":
             for phrase in list_phrases(keyword.value):
                 yield f"{shown} with a message that matches {phrase}"
     yield shown
+
+
+def _name_kind(check: ast.Call) -> str:
+    """Return the class that a check waits for; words for any error or any warning."""
+    named = [word.value for word in check.keywords if word.arg in _EXPECTED_CLASSES]
+    kind = next((quote_code(write_code(node)) for node in (*check.args, *named)), "")
+    name = _name_function(check)
+    if name in _WARNING_CHECKS and kind:
+        return f"the warning {kind}"
+    if name == "deprecated_call":
+        return "a warning about deprecated use"
+    return kind or ("a warning" if name in _WARNING_CHECKS else "an error")
 
 
 def say_omission(step: ast.stmt) -> str:
@@ -140,7 +163,7 @@ def _say_assertion(step: ast.Assert) -> Iterator[str]:
 @list_steps.register
 def _say_block(step: ast.With | ast.AsyncWith) -> Iterator[str]:
     if check := find_error_check(step):
-        yield from _say_error_check(step.body, check)
+        yield from _say_error_check(list_steps_under_check(step), check)
         return
     contexts = []
     for item in step.items:
@@ -230,7 +253,8 @@ def _say_import(step: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 @list_steps.register
 def _say_scope(step: ast.Global | ast.Nonlocal) -> Iterator[str]:
-    yield f"use {join_words(list(map(quote_code, step.names)))} of the outer function"
+    owner = "the module" if isinstance(step, ast.Global) else "the outer function"
+    yield f"use {join_words(list(map(quote_code, step.names)))} of {owner}"
 
 
 @list_steps.register

@@ -89,6 +89,13 @@ def test_the_value_of_a_fixture_gets_its_name(name, steps):
     assert list_steps(source, READY) == steps
 
 
+def test_a_fixture_that_hands_on_its_namesake_sets_nothing():
+    conftest = READY.replace("def ready(app):", "def app(app):").replace("def app():", "def old():")
+    assert list_steps("def test_it(app):\n    assert app.status == 200\n", conftest) == [
+        "Call `app.start()`."
+    ]
+
+
 def test_a_function_that_a_fixture_returns_keeps_its_name():
     source = "def test_it(make_user):\n    assert make_user('ann').status == 200\n"
     steps = list_steps(source, READY)
