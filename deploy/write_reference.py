@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from app.settings.repo_config import FILE
-from deploy.reference.commands import describe_comments, describe_exit_codes, describe_shell
+from deploy.reference.commands import (
+    UNCOMPLETED,
+    describe_comments,
+    describe_exit_codes,
+    describe_shell,
+)
 from deploy.reference.database import describe_tables
 from deploy.reference.environment import describe_environment
 from deploy.reference.library import describe_library
@@ -50,7 +55,8 @@ def build_commands() -> str:
     """`docs/reference-commands.md`."""
     return _join(
         f"# Commands of the shell\n\n{NOTE} The [exit codes](reference.md#exit-codes) are the same for all commands. "
-        "`r4p --install-completion` lets your shell complete commands and options when you press TAB.\n",
+        "`r4p --install-completion` lets your shell complete commands when you press TAB, and options, too. Only the options of "
+        f"{', '.join(f'`{path}`' for path in UNCOMPLETED[:-1])} and `{UNCOMPLETED[-1]}` are not completed: these commands load them when they run.\n",
         *describe_shell(),
     )
 

@@ -33,6 +33,11 @@ LOADED_LATER: Final[Mapping[str, Any]] = {
 }
 """Commands that pass their arguments on to a module which they import only when somebody calls them."""
 
+UNCOMPLETED: Final = tuple(
+    path for path in LOADED_LATER if not any(path.startswith(f"{other} ") for other in LOADED_LATER)
+)
+"""The first of these commands on each path. The shell completes no option behind them."""
+
 TWICE: Final = {"r4p labels export", "r4p train labels", "r4p train outcomes"}
 """Second names of commands that the page lists under their first name."""
 
@@ -51,7 +56,7 @@ EXIT_CODES: Final[Mapping[int, str]] = {
 
 
 def describe_shell() -> Iterator[str]:
-    for path, command in _list_commands("r4p", typer.main.get_command(cli.main)):
+    for path, command in list_commands("r4p", typer.main.get_command(cli.main)):
         context = typer.Context(command, info_name=path)
         yield f"## `{path}`\n"
         yield f"{join_lines(command.help)}\n"
@@ -66,8 +71,8 @@ def _usage(command: Any, context: typer.Context) -> str:
     return " ".join(command.collect_usage_pieces(context)).translate(str.maketrans("", "", "{}"))
 
 
-def _list_commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Every command that does something, in alphabetical order, with its full path."""
+def list_commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every command below `command` that does something, in alphabetical order, with its full path."""
     later = LOADED_LATER.get(path)
     if later is not None:
         command = _as_command(later)
@@ -76,7 +81,7 @@ def _list_commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
         return
     for name in sorted(command.commands):
         if f"{path} {name}" not in TWICE:
-            yield from _list_commands(f"{path} {name}", command.commands[name])
+            yield from list_commands(f"{path} {name}", command.commands[name])
 
 
 def _as_command(source: Any) -> Any:

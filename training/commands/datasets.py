@@ -41,7 +41,12 @@ from training.plans.plan import BadPlan
 NOTHING: Final = 3
 """Exit code: there is nothing to learn from."""
 
-app = typer.Typer(name="dataset", help="Datasets to train and measure on.", no_args_is_help=True)
+app = typer.Typer(
+    name="dataset",
+    help="Datasets to train and measure on.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 app.command("tests")(count_tests)
 
 _Json = Annotated[bool, Option("--json", help="Print the manifest as JSON.")]
