@@ -64,7 +64,7 @@ def describe_test(test: FailedTest, guard: LeakGuard) -> Iterator[str]:
 
 
 def _omit(step: ast.stmt) -> Iterator[str]:
-    """Yield the clause for a step that cannot be told, but none for a check: later steps do not need it."""
+    """Yield the clause for a step that has no safe wording, but none for a check: later steps do not need it."""
     if not isinstance(step, ast.Assert):
         yield say_omission(step)
 
@@ -91,7 +91,7 @@ def _list_ways(steps: Sequence[ast.stmt]) -> list[list[str]]:
 
 
 def _limit(steps: Sequence[ast.stmt]) -> list[list[str]]:
-    """Return the ways to say at most twelve steps: checks that passed go first, then steps in the middle."""
+    """Return the ways to say at most `_MOST_STEPS` steps: checks that passed go first, then steps in the middle."""
     if len(steps) > _MOST_STEPS:
         steps = [step for step in steps if not isinstance(step, ast.Assert)]
     if len(steps) <= _MOST_STEPS:

@@ -26,12 +26,13 @@ OPERATORS: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
     ast.GtE: (">=", "at least "),
 }
 """Each comparison as pytest writes it, and in words after `is` or `should be`."""
-_OPPOSITES: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+_MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.Gt,
     ast.LtE: ast.GtE,
     ast.Gt: ast.Lt,
     ast.GtE: ast.LtE,
 }
+"""The operator after the two sides are swapped."""
 _EQUALS: Final = {
     "is": ("does not equal", "equals"),
     "should be": ("should not equal", "should equal"),
@@ -59,7 +60,7 @@ def _say_comparison(node: ast.Compare, verb: str) -> Iterator[str]:
     """Yield ways to say a comparison in words; that its code is true where words could be wrong, as for sets."""
     left, operator, right = order_comparison(node)
     words = OPERATORS[type(operator)][1]
-    if type(operator) in _OPPOSITES and not is_literal(right):
+    if type(operator) in _MIRRORED and not is_literal(right):
         yield f"{quote_code(write_code(node))} {verb} true"
         return
     if isinstance(operator, ast.Eq | ast.NotEq) and not is_literal(right):
@@ -75,7 +76,7 @@ def order_comparison(node: ast.Compare) -> tuple[ast.expr, ast.cmpop, ast.expr]:
     is_turned = _is_expected(left) and not _is_expected(right)
     if not is_turned or isinstance(operator, ast.In | ast.NotIn):
         return left, operator, right
-    return right, _OPPOSITES.get(type(operator), type(operator))(), left
+    return right, _MIRRORED.get(type(operator), type(operator))(), left
 
 
 def read_instance(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

@@ -83,7 +83,7 @@ def _list_shorter(node: ast.AST) -> Iterator[str]:
     """Yield the code of an expression without long texts, and without any."""
     code = write_code(node)
     for least in (_LEAST_TEXT, 1):
-        shorter = write_code(_WithoutTexts(least).visit(deepcopy(node)))
+        shorter = write_code(_StringRemover(least).visit(deepcopy(node)))
         is_telling = shorter not in {code, "..."} and shorter.count("...") <= _MOST_GAPS
         if is_telling and len(shorter) <= _MOST_LETTERS:
             yield quote_code(shorter)
@@ -179,7 +179,7 @@ def _shorten(code: str) -> str:
     return code if len(code) <= _MOST_LETTERS else f"{code[:_MOST_LETTERS]}..."
 
 
-class _WithoutTexts(ast.NodeTransformer):
+class _StringRemover(ast.NodeTransformer):
     """Leaves out texts from a length on."""
 
     def __init__(self, least: int) -> None:

@@ -161,7 +161,7 @@ def _find_function(
 def _list_plain(function: Function, owners: Sequence[ast.ClassDef]) -> list[ast.stmt]:
     """Return the steps of a function; those of a method without `self`."""
     steps = [step for step in function.body if not is_docstring(step)]
-    return [_Plain().visit(deepcopy(step)) for step in steps] if owners else steps
+    return [_UnittestRewriter().visit(deepcopy(step)) for step in steps] if owners else steps
 
 
 def _list_set_up(owner: ast.ClassDef, owners: Sequence[ast.ClassDef]) -> Iterator[ast.stmt]:
@@ -216,7 +216,7 @@ def _drop_body(step: ast.stmt) -> list[ast.stmt]:
     return []
 
 
-class _Plain(ast.NodeTransformer):
+class _UnittestRewriter(ast.NodeTransformer):
     """Writes `self.name` as `name`, and the assertions of unittest as `assert`."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:

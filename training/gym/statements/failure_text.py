@@ -12,7 +12,7 @@ _HELPERS: Final = frozenset({"describe_value", "pytest.raises"})
 _CHAIN: Final = re.compile(
     r"^(?:During handling of the above|The above exception was the direct cause).*$", re.MULTILINE
 )
-"""Stands between errors of which one was raised because of the other. The last one ended the test."""
+"""Separates chained exceptions in pytest's output. The last one ended the test."""
 _ERROR_LINE: Final = re.compile(r"E(?:\s|$)")
 _PLACE: Final = re.compile(r"^(\S[^\n:]*\.py):(\d{1,9}):", re.MULTILINE)
 _ASSERTION: Final = re.compile(r"(?:AssertionError: )?assert (.*)", re.DOTALL)
@@ -53,7 +53,10 @@ class Failure:
         return next((match[1] for match in matches if match), None)
 
     def read_texts(self, values: str) -> tuple[str, str] | None:
-        """Return two compared texts from their diff, which pytest prints where it cuts `values`; None without a whole one."""
+        """Rebuild the two compared strings from pytest's diff.
+
+        pytest prints the diff when it shortens `values`. None if the diff is incomplete.
+        """
         start = next((i for i, line in enumerate(self.lines) if line.endswith(values)), None)
         rest = list(self.lines[start + 1 :]) if start is not None else []
         while rest and not rest[0].strip():

@@ -61,7 +61,7 @@ def _write_steps(name: str, function: Function, parameter: str) -> list[ast.stmt
         return []
     steps = _name_value(name, values[0], list(_cut_at_value(body)), _list_arguments(function))
     if (value := _read_parameter(function, parameter)) is not None:
-        steps = [_WithValue("request.param", value).visit(step) for step in steps]
+        steps = [_NameReplacer("request.param", value).visit(step) for step in steps]
     return [part for step in steps for part in _fold(step)]
 
 
@@ -73,7 +73,7 @@ def _name_value(
         return steps
     if not isinstance(value, ast.Name) or value.id in arguments or not _is_set(value.id, steps):
         return [*steps, ast.Assign([ast.Name(name, ast.Store())], value, lineno=0)]
-    renamed = _WithValue(value.id, ast.Name(name, ast.Load()))
+    renamed = _NameReplacer(value.id, ast.Name(name, ast.Load()))
     return [renamed.visit(step) for step in steps]
 
 
@@ -120,7 +120,7 @@ def _read_parameter(function: Function, parameter: str) -> ast.Constant | None:
 
 
 def _fold(step: ast.stmt) -> list[ast.stmt]:
-    """Return the branch of a choice between two constants that is taken."""
+    """Replace an `if` that compares two constants by the branch that runs."""
     if isinstance(step, ast.If) and isinstance(step.test, ast.Compare):
         sides = [step.test.left, *step.test.comparators]
         values = [side.value for side in sides if isinstance(side, ast.Constant)]
@@ -130,7 +130,7 @@ def _fold(step: ast.stmt) -> list[ast.stmt]:
     return [step]
 
 
-class _WithValue(ast.NodeTransformer):
+class _NameReplacer(ast.NodeTransformer):
     """Writes an expression in place of a name or of an attribute."""
 
     def __init__(self, code: str, value: ast.Name | ast.Constant) -> None:

@@ -20,7 +20,10 @@ class _Mark:
     ids: tuple[str | None, ...]
 
     def find_row(self, parameter: str, *, is_only: bool) -> ast.expr | None:
-        """Return the row that the part of a test's id in brackets names; None where that is not sure."""
+        """Return the row that the part of a test's id in brackets names.
+
+        None if no row, or more than one row, can match.
+        """
         for name in self.names:
             if number := re.search(rf"(?:^|-){re.escape(name)}(\d{{1,9}})(?:-|$)", parameter):
                 index = int(number[1])
@@ -61,7 +64,10 @@ def list_parameters(nodes: Sequence[Marked]) -> list[str]:
 def read_parameters(
     nodes: Sequence[Marked], parameter: str, failure: Failure
 ) -> dict[str, ast.expr]:
-    """Return the values of these arguments by name. `parameter` is the part of the test's id in brackets."""
+    """Return the values of the parametrised arguments, by name.
+
+    `parameter` is the part of the test's id in brackets.
+    """
     marks = list(_read_marks(nodes))
     values = {}
     for name, text in failure.read_arguments(list_parameters(nodes)).items():

@@ -86,7 +86,7 @@ def _name_kind(check: ast.Call) -> str:
 
 
 def say_omission(step: ast.stmt) -> str:
-    """Return the clause for a step that cannot be told: the names that it binds."""
+    """Return the clause for a step that has no safe wording: the names that it binds."""
     stored = [
         node.id
         for node in ast.walk(step)
