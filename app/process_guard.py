@@ -11,17 +11,22 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
 
 def end_with_parent() -> None:
-    """Make the kernel end this process when its parent dies, if `R4P_END_WITH_PARENT` is set.
+    """Ask the kernel to send SIGTERM to this process when the thread that started it ends.
 
-    The kernel keeps this across exec. It works on Linux only; elsewhere, children of a killed parent keep running.
+    Nothing happens unless `R4P_END_WITH_PARENT` holds the parent's process id. The kernel keeps the request across
+    exec. It works on Linux only; elsewhere, children of a killed parent keep running.
+
+    Warning: the signal follows the thread, not the parent's whole process. Start such a child in the main thread, or
+    in a thread that outlives it.
     """
-    # Not by `load`: it would end the command at a mistake before all settings of the command are checked.
-    if find_mistakes(ChildSettings) or not ChildSettings().end_with_parent:
+    # `load` would stop at the first mistake here. The command checks all its settings later and reports every mistake.
+    if find_mistakes(ChildSettings) or (parent := ChildSettings().end_with_parent) is None:
         return
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() == 1:
+    # The parent may have died before the request. In a container, process 1 may be a living parent.
+    if os.getppid() != parent:
         sys.exit("r4p: the parent is gone already")
 
 

@@ -73,10 +73,10 @@ class Process:
     def build_environment(self, changes: dict[str, str]) -> dict[str, str]:
         """Return the environment of this child process: its parent's, with `changes` (new values by name).
 
-        It leaves out the secrets that this child does not need.
+        It leaves out the secrets that this child does not need. The child ends when this process dies.
         """
         withheld = SECRETS - self.secrets
-        full = build_child_environment(changes)
+        full = build_child_environment({**changes, "R4P_END_WITH_PARENT": str(os.getpid())})
         return {name: value for name, value in full.items() if name not in withheld}
 
 

@@ -164,7 +164,6 @@ class Bot:
             ),
             "R4P_REDIS_URL": self.services.redis_url,
             "R4P_OPS_PORT": str(self.operations.port),
-            "R4P_END_WITH_PARENT": "true",
         }
         with log.open("ab") as output:
             return subprocess.Popen(

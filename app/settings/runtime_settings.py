@@ -25,8 +25,8 @@ class LogSettings(Settings):
 class ChildSettings(Settings):
     """Settings of a process that another process of the bot started."""
 
-    end_with_parent: bool = False
-    """End when the parent process dies. `r4p up` sets it for its children."""
+    end_with_parent: int | None = Field(default=None, ge=1)
+    """Process id of the parent: end when it dies. The bot sets it for the processes that it starts."""
 
 
 class DatabaseSettings(Settings):

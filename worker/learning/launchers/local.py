@@ -72,7 +72,8 @@ class Local:
 
 def _build_environment(task: LaunchTask) -> dict[str, str]:
     """Keep this process's paths and devices, but replace the bot's settings by the task's."""
-    return {**strip_settings(), **task.environment, "R4P_END_WITH_PARENT": "true"}
+    parent = {"R4P_END_WITH_PARENT": str(os.getpid())}
+    return {**strip_settings(), **task.environment, **parent}
 
 
 def _send_signal(child: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
