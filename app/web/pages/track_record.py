@@ -205,6 +205,7 @@ def _render(
     values = {
         "viewer": viewer,
         "records": counted.records[:_SHOWN],
+        "all_records": len(counted.records),
         "minutes": int(counted.age_seconds // 60),
         "names": names,
         "public": public,

@@ -1,5 +1,6 @@
 """The track record answers from counts of a bounded age, and people see only repositories that they can read."""
 
+import re
 import threading
 
 import pytest
@@ -140,6 +141,24 @@ def test_a_page_with_old_counts_tells_their_age(pages, monkeypatch):
     assert "Counted 3 min ago" in stale
     assert "3 judged patches" in stale
     wait_for(lambda: "has not judged a patch" in browser.get(path).text)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(("models", "line"), [(20, None), (34, "The 20 with most patches of 34.")])
+def test_a_page_that_leaves_records_out_says_so(pages, monkeypatch, models, line):
+    def count(_database, repositories):
+        return [
+            ModelRecord(each, f"m{number:02}", number, NONE, NONE, NONE, NONE, ())
+            for each in repositories
+            for number in range(models)
+        ]
+
+    monkeypatch.setattr(track_record, "_CACHE", RecordCache(count=count))
+    page = pages.sign_in("mona").get("/r/octo/cat/track-record").text
+    assert page.count("judged patches</caption>") == 20
+    assert (f"m{models - 1:02}" in page, f"m{models - 20:02}" in page) == (True, True)
+    assert ("m13" in page) is (models == 20)
+    assert re.findall("The .* with most patches of .*[.]", page) == ([line] if line else [])
 
 
 @pytest.mark.services
