@@ -240,7 +240,11 @@ def refuse_unused_options(options: Collection[str], verifier: str, engine: str) 
 
     `verifier` and `engine` are names. Raises UnknownVerifier for an unknown verifier.
     """
-    idle = _list_ignored_by_engine(engine) | _list_ignored_by_verifier(verifier)
+    ignored = _list_ignored_by_verifier(verifier)
+    if "--write-tests" in options and "--write-tests" not in ignored:
+        # The engine writes the tests of a verifier that asks no model itself.
+        ignored = {option: why for option, why in ignored.items() if option not in _ENGINE_OPTIONS}
+    idle = _list_ignored_by_engine(engine) | ignored
     if vain := [option for option in options if option in idle]:
         raise IncompatibleOptions(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")
 
@@ -262,7 +266,8 @@ def _list_ignored_by_verifier(name: str) -> dict[str, str]:
         idle = dict.fromkeys(_ENGINE_OPTIONS, f"verifier {name}, which asks no language model")
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
     if "execution" not in parts:
-        idle["--reproduction"] = f"verifier {name}, which runs no reproduction test"
+        unused = f"verifier {name}, which runs no reproduction test"
+        idle |= {"--reproduction": unused, "--write-tests": unused}
     if catalog.EXECUTION_VERIFIERS.isdisjoint(parts):
         idle |= dict.fromkeys(_TEST_OPTIONS, f"verifier {name}, which runs no tests")
     if not {"rubric", "review", "r4p", "pointwise"}.isdisjoint(parts):

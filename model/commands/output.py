@@ -23,7 +23,7 @@ from model import catalog
 from model.catalog import EngineChoice
 from model.commands.exit_codes import STDERR
 from model.domain import GradedLine, GroupVerdict, PatchVerdict, Verdict
-from model.evaluation.label_ceiling import CEILING
+from model.evaluation.report.paper_results import CEILING
 from model.prompts.untrusted import escape_invisible
 from model.rivals.difference_text import write_sentences
 from model.verdict_json import Calibration

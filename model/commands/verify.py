@@ -124,7 +124,7 @@ def _judge(
     """Judge the issue and patches of `group`. Raises IncompatibleOptions for the calibrator of another judge."""
     with (
         show_progress() as (say, _),
-        _open_engine(options.verifier, choice, say) as engine,
+        _open_engine(options, choice, say) as engine,
         open_readers(options.verifier, engine, options.tree, say, options.prompt) as readers,
     ):
         verifier = catalog.load_verifier(
@@ -132,7 +132,7 @@ def _judge(
             engine,
             prompt=options.prompt,
             voting=options.voting,
-            evidence=evidence,
+            evidence=options.add_written_tests(evidence, engine),
             readers=readers,
         )
         if fitted:
@@ -148,10 +148,10 @@ def _judge(
 
 @contextmanager
 def _open_engine(
-    verifier: str, choice: EngineChoice, say: Callable[[str], None]
+    options: VerifyOptions, choice: EngineChoice, say: Callable[[str], None]
 ) -> Iterator[Engine | None]:
-    """Load the engine, and close it at the end; None for a verifier without an engine."""
-    if not catalog.needs_engine(verifier):
+    """Load the engine, and close it at the end; None where nothing asks one."""
+    if not catalog.needs_engine(options.verifier) and not options.write_tests:
         yield None
         return
     with closing(catalog.load_engine(report_loading(choice, say))) as engine:

@@ -16,8 +16,10 @@ from model.commands.options import JudgeOptions, SuiteOptions
 from model.domain import GroupVerdict, Issue, Patch
 from model.execution import suite_command
 from model.execution.evidence_source import EvidenceSource, LiveTests
+from model.protocols import Engine
 from model.reproduction.reproduction_source import LiveReproduction
 from model.reproduction.reproduction_test import KeptTests
+from model.reproduction.test_writing import WritingLimits, write_tests
 from model.verdict_json import Calibration, Json, Subject, to_json
 
 VERIFY = "verify"
@@ -101,6 +103,13 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
             help="A script that says whether the issue is there, once for each (execution).",
         ),
     ] = None
+    write_tests: Annotated[
+        int,
+        Option(
+            min=0,
+            help="Reproduction tests that a model writes; those that show the issue on the tree count (execution).",
+        ),
+    ] = 0
     json_output: Annotated[bool, Option("--json", help="Print an r4p.verdict/1 document.")] = False
 
     def __post_init__(self) -> None:
@@ -115,7 +124,14 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
         return VotingChoice(self.stop_early, self.min_lines, self.leave_one_out, self.shortlist)
 
     def choose_evidence(self) -> EvidenceSource | None:
-        """Return the tests to run, or None without `--tree`. Raises BadInput and BadSuiteCommand."""
+        """Return the tests to run, or None without `--tree`. Raises BadInput and BadSuiteCommand.
+
+        Tests that a model writes are added by `add_written_tests`, once its engine is loaded.
+        """
+        if self.write_tests and self.reproduction:
+            raise inputs.BadInput(
+                "--write-tests and --reproduction exclude each other; leave one out"
+            )
         if self.tree is None:
             return None
         if not self.tree.is_dir():
@@ -126,6 +142,19 @@ class VerifyOptions(JudgeOptions, SuiteOptions):
             return tests
         written = inputs.read_reproduction_tests(self.reproduction)
         return LiveReproduction(tests, lambda _issue: written, _report_dropped)
+
+    def add_written_tests(
+        self, evidence: EvidenceSource | None, engine: Engine | None
+    ) -> EvidenceSource | None:
+        """Return the evidence with tests that the engine writes; as it is without `--write-tests`."""
+        if not self.write_tests or engine is None or not isinstance(evidence, LiveTests):
+            return evidence
+        limits = WritingLimits(self.write_tests)
+
+        def find_tests(issue: Issue) -> KeptTests:
+            return write_tests(engine, issue, evidence.tree, limits=limits)
+
+        return LiveReproduction(evidence, find_tests, _report_dropped)
 
     def read_group(self) -> VerifyInput:
         """Return the issue and the candidates, read from files. Warns of unreadable ones. Raises BadInput."""

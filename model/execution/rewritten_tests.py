@@ -100,8 +100,8 @@ def _read_data(text: bytes) -> Mapping[bytes, list[bytes]]:
         if not line.strip() or line.startswith(b"#"):
             continue
         if line[0] not in _INSIDE:
-            found = _ASSIGNMENT.match(line)
-            name = found[1] if found else b""
+            match = _ASSIGNMENT.match(line)
+            name = match[1] if match else b""
         if name:
             values.setdefault(name, []).extend(line.split())
     return values

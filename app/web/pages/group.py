@@ -21,9 +21,14 @@ from app.policy.commands import REGISTRY, Verb
 from app.settings.repo_config import FOR_CALIBRATORS, read_training_consent
 from app.values.identifiers import RepositoryId
 from app.web.pages.access import Viewer
-from app.web.pages.diff_view import DiffView, build_diff_view
-from app.web.pages.group_evidence import GroupEvidence, PatchGrounds, build_group_evidence
 from app.web.pages.page_endpoints import Form, PageMissing, PageRefused, Site, read_number
+from app.web.pages.patch_view import (
+    DiffView,
+    GroupEvidence,
+    PatchGrounds,
+    build_diff_view,
+    build_group_evidence,
+)
 from app.web.pages.rendering import render_page
 from app.web.pages.track_record import read_records
 from app.web.pages.verdict_statistics import ModelRecord, Share, find_observed

@@ -30,3 +30,8 @@ UNANIMOUS_SHARE, ONE_DEVIATES_SHARE = 0.888, 0.032
 """Shares of the paper's patches with 0 and with 1 deviating reply among 32 replies at temperature 1."""
 PAPER_SECONDS = 1.0
 """R4P needs less than this per patch, on two GPUs with 80 GB."""
+CEILING = (
+    "If the labels come from a benchmark's tests, about 20 % of the patches labelled correct are wrong (SWE-ABS). So a "
+    "judge that is always right has an accuracy of about 0.90."
+)
+"""What a reader must know about an accuracy. `docs/limits.md` has the calculation and its source."""

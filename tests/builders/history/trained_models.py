@@ -49,7 +49,12 @@ def save_models(connection):
         evaluation = {"compared": [asdict(COMPARED)], "curve": asdict(CURVE)}
         adapter = Adapter(name, "qwen2.5-coder-32b", Path("/none"), f"{number}" * 64, "r4p")
         new = NewModel(
-            adapter, Path("/srv/r4p/candidate"), ModelState.CANDIDATE, "passed every check", gate, evaluation
+            adapter,
+            Path("/srv/r4p/candidate"),
+            ModelState.CANDIDATE,
+            "passed every check",
+            gate,
+            evaluation,
         )
         models.register(connection, new)
     for name in (FIRST, SECOND):

@@ -158,9 +158,31 @@ def test_a_script_written_for_the_issue_decides_between_patches_that_break_nothi
     assert "1 reproduction test did not count: resolved on base" in result.stderr
 
 
+def test_a_model_writes_the_tests_that_decide(verify, options, repository):
+    replies = [f"```python\n{SCRIPT}```", "I cannot write it."]
+    script = "".join(json.dumps({"when": "slugify", "reply": reply}) + "\n" for reply in replies)
+    (repository / "script.jsonl").write_text(script)
+    written = ("--write-tests", "2", "--script", str(repository / "script.jsonl"))
+    patches = {"right": RIGHT, "other": {"LIMIT = 40": "LIMIT = 41 - 1"}}
+    result = verify("--verifier", "execution", "--json", *options, *written, **patches)
+    assert result.exit_code == 0, result.output
+    right, other = json.loads(result.stdout)["patches"]
+    assert (right["verdict"], other["verdict"]) == ("correct", "incorrect")
+    assert right["evidence"]["reproduction"] == {"tests": 1, "passed": 1}
+    assert "1 reproduction test did not count: no script" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (
+            ("--verifier", "regression", "--tree", ".", "--write-tests", "2"),
+            "--write-tests does nothing for verifier regression",
+        ),
+        (
+            ("--verifier", "execution", "--tree", ".", "--write-tests", "2", "--reproduction", "x"),
+            "--write-tests and --reproduction exclude each other",
+        ),
         (("--verifier", "regression"), "verifier regression judges by tests"),
         (("--verifier", "hybrid:consensus+execution"), "source tree with --tree DIR"),
         (("--verifier", "consensus", "--tree", "."), "--tree does nothing for verifier consensus"),

@@ -7,7 +7,6 @@ from typing import cast
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.evaluation_document import BASELINES
-from model.evaluation.label_ceiling import CEILING
 from model.evaluation.metrics import METRICS
 from model.evaluation.report.content import (
     Figure,
@@ -19,7 +18,7 @@ from model.evaluation.report.content import (
     list_estimates,
 )
 from model.evaluation.report.drawing import GREY, Panel, draw_dots
-from model.evaluation.report.paper_results import COMPARISON_NOTE, PUBLISHED_RESULTS
+from model.evaluation.report.paper_results import CEILING, COMPARISON_NOTE, PUBLISHED_RESULTS
 from model.evaluation.report.series import GroupSet, Series, clean_name, read_estimate
 from model.verdict_json import Json
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from app.comments import write_check_run, write_verdict_comment
-from app.web.pages.group_evidence import build_group_evidence
+from app.web.pages.patch_view import build_group_evidence
 from model import typed_json
 from model.coverage import ShownCode
 from model.domain import (

@@ -1,19 +1,26 @@
-"""Turn unified diffs into lines with highlighted words, within limits of size and time.
+"""What the page of a group shows of its patches: their diffs, and what the verdicts on them rest on (pure).
 
-Strangers write the diffs. One pattern finds comments, texts, numbers and keywords of a line. A lexer of the language would
+Unified diffs become lines with highlighted words, within limits of size and time. Strangers write the diffs. One pattern finds comments, texts, numbers and keywords of a line. A lexer of the language would
 take a hundred times as long, and its patterns are not made for hostile text.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from app.comments.evidence_text import list_checklist, list_columns, list_facts, list_group_notes
+from app.comments.judging_method import list_sources
+from app.comments.phrases import PLAIN
+from app.comments.views import read_group_grounds
 from app.web.pages.rendering import show_hidden
+from model.domain import PatchVerdict, Verdict
 
+_CHECKLIST: Final = 20_000
+"""Most characters of the checklist of one patch."""
 _MAX_LINES: Final = 250
 """Lines of one patch on the page."""
 _LONGEST: Final = 300
@@ -141,3 +148,52 @@ def _split_words(line: str, pattern: re.Pattern[str]) -> tuple[tuple[str, str], 
         words += [("", text[end : match.start()]), (match.lastgroup or "", match[0])]
         end = match.end()
     return (("", text[:1]), *words, ("", text[end:]))
+
+
+@dataclass(frozen=True, slots=True)
+class PatchGrounds:
+    """What the verdict on one patch rests on."""
+
+    verdict: PatchVerdict
+    cells: tuple[str, ...]
+    """One cell for each of the group's columns of evidence."""
+    facts: tuple[str, ...]
+    """Empty for a patch that was not judged. If there is a checklist, the last fact counts its lines."""
+    checklist: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEvidence:
+    """The evidence of a group. Names and reasons are untrusted, so the template escapes every text."""
+
+    columns: tuple[str, ...] = ()
+    """Titles of the columns of evidence in which at least one patch has a value."""
+    sources: tuple[str, ...] = ()
+    """Where the probabilities come from, and what the model saw of the base."""
+    notes: tuple[str, ...] = ()
+    """What ran on the patches, with the names that the table has no room for."""
+    patches: Mapping[str, PatchGrounds] = field(default_factory=dict)
+    """By the name of the patch; empty without a verdict."""
+
+
+def build_group_evidence(document: Mapping[str, Any]) -> GroupEvidence:
+    """Build the evidence from an `r4p.verdict/1` document. A document without the key `patches` gives empty evidence."""
+    if "patches" not in document:
+        return GroupEvidence()
+    group = read_group_grounds(document)
+    columns = list_columns(group.verdicts, PLAIN)
+    patches = {}
+    for verdict in group.verdicts:
+        is_judged = verdict.verdict is not Verdict.NOT_JUDGED
+        patches[str(verdict.id)] = PatchGrounds(
+            verdict=verdict,
+            cells=tuple(column.write(verdict) for column in columns),
+            facts=tuple(list_facts(verdict, group, PLAIN)) if is_judged else (),
+            checklist=tuple(list_checklist(verdict, _CHECKLIST, PLAIN)),
+        )
+    return GroupEvidence(
+        columns=tuple(column.title for column in columns),
+        sources=tuple(list_sources(group)),
+        notes=tuple(list_group_notes(group.verdicts, PLAIN)),
+        patches=patches,
+    )
