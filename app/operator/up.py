@@ -247,7 +247,7 @@ def _run_bot(data: Path, listen: Listen) -> int:
     try:
         with Bot(data, listen, {}) as bot:
             data_folder.use_running_bot(data)
-            _report_start(bot.url, data)
+            report_start(bot.url, data)
             while not stopped.wait(1.0):
                 bot.check()
     except (BotDown, EmbeddedError) as error:
@@ -256,7 +256,7 @@ def _run_bot(data: Path, listen: Listen) -> int:
     return 0
 
 
-def _report_start(url: str, data: Path) -> None:
+def report_start(url: str, data: Path) -> None:
     """Print where the bot listens and keeps its data, then what `r4p doctor` finds."""
     facts = (
         f"r4p: up at {url}; Ctrl-C stops it",

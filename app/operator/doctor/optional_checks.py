@@ -11,6 +11,7 @@ from app.settings import (
     GitHubSettings,
     IdentitySettings,
     SuiteSettings,
+    TrainSettings,
     WriterSettings,
     find_mistakes,
     load,
@@ -89,7 +90,14 @@ def check_disk(folder: Path) -> Line:
 
 
 def list_folders() -> list[Path]:
-    """Return the folders in which the bot writes."""
+    """Return the folders in which the bot writes with these settings."""
+    folders: list[Path] = []
     if not find_mistakes(GitHubSettings):
-        return [load(GitHubSettings).checkout_dir]
-    return [load(AgentSettings).trees]
+        folders.append(load(GitHubSettings).checkout_dir)
+    folders.append(load(AgentSettings).trees)
+    tests = load(SuiteSettings)
+    if tests.tests is not None:
+        folders.append(tests.tests_trees)
+    if not find_mistakes(TrainSettings) and (training := load(TrainSettings)).train_plan:
+        folders.append(training.train_dir)
+    return folders

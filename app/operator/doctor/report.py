@@ -48,14 +48,26 @@ def list_findings(data: Path | None = None) -> Iterator[Line]:
     settings = load(EngineSettings)
     judging = list(check_engine(settings))
     yield from judging
-    if not has_failure(judging) and catalog.has_writing_model(settings.verifier):
-        yield optional_checks.check_agents()
-        yield optional_checks.check_drafts()
+    yield from _check_alternatives(settings.verifier, can_judge=not has_failure(judging))
     yield optional_checks.check_onboarding()
     yield optional_checks.check_tests()
     yield from check_stores(may_be_unset=data is not None)
-    for folder in [data] if data else optional_checks.list_folders():
-        yield optional_checks.check_disk(folder)
+    folders = [data] if data else optional_checks.list_folders()
+    # Folders that do not exist yet may lie in the same place.
+    yield from dict.fromkeys(optional_checks.check_disk(folder) for folder in folders)
+
+
+def _check_alternatives(verifier: str, *, can_judge: bool) -> Iterator[Line]:
+    """Yield what keeps agents from writing alternatives. `can_judge`: the verifier and its engine work."""
+    about = "agents"
+    if not can_judge:
+        text = "not checked: first mend what the verifier or its engine lacks"
+        yield Line(Mark.LESS, about, text)
+    elif not catalog.has_writing_model(verifier):
+        yield Line(Mark.OK, about, "off: no language model writes patches")
+    else:
+        yield optional_checks.check_agents()
+        yield optional_checks.check_drafts()
 
 
 def _check_github() -> Iterator[Line]:

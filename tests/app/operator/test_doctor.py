@@ -86,7 +86,7 @@ def test_a_server_that_can_not_be_reached_is_a_failure_with_the_settings_to_look
     code, found = doctor(engine_url="http://127.0.0.1:9/v1")
     assert code == UNFIT
     assert found.keys() >= {"R4P_VERIFIER", "model server", "tests"}
-    assert "agents" not in found
+    assert found["agents"] == "less: not checked: first mend what the verifier or its engine lacks"
     assert found["model server"].startswith("FAIL: no engine answers at http://127.0.0.1:9/v1 (")
     assert "check R4P_ENGINE_URL, R4P_MODEL and R4P_ENGINE_API_KEY" in found["model server"]
 
@@ -210,8 +210,11 @@ def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, w
     assert "\033" not in found["agents"]
 
 
-def test_without_a_model_there_is_no_agent(doctor):
-    assert "agents" not in doctor(verifier="consensus")[1]
+@pytest.mark.parametrize("verifier", ["consensus", "reward-model"])
+def test_without_a_writing_model_agents_are_off(doctor, tmp_path, verifier):
+    settings = {"engine": "local_transformers", "model": str(tmp_path)}
+    found = doctor(verifier=verifier, **settings)[1]
+    assert found["agents"] == "ok: off: no language model writes patches"
 
 
 def test_draft_pull_requests_are_off_broken_or_on(doctor):

@@ -14,7 +14,7 @@ import pytest
 
 from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.listen_address import Listen
-from app.operator.up import Bot, BotDown, choose_processes, run
+from app.operator.up import Bot, BotDown, choose_processes, report_start, run
 from app.settings import USAGE
 from model.interpreter import module_command
 from tests.services import wait_for
@@ -50,6 +50,15 @@ def test_the_last_lines_of_a_log_are_those_of_this_run(tmp_path):
         written.write("a\nb\nc\nd\n")
     assert read_last_lines(log, since, 3) == "b\nc\nd"
     assert read_last_lines(log, since, 9) == "a\nb\nc\nd"
+
+
+def test_a_dead_model_server_is_among_what_up_finds_at_its_start(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("R4P_ENGINE_URL", "http://127.0.0.1:9/v1")
+    report_start("http://127.0.0.1:8000", tmp_path)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "model server" in line]
+    assert line.startswith("FAIL  model server")
+    assert "no engine answers at http://127.0.0.1:9/v1 (" in line
+    assert "check R4P_ENGINE_URL, R4P_MODEL and R4P_ENGINE_API_KEY" in line
 
 
 @pytest.mark.parametrize("place", ["data", "data/logs", "data/services"])
