@@ -66,8 +66,8 @@ def up(
     """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
     require_extras("up", "embedded")
     from app.operator import up as supervisor
-    from app.operator.listen_address import Listen
     from app.process_guard import hide_memory
+    from app.web.listen_address import Listen
 
     hide_memory()
     listen = Listen(host, port)

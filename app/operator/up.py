@@ -21,7 +21,6 @@ from app.operator.doctor.report import list_findings
 from app.operator.doctor.webhook_checks import describe_address
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
-from app.operator.listen_address import Listen
 from app.operator.processes import (
     TESTER,
     TRAINER,
@@ -42,6 +41,7 @@ from app.settings import (
     load,
     set_environment,
 )
+from app.web.listen_address import Listen
 
 START_SECONDS = 60
 STOP_SECONDS = 30

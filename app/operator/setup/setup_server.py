@@ -8,8 +8,8 @@ from typing import Final
 
 import uvicorn
 
-from app.operator.listen_address import Listen
 from app.operator.setup.setup_pages import PATH, SetupPages, create_app
+from app.web.listen_address import Listen
 from app.web.operations import listen
 
 MAX_CONNECTIONS: Final = 20

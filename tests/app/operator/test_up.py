@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from app.operator.embedded_servers import get_size, read_last_lines
-from app.operator.listen_address import Listen
 from app.operator.up import Bot, BotDown, choose_processes, report_start, run
 from app.settings import USAGE
+from app.web.listen_address import Listen
 from model.interpreter import module_command
 from tests.services import wait_for
 

@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from app.operator.listen_address import Listen
 from app.operator.setup.setup_pages import MAX_BODY_BYTES, MAX_FIELDS, SetupPages, explain_lost_app
 from app.operator.setup.setup_server import serve_setup
 from app.settings import SettingsError
+from app.web.listen_address import Listen
 from tests.app.operator.setup.setup_site import serve_setup_pages
 from tests.github.stand_in import StandIn
 from tests.model.chat_server import MODELS, build_completion, serve_chat

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from app.operator.listen_address import Listen
+from app.web.listen_address import Listen
 
 
 @pytest.mark.parametrize(

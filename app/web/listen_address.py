@@ -1,4 +1,4 @@
-"""The address on which a process of `r4p up` listens."""
+"""The address on which a process listens."""
 
 import socket
 from dataclasses import dataclass
