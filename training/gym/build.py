@@ -75,7 +75,9 @@ def _count_statements(settings: BuildSettings, built: list[BuiltTask]) -> GymSta
         return None
     reasons = Counter(result.no_issue for result in built if result.no_issue is not None)
     by_model = len(built) - reasons.total()
-    return GymStatements(writer.model, writer.prompt_fingerprint, by_model, dict(sorted(reasons.items())))
+    return GymStatements(
+        writer.model, writer.prompt_fingerprint, by_model, dict(sorted(reasons.items()))
+    )
 
 
 def _try_commit(settings: BuildSettings, commit: HistoryCommit) -> BuiltTask | str:
