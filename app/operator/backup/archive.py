@@ -13,6 +13,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.operator.backup.postgres_tools import BackupError
+from model.workspace.tar_extraction import extract_files
 
 MANIFEST: Final = "manifest.json"
 DUMP: Final = "database.dump"
@@ -84,7 +85,7 @@ def extract_archive(source: Path, target: Path, say: Callable[[str], None]) -> N
         with tarfile.open(source) as archive:
             for member in archive:
                 say(f"extracting {member.name}")
-                archive.extract(member, target, filter="data")
+                extract_files(archive, [member], target)
         is_whole = _hash(target / DUMP) == manifest.dump_sha256
     except (OSError, tarfile.TarError) as error:
         raise BackupError(f"{source} can't be extracted: {error}") from None

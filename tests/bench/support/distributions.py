@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from app.settings import build_child_environment
+from model.workspace.tar_extraction import extract_files
 
 _SECONDS = 900
 _PIP = (sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "-q")
@@ -26,7 +27,7 @@ def unpack_release(name: str, release: str, peers: Path, scratch: Path) -> Path:
         asked = [*_ASKED, "--dest", str(kept), f"{name}=={release}"]
         subprocess.run([*_PIP, *asked], check=True, timeout=_SECONDS)
     with tarfile.open(archive) as packed:
-        packed.extractall(scratch, filter="data")
+        extract_files(packed, packed, scratch)
     return scratch / f"{name}-{release}"
 
 

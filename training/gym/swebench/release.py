@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from model.errors import BadGym
 from model.interpreter import module_command
+from model.workspace.tar_extraction import extract_files
 
 _LEFT_OUT: Final = frozenset({"docs", "js_tests", "extras", "scripts"})
 """Folders that no test of Django reads. They would be a third of each copy."""
@@ -81,7 +82,7 @@ def _unpack(archive: Path, version: str, home: Path) -> Release:
                 members = [member for member in file if _is_kept(member)]
                 if sum(member.size for member in members) > _UNPACKED_BYTES:
                     raise BadGym(f"{archive} holds more than {_UNPACKED_BYTES:,} bytes")
-                file.extractall(partial, members, filter="data")
+                extract_files(file, members, partial)
             root = next(partial.iterdir())
         except (OSError, tarfile.TarError, StopIteration) as error:
             raise BadGym(f"{archive} can't be unpacked: {error}; fetch it again") from error
