@@ -1,4 +1,4 @@
-"""Run the base's tests on the base and on every candidate of an issue, side by side on the cores that are free."""
+"""Run the base's tests on the base and on every candidate of an issue, side by side on the cores of this process."""
 
 import os
 import posixpath
