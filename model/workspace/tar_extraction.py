@@ -16,13 +16,16 @@ def extract_files(
 ) -> None:
     """Write the folders and files `members` below the folder `target`, with their times and without others' write rights.
 
-    A link becomes a copy of the file in the archive to which it leads. Raises TarError for a name that leads out of
-    the folder, for a link to something else, and for a device or a pipe.
+    A hard link stays one, and no byte is written twice: many links to a large file need no more room than the file.
+    Raises TarError for a name that leads out of the folder, for a hard link to a file that was not written before it,
+    and for a symbolic link, a device or a pipe.
     """
     for member in members:
         path = _find_path(member.name, target)
         if member.isdir():
             path.mkdir(parents=True, exist_ok=True)
+        elif member.islnk():
+            _link_file(member, path, target)
         else:
             _write_file(archive, member, path)
 
@@ -34,15 +37,21 @@ def _find_path(name: str, target: Path) -> Path:
     return target.joinpath(*parts)
 
 
+def _link_file(member: tarfile.TarInfo, path: Path, target: Path) -> None:
+    source = _find_path(member.linkname, target)
+    if source == path or not source.is_file():
+        raise tarfile.TarError(f"{member.name!r} links to no file before it in the archive")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.hardlink_to(source)
+
+
 def _write_file(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    try:
-        content = archive.extractfile(member)
-    except (KeyError, RecursionError) as error:
-        raise tarfile.TarError(f"{member.name!r} links to nothing in the archive") from error
+    content = archive.extractfile(member) if member.isreg() else None
     if content is None:
         raise tarfile.TarError(f"{member.name!r} is no file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A name that comes twice replaces the first file. No link is ever written, so none can be followed.
+    # A name that comes twice replaces the first file. No symbolic link is ever written, so none can be followed.
     path.unlink(missing_ok=True)
     mode = (member.mode & 0o755) | 0o600
     with content, open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
