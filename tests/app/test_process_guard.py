@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import psutil
-import pytest
 
 from app.operator.processes import FIT
 from app.settings import build_child_environment
@@ -60,10 +59,10 @@ def test_a_child_whose_parent_has_gone_ends_at_once():
 
 
 def test_a_living_parent_may_be_process_1_as_in_a_container(bubblewrap):
-    walls = [find(), "--unshare-pid", "--as-pid-1", "--dev-bind", "/", "/", "--proc", "/proc"]
+    sandbox = [find(), "--unshare-pid", "--as-pid-1", "--dev-bind", "/", "/", "--proc", "/proc"]
     code = PARENT.replace("CODE", repr(CHILD))
     done = subprocess.run(
-        [*walls, sys.executable, "-c", code], capture_output=True, text=True, check=False
+        [*sandbox, sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert done.stdout.splitlines() == ["2", "runs"], done.stderr
 
@@ -84,7 +83,6 @@ def test_a_child_gets_the_number_of_its_own_parent_and_not_of_a_grandparent(monk
     assert FIT.build_environment({})["R4P_END_WITH_PARENT"] == str(os.getpid())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can hide memory")
 def test_the_web_process_hides_its_memory_before_it_imports_its_packages():
     done = subprocess.run([sys.executable, "-c", WATCH], capture_output=True, text=True, check=True)
     assert done.stdout == "dumpable 0\n"
