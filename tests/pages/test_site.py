@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from deploy.build_site import ROOT, SITE
+from deploy.build_site import ROOT, SITE, list_pages, list_unbuilt_pages
 
 LOADING = {("script", "src"), ("link", "href"), ("img", "src")}
 """What a browser fetches with a page, without a click."""
@@ -42,6 +42,7 @@ def site():
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     assert "No issues found" in built.stderr
+    assert list_unbuilt_pages() == []
     return {path: Links(path.read_text()) for path in (SITE / "html").rglob("*.html")}
 
 
@@ -73,6 +74,13 @@ def test_no_link_inside_the_site_is_dead(site):
 def test_the_site_loads_nothing_from_other_hosts(site):
     loaded = {target for links in site.values() for target in links.loaded}
     assert [target for target in loaded if urlsplit(target).netloc] == []
+
+
+def test_a_page_that_the_builder_left_out_is_named(tmp_path):
+    # Zensical can end before it sees the pages and report success.
+    (tmp_path / "index.html").touch()
+    unbuilt = {ROOT / page for page in list_unbuilt_pages(tmp_path)}
+    assert unbuilt == set(list_pages()) - {ROOT / "README.md"}
 
 
 def test_the_site_builder_is_in_no_extra_of_users():
