@@ -27,7 +27,7 @@ def backup(target: Path, data: Path | None) -> None:
     `data` is the folder of `r4p up`; None: only the database of R4P_DATABASE_URL. Ends the process with an exit code
     when that is impossible.
     """
-    with _report_errors("backup"), show_progress() as (say, _):
+    with _report_errors("backup", target), show_progress() as (say, _):
         if target.exists():
             raise BackupError(f"{target} exists: give another file, or remove it")
         if data is not None and not (data / "services" / "postgres" / "PG_VERSION").exists():
@@ -45,7 +45,7 @@ def restore(source: Path, data: Path | None) -> None:
     The database is then migrated to this version's revision. A failed restore leaves nothing behind. Ends the process
     with an exit code when that is impossible.
     """
-    with _report_errors("restore"), show_progress() as (say, _):
+    with _report_errors("restore", data or source), show_progress() as (say, _):
         manifest = archive.read_manifest(source)
         if not migrate.is_known_revision(manifest.revision):
             raise BackupError(
@@ -66,13 +66,15 @@ def restore(source: Path, data: Path | None) -> None:
 
 
 @contextmanager
-def _report_errors(command: str) -> Iterator[None]:
+def _report_errors(command: str, path: Path) -> Iterator[None]:
     try:
         yield
     except (BackupError, EmbeddedError, NoRoles) as error:
         stop(command, Exit.USAGE, str(error))
     except OSError as error:
-        stop(command, Exit.USAGE, f"{error.filename}: {error.strerror}; nothing was changed")
+        # A full disk fails in a write, and such an error names no file.
+        name = error.filename or path
+        stop(command, Exit.USAGE, f"{name}: {error.strerror}; nothing was changed")
 
 
 def _write(target: Path, data: Path | None, url: str, say: Callable[[str], None]) -> Manifest:

@@ -1,7 +1,9 @@
 """`r4p backup` and `r4p restore` with a database of one's own: nothing is lost, and nothing is replaced."""
 
 import json
+import resource
 import tarfile
+from contextlib import contextmanager
 from io import BytesIO
 
 import pytest
@@ -65,6 +67,26 @@ def rewrite(source, target, **changes):
                 member.size, file = len(text), BytesIO(text)
             new.addfile(member, file)
     return target
+
+
+@contextmanager
+def limit_files(size):
+    """Let this process write no file over `size` bytes, as on a disk that fills up."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_told_with_the_file(archive, run):
+    target = archive.with_name("second.tar")
+    with limit_files(archive.stat().st_size - 1):
+        result = run("backup", target)
+    assert result.exit_code == 2
+    assert f"{target}: File too large; nothing was changed" in result.stderr
+    assert [path.name for path in archive.parent.iterdir()] == [archive.name]
 
 
 def test_every_row_is_there_again(database, archive, run, empty_url):
