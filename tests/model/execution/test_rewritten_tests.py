@@ -122,13 +122,67 @@ def test_added_cases_count_too():
     assert list(list_rewritten(["t.py::test_all"], changes)) == ["t.py::test_all"]
 
 
+def test_the_exact_path_of_a_test_counts_before_a_longer_one(tmp_path):
+    path, longer = "tests/test_x.py", "plugins/a/tests/test_x.py"
+    old, new = b"def test_y():\n    assert 1\n", b"def test_y():\n    assert 2\n"
+    ids = [f"{path}::test_y", "tests.test_x.test_y", "tests.test_x::test_y"]
+    changes = TreeChanges({longer: new}, before={longer: old})
+    assert list(list_rewritten(ids, changes, tmp_path)) == ids
+    both = TreeChanges({longer: new, path: old + b"\n"}, before={longer: old, path: old})
+    assert list(list_rewritten(ids, both)) == []
+    (tmp_path / "tests").mkdir()
+    (tmp_path / path).write_bytes(old)
+    assert list(list_rewritten(ids, changes, tmp_path)) == []
+    assert list(list_rewritten([f"{longer}::test_y"], changes, tmp_path)) == [f"{longer}::test_y"]
+    evidence = RegressionEvidence(tuple(ids), 9)
+    assert mark_rewritten(evidence, changes, tmp_path) == evidence
+    assert list(list_rewritten([f"{'x' * 5000}/test_x.py::test_y"], changes, tmp_path)) == []
+
+
+def test_only_files_that_the_tests_name_are_read():
+    sources = {f"src/a{number}.py": b"a = 1\n" for number in range(60)}
+    changes = change(b"== 2 * number", b"== 3 * number")
+    written = dict.fromkeys(sources, b"a = 2\n")
+    many = TreeChanges({**written, **changes.written}, before={**sources, **changes.before})
+    assert set(list_rewritten(TESTS, many)) == DOUBLE
+
+
+HOSTILE = {
+    "nested deeply": b"x = " + b"-" * 7_000 + b"1\n",
+    "long sum": b"x = 1" + b"+1" * 30_000 + b"\n",
+    "long number": b"x = 0x" + b"f" * 9_000 + b"\n",
+    "large": b"x = 1\n" * 40_000,
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_a_module_without_readable_syntax_is_compared_by_its_words(hostile):
+    before, after = (
+        OLD.replace(b"== 2 * number", text) + hostile for text in (b"== 2 * number", b"== 3")
+    )
+    changes = TreeChanges({PATH: after}, before={PATH: before})
+    assert set(list_rewritten(TESTS, changes)) == DOUBLE
+
+
+def test_modules_beyond_the_limit_in_all_are_compared_by_their_words(monkeypatch):
+    text = b"def test_all():\n    assert 1\n"
+    after = text.replace(b"assert 1", b"# hi\n    assert 1")
+    monkeypatch.setattr(rewritten_tests, "_SYNTAX_BYTES", 2 * len(text + after))
+    paths = ["t1.py", "t2.py", "t3.py"]
+    changes = TreeChanges(dict.fromkeys(paths, after), before=dict.fromkeys(paths, text))
+    # A comment counts where words are compared.
+    assert list(list_rewritten([f"{path}::test_all" for path in paths], changes)) == [
+        "t3.py::test_all"
+    ]
+
+
 def test_without_a_reader_the_evidence_stays_as_it_is(monkeypatch, caplog):
     def refuse(*_):
         raise NoReader("no process starts")
 
     monkeypatch.setattr(rewritten_tests, "read_all", refuse)
     evidence = RegressionEvidence(TESTS[1:3], 9)
-    assert mark_rewritten(evidence, change(b"[1, 2]", b"[1, 3]")) == evidence
+    assert mark_rewritten(evidence, change(b"    pass", b"    pass (")) == evidence
     assert "no process starts" in caplog.text
 
 
