@@ -16,6 +16,7 @@ from app.comments.phrases import (
     quote_name,
 )
 from app.comments.views import GroupGrounds
+from app.policy.evidence_policy import find_passing
 from model.domain import (
     CiResult,
     CiState,
@@ -37,11 +38,11 @@ MERGEABLE_NOTE: Final = (
 )
 """What even a perfect judge leaves open. docs/limits.md names the sources."""
 NO_VALUE: Final = "–"
-"""The cell of a table where nobody knows."""
-_NAMES: Final = 3
+"""The cell of a table where the value is unknown."""
+_SHOWN_NAMES: Final = 3
 """Broken tests and failed checks that are named; all are counted."""
-_REASON: Final = 300
-_LINE: Final = 200
+_REASON_CHARACTERS: Final = 300
+_LINE_CHARACTERS: Final = 200
 _NOTHING: Final = ObservedEvidence()
 _CI: Final = {
     CiState.PASSED: "passes",
@@ -62,7 +63,7 @@ class Column:
 
     title: str
     write: Callable[[PatchVerdict], str]
-    """Returns the cell of one patch; a dash where nobody knows."""
+    """Returns the cell of one patch; a dash where the value is unknown."""
 
 
 def list_columns(
@@ -71,7 +72,7 @@ def list_columns(
     """Return the columns of evidence in which at least one patch has a value."""
     all_columns = (
         Column("Broken tests", partial(_format_tests, style=style)),
-        Column("New tests passed", _format_written),
+        Column("Reproduction tests passed", _format_reproduction),
         Column("CI", partial(_format_ci, style=style)),
         Column("Checklist met", _format_checklist),
     )
@@ -91,9 +92,9 @@ def _format_tests(verdict: PatchVerdict, style: TextStyle) -> str:
     return style.strong(share) if broken else share
 
 
-def _format_written(verdict: PatchVerdict) -> str:
-    written = (verdict.evidence or _NOTHING).reproduction
-    return NO_VALUE if written is None else f"{written.passed} of {written.tests}"
+def _format_reproduction(verdict: PatchVerdict) -> str:
+    result = (verdict.evidence or _NOTHING).reproduction
+    return f"{result.passed} of {result.tests}" if result and result.tests else NO_VALUE
 
 
 def _format_ci(verdict: PatchVerdict, style: TextStyle) -> str:
@@ -118,11 +119,11 @@ def list_group_notes(
         evidence = verdict.evidence or _NOTHING
         if evidence.regression is not None and evidence.regression.broken:
             yield f"{verdict.id} {_describe_tests(evidence.regression, style)}."
-        if evidence.ci is not None and evidence.ci.failed:
-            names = _join_some(evidence.ci.names, evidence.ci.failed, style)
-            yield f"CI fails on {verdict.id}, and not on the default branch: {names}."
+        if evidence.ci is not None and evidence.ci.state is CiState.FAILED:
+            checks = _format_failed_checks(evidence.ci, style)
+            yield f"CI fails on {verdict.id}, and not on the default branch{checks}."
     yield from _list_unknown(verdicts, style)
-    yield from _list_written(verdicts)
+    yield from _list_reproduction(verdicts)
 
 
 def _list_unknown(verdicts: Sequence[PatchVerdict], style: TextStyle) -> Iterator[str]:
@@ -133,27 +134,24 @@ def _list_unknown(verdicts: Sequence[PatchVerdict], style: TextStyle) -> Iterato
         if evidence.unknown is not None:
             patches["tests", evidence.unknown].append(verdict.id)
         if evidence.reproduction_unknown is not None:
-            patches["tests written for the issue", evidence.reproduction_unknown].append(verdict.id)
+            patches["reproduction tests", evidence.reproduction_unknown].append(verdict.id)
     for (kind, reason), ids in patches.items():
         about = "" if len(ids) == len(verdicts) else f" about {join_names(ids)}"
-        yield f"There is no evidence from {kind}{about}: {style.line(reason, _REASON)}."
+        yield f"There is no evidence from {kind}{about}: {style.line(reason, _REASON_CHARACTERS)}."
 
 
-def _list_written(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
-    """Yield with which patches all tests pass that were written for the issue."""
-    written = [
-        (verdict.id, verdict.evidence.reproduction)
-        for verdict in verdicts
-        if verdict.evidence is not None and verdict.evidence.reproduction is not None
-    ]
-    if not written:
+def _list_reproduction(verdicts: Sequence[PatchVerdict]) -> Iterator[str]:
+    """Yield with which patches all reproduction tests pass."""
+    evidence = {verdict.id: verdict.evidence for verdict in verdicts}
+    results = [shown.reproduction for shown in evidence.values() if shown is not None]
+    count = max((result.tests for result in results if result is not None), default=0)
+    if not count:
         return
-    count = max(result.tests for _, result in written)
-    passing = [patch for patch, result in written if result.passed == count]
-    tests = "The test" if count == 1 else f"All {count} tests"
+    tests = "The reproduction test" if count == 1 else f"All {count} reproduction tests"
     verb = "passes" if count == 1 else "pass"
-    whom = f"{verb} with {join_names(passing)}" if passing else f"{verb} with no patch"
-    yield f"{tests} written for the issue {whom}."
+    passing = find_passing(evidence)
+    patches = join_names(passing) if passing else "no patch"
+    yield f"{tests}, written for the issue, {verb} with {patches}."
 
 
 def write_grounds(verdict: PatchVerdict, grounds: GroupGrounds, limit: int) -> str:
@@ -211,12 +209,12 @@ def _list_observations(evidence: ObservedEvidence, style: TextStyle) -> Iterator
     if evidence.regression is not None:
         yield f"Tests: {_describe_tests(evidence.regression, style)}"
     elif evidence.unknown is not None:
-        yield f"Tests: unknown, {style.line(evidence.unknown, _REASON)}"
-    if evidence.reproduction is not None:
-        yield f"Tests written for the issue: {_describe_written(evidence.reproduction)}"
+        yield f"Tests: unknown, {style.line(evidence.unknown, _REASON_CHARACTERS)}"
+    if evidence.reproduction is not None and evidence.reproduction.tests:
+        yield f"Reproduction tests: {_describe_reproduction(evidence.reproduction)}"
     elif evidence.reproduction_unknown is not None:
-        why = style.line(evidence.reproduction_unknown, _REASON)
-        yield f"Tests written for the issue: unknown, {why}"
+        why = style.line(evidence.reproduction_unknown, _REASON_CHARACTERS)
+        yield f"Reproduction tests: unknown, {why}"
     if evidence.ci is not None and evidence.ci.state is not CiState.NOT_RUN:
         yield _describe_ci(evidence.ci, style)
 
@@ -228,7 +226,7 @@ def _describe_tests(result: RegressionResult, style: TextStyle) -> str:
     return f"{text}: {_join_some(result.names, result.broken, style)}" if result.names else text
 
 
-def _describe_written(result: ReproductionResult) -> str:
+def _describe_reproduction(result: ReproductionResult) -> str:
     return f"passes {result.passed} of {result.tests}"
 
 
@@ -236,13 +234,20 @@ def _describe_ci(result: CiResult, style: TextStyle) -> str:
     if result.state is not CiState.FAILED:
         checks = f", {result.checks:,} checks" if result.checks > 1 else ""
         return f"CI: {_CI[result.state]}{checks}"
-    names = _join_some(result.names, result.failed, style)
-    return f"CI: fails, and not on the default branch: {names}"
+    return f"CI: fails, and not on the default branch{_format_failed_checks(result, style)}"
+
+
+def _format_failed_checks(result: CiResult, style: TextStyle) -> str:
+    """Return the failed checks as the end of a clause: their names, else their number; empty if both are unknown."""
+    if result.names:
+        return f": {_join_some(result.names, result.failed, style)}"
+    noun = "check" if result.failed == 1 else "checks"
+    return f": {result.failed:,} {noun}" if result.failed else ""
 
 
 def _join_some(names: Sequence[str], count: int, style: TextStyle) -> str:
     """Join the first of `count` untrusted names, and count the rest."""
-    shown = [style.name(name) for name in names[:_NAMES]]
+    shown = [style.name(name) for name in names[:_SHOWN_NAMES]]
     more = count - len(shown)
     return join_names([*shown, f"{more:,} more"] if more > 0 else shown)
 
@@ -251,10 +256,10 @@ def list_checklist(verdict: PatchVerdict, limit: int, style: TextStyle = MARKDOW
     """Yield the graded lines of a patch's checklist, the unmet ones first, of `limit` characters in all."""
     order = [RubricMark.NOT_MET, RubricMark.CANNOT_TELL, RubricMark.MET]
     for graded in sorted(verdict.rubric, key=lambda graded: order.index(graded.mark)):
-        note = f" ({style.line(graded.note, _LINE)})" if graded.note else ""
+        note = f" ({style.line(graded.note, _LINE_CHARACTERS)})" if graded.note else ""
         word = _MARKS[graded.mark]
         mark = style.strong(word) if graded.mark is RubricMark.NOT_MET else word
-        line = f"{mark}: {style.line(graded.line.text, _LINE)}{note}"
+        line = f"{mark}: {style.line(graded.line.text, _LINE_CHARACTERS)}{note}"
         limit -= len(line)
         if limit < 0:
             return

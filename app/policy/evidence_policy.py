@@ -33,7 +33,7 @@ class EvidenceRule(StrEnum):
     REWRITES_TESTS = "rewrites_tests"
     """It breaks only tests that it rewrites or removes itself."""
     FAILS_WRITTEN_TESTS = "fails_written_tests"
-    """It passes no test that was written for the issue, and a rival passes all of them."""
+    """It passes no reproduction test, and a rival passes all of them."""
     CI_FAILED = "ci_failed"
     """A check of the repository's CI fails on its head, and not on the default branch."""
 
@@ -43,7 +43,7 @@ class GroupFacts:
     """What the tests of a whole group say about its patches."""
 
     passing: tuple[PatchId, ...] = ()
-    """The patches that pass every test written for the issue; none where there is no such test."""
+    """The patches that pass every reproduction test; none where there is no such test."""
     beaten: frozenset[PatchId] = frozenset()
     """The patches that are claimed incorrect, because they break more tests of the base than a rival."""
 
@@ -58,9 +58,6 @@ def compare_group(evidence: Mapping[PatchId, ObservedEvidence], *, tests_claim: 
     `regression`: patches that break equally many tests are level, because the issue may ask for that change. A test that
     the patch itself rewrites or removes does not count.
     """
-    written = {patch: shown.reproduction for patch, shown in evidence.items()}
-    most = max((result.tests for result in written.values() if result), default=0)
-    passing = tuple(patch for patch, result in written.items() if result and result.passed == most)
     broken = {
         patch: tests.broken - tests.rewritten
         for patch, shown in evidence.items()
@@ -68,7 +65,14 @@ def compare_group(evidence: Mapping[PatchId, ObservedEvidence], *, tests_claim: 
     }
     fewest = min(broken.values(), default=0)
     beaten = frozenset(patch for patch, count in broken.items() if count > fewest)
-    return GroupFacts(passing, beaten if tests_claim else frozenset())
+    return GroupFacts(find_passing(evidence), beaten if tests_claim else frozenset())
+
+
+def find_passing(evidence: Mapping[PatchId, ObservedEvidence | None]) -> tuple[PatchId, ...]:
+    """Return the patches of a group that pass every reproduction test, in order; none where there is no such test."""
+    results = {patch: shown.reproduction for patch, shown in evidence.items() if shown}
+    most = max((result.tests for result in results.values() if result), default=0)
+    return tuple(patch for patch, result in results.items() if result and 0 < most == result.passed)
 
 
 def _is_disputed(tests: RegressionResult) -> bool:
@@ -79,7 +83,7 @@ def _is_disputed(tests: RegressionResult) -> bool:
 def find_rule(evidence: ObservedEvidence, passing: Sequence[PatchId] = ()) -> EvidenceRule | None:
     """Return the first rule that forbids to claim the patch correct; None when there is none.
 
-    `passing` are the patches of the group that pass every test written for the issue.
+    `passing` are the patches of the group that pass every reproduction test.
     """
     if (tests := evidence.regression) is not None and tests.broken:
         return EvidenceRule.REWRITES_TESTS if _is_disputed(tests) else EvidenceRule.BREAKS_TESTS
@@ -120,7 +124,7 @@ def _explain(rule: EvidenceRule, patch: PatchVerdict, group: GroupFacts) -> str:
         return f"{broken}; {consequence}"
     if rule is EvidenceRule.FAILS_WRITTEN_TESTS:
         names = ", ".join(group.passing[:_MOST_NAMES])
-        return f"It passes no test written for the issue, and {names} passes all; {consequence}"
+        return f"It passes no reproduction test, and {names} passes all; {consequence}"
     return f"A check of its CI fails; {consequence}"
 
 

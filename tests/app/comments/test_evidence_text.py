@@ -57,7 +57,7 @@ def test_table_and_notes_say_what_ran():
     table = shown[shown.index("| PR") : shown.index("\n\n- ")]
     assert table == (
         """\
-| PR | Verdict | Agreement | Broken tests | New tests passed | CI | Checklist met | Commit |
+| PR | Verdict | Agreement | Broken tests | Reproduction tests passed | CI | Checklist met | Commit |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 | #12 | **Correct** | 4 of 4 | 0 of 1,812 | 1 of 1 | passes | – | `ccccccc` |
 | #15 | **Incorrect** | 3 of 4 | unknown | – | running | – | `fffffff` |
@@ -70,7 +70,7 @@ def test_table_and_notes_say_what_ran():
 - #16 breaks 5 of 1,812 tests that pass on the base: `t.py::test_a`, `t.py::test_b[x-1]`, `t.py::test_c` and 2 more.
 - CI fails on #16, and not on the default branch: `build (3.12)` and `lint`.
 - There is no evidence from tests about #15: the run took longer than 60 s.
-- The test written for the issue passes with #12.
+- The reproduction test, written for the issue, passes with #12.
 """
     )
 
@@ -84,11 +84,11 @@ def test_without_evidence_there_is_no_column_and_no_note():
 @pytest.mark.parametrize(
     ("passed", "note"),
     [
-        ((3, 3), "- All 3 tests written for the issue pass with #12 and #15."),
-        ((2, 0), "- All 3 tests written for the issue pass with no patch."),
+        ((3, 3), "- All 3 reproduction tests, written for the issue, pass with #12 and #15."),
+        ((2, 0), "- All 3 reproduction tests, written for the issue, pass with no patch."),
     ],
 )
-def test_written_tests_name_the_patches_that_pass_all(passed, note):
+def test_reproduction_tests_name_the_patches_that_pass_all(passed, note):
     rows = [
         observe(row, reproduction=ReproductionResult(3, count))
         for row, count in zip((CORRECT, INCORRECT), passed, strict=True)
@@ -103,17 +103,14 @@ def test_reason_that_all_share_is_said_once():
     assert f"- There is no evidence from tests: {why}." in shown
 
 
-def test_missing_written_tests_are_a_reason_of_their_own():
+def test_missing_reproduction_tests_are_a_reason_of_their_own():
     why = "none of 4 written tests shows the issue on the base"
     rows = (
         observe(CORRECT, regression=KEPT, reproduction_unknown=why),
         observe(INCORRECT, regression=KEPT, reproduction_unknown=why),
     )
-    assert f"- There is no evidence from tests written for the issue: {why}." in read_comment(*rows)
-    assert (
-        f"- Tests written for the issue: unknown, {why}"
-        in write_check_run(view(*rows), rows[0]).summary
-    )
+    assert f"- There is no evidence from reproduction tests: {why}." in read_comment(*rows)
+    assert f"- Reproduction tests: unknown, {why}" in write_check_run(view(*rows), rows[0]).summary
 
 
 def test_checklist_stands_below_the_reason_unmet_lines_first():
@@ -135,7 +132,7 @@ Commit `1010101`: **Unsure**. What this rests on:
 
 - Votes 2 : 2
 - Tests: breaks 5 of 1,812 tests that pass on the base: `t.py::test_a`, `t.py::test_b[x-1]`, `t.py::test_c` and 2 more
-- Tests written for the issue: passes 0 of 1
+- Reproduction tests: passes 0 of 1
 - CI: fails, and not on the default branch: `build (3.12)` and `lint`
 - No opinion for a probability
 - 2 of 2 files were read
@@ -155,6 +152,34 @@ def test_passing_and_unknown_tests_are_grounds_too():
     assert "- CI: passes, 12 checks\n" in good.summary
     untold = write_check_run(view(GOOD, UNTOLD), UNTOLD).summary
     assert "- Tests: unknown, the run took longer than 60 s\n- CI: running\n" in untold
+
+
+@pytest.mark.parametrize(
+    ("ci", "end"),
+    [
+        (CiResult(CiState.FAILED, 3, 3), ": 3 checks"),
+        (CiResult(CiState.FAILED, 3, 1), ": 1 check"),
+        (CiResult(CiState.FAILED, 3, 0), ""),
+        (CiResult(CiState.FAILED, 3, 0, ("lint",)), ": `lint`"),
+        (CiResult(CiState.FAILED, 9, 5, ("lint",)), ": `lint` and 4 more"),
+    ],
+)
+def test_failing_ci_is_told_with_as_many_checks_as_are_stored(ci, end):
+    row = observe(UNSURE, ci=ci)
+    assert f"\n- CI fails on #16, and not on the default branch{end}.\n" in read_comment(row)
+    summary = write_check_run(view(row), row).summary
+    assert f"\n- CI: fails, and not on the default branch{end}\n" in summary
+
+
+def test_failed_checks_count_only_if_ci_fails():
+    row = observe(CORRECT, ci=CiResult(CiState.PASSED, 3, 1, ("lint",)))
+    assert "CI fails" not in read_comment(row)
+
+
+def test_a_group_without_reproduction_tests_passes_none():
+    shown = read_comment(observe(CORRECT, reproduction=ReproductionResult(0, 0)))
+    assert "written for the issue" not in shown
+    assert "Reproduction tests" not in shown
 
 
 def test_explanation_names_the_grounds():

@@ -10,6 +10,7 @@ from app.policy.evidence_policy import (
     GroupFacts,
     compare_group,
     decide_ci,
+    find_passing,
     find_rule,
     weigh_evidence,
 )
@@ -78,7 +79,7 @@ def test_an_unsure_patch_that_breaks_tests_has_no_probability():
     assert weigh_evidence(refuted) == refuted
 
 
-def test_a_patch_that_fails_the_written_tests_is_not_claimed_correct_if_a_rival_passes_all():
+def test_a_patch_that_fails_the_reproduction_tests_is_not_claimed_correct_if_a_rival_passes_all():
     fails = ObservedEvidence(reproduction=ReproductionResult(2, 0))
     half = ObservedEvidence(reproduction=ReproductionResult(2, 1))
     late = ObservedEvidence(reproduction=ReproductionResult(1, 1))
@@ -91,9 +92,17 @@ def test_a_patch_that_fails_the_written_tests_is_not_claimed_correct_if_a_rival_
     weighed = weigh_evidence(replace(CLAIM, evidence=fails), group)
     assert weighed.verdict is Verdict.UNSURE
     assert weighed.reason == (
-        "It passes no test written for the issue, and #7 passes all; so the verdict does not claim it correct. It works."
+        "It passes no reproduction test, and #7 passes all; so the verdict does not claim it correct. It works."
     )
     assert find_rule(half, group.passing) is None
+
+
+def test_without_reproduction_tests_no_patch_passes_them():
+    empty = ObservedEvidence(reproduction=ReproductionResult(0, 0))
+    evidence = {PatchId("#4"): empty, PatchId("#5"): empty, PatchId("#6"): None}
+    assert find_passing(evidence) == ()
+    group = compare_group({PatchId("#4"): empty}, tests_claim=False)
+    assert weigh_evidence(replace(CLAIM, evidence=empty), group).verdict is Verdict.CORRECT
 
 
 @pytest.mark.parametrize("verdict", [Verdict.CORRECT, Verdict.UNSURE])

@@ -74,11 +74,12 @@ def test_the_comment_names_the_broken_test_and_a_hostile_patch_scores_nothing(te
     assert shown["reproduction_unknown"] == "no run of them gave a result"
     assert patches[f"#{right}"]["evidence"]["reproduction"] == {"tests": 1, "passed": 1}
     assert patches[f"#{adding}"]["evidence"]["reproduction"] == {"tests": 1, "passed": 0}
-    passing = f"- The test written for the issue passes with #{right} and #{broken}."
+    passing = f"- The reproduction test, written for the issue, passes with #{right} and #{broken}."
     assert passing in verdict.body
     names = "`test_area.AreaTest.test_nothing`"
     assert f"- #{broken} breaks 1 of 2 tests that pass on the base: {names}." in verdict.body
-    assert "| PR | Verdict | Agreement | Broken tests | New tests passed | Commit |" in verdict.body
+    columns = "| PR | Verdict | Agreement | Broken tests | Reproduction tests passed | Commit |"
+    assert columns in verdict.body
     assert ", breaks 1 of 2 tests (advisory)" in testing_story.check(broken).title
     status = testing_story.answer(issue, testing_story.command(issue, "/r4p status"))
     assert (

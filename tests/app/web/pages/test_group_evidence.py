@@ -106,19 +106,19 @@ CASES = {
         "Tests: unknown, the run took longer than 60 s",
         "There is no evidence from tests: the run took longer than 60 s.",
     ),
-    "written tests": Case(
+    "reproduction tests": Case(
         {"reproduction": ReproductionResult(2, 2)},
-        "New tests passed",
+        "Reproduction tests passed",
         "2 of 2",
-        "Tests written for the issue: passes 2 of 2",
-        "All 2 tests written for the issue pass with #12.",
+        "Reproduction tests: passes 2 of 2",
+        "All 2 reproduction tests, written for the issue, pass with #12.",
     ),
-    "no written tests": Case(
+    "no reproduction tests": Case(
         {"reproduction_unknown": "none of 4 written tests shows the issue on the base"},
         None,
         None,
-        "Tests written for the issue: unknown, none of 4 written tests shows the issue on the base",
-        "There is no evidence from tests written for the issue: none of 4 written tests shows the issue on the base.",
+        "Reproduction tests: unknown, none of 4 written tests shows the issue on the base",
+        "There is no evidence from reproduction tests: none of 4 written tests shows the issue on the base.",
     ),
     "passed CI": Case(
         {"ci": CiResult(CiState.PASSED, 12)}, "CI", "passes", "CI: passes, 12 checks"
