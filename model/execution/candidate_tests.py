@@ -148,6 +148,6 @@ def _test_patch(
         evidence = compare(baseline, run_tests(tree, changes, command, keep_going))
         if not evidence.broken:
             return evidence
-        return mark_rewritten(evidence, apply_diff(tree.folder, patch.diff))
+        return mark_rewritten(evidence, apply_diff(tree.folder, patch.diff), tree.folder)
     except PatchDoesNotApply as error:
         return RegressionEvidence(expected=expected, unknown=f"the patch does not apply: {error}")

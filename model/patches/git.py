@@ -124,7 +124,7 @@ class GitProcess:
 
     def send_line(self, line: str) -> None:
         """Write a line to git's standard input. Raises OSError."""
-        self._socket.sendall(f"{line}\n".encode())
+        self._socket.sendall(f"{line}\n".encode(errors="surrogateescape"))
 
     def wait(self) -> None:
         """Wait for the end of git. Raises GitFailed for an exit code other than 0, or after `seconds`."""

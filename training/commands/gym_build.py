@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -129,7 +130,10 @@ def build_gym(options: GymBuildOptions) -> None:
         choice = options.choose_writer()
         settings = options.build_settings()
         commits = history.read_commits(
-            settings.repository, options.revision, options.since, options.until
+            settings.repository,
+            options.revision,
+            _check_date("--since", options.since),
+            _check_date("--until", options.until),
         )
         settings = replace(settings, history=tuple(commits))
         begin = time.monotonic()
@@ -148,6 +152,16 @@ def build_gym(options: GymBuildOptions) -> None:
         f"{format_count(len(built.environments), 'environment')}, "
         f"{time.monotonic() - begin:.0f} s",
     )
+
+
+def _check_date(option: str, value: str | None) -> str | None:
+    """Return an ISO date or time as it is. Raises BadGym for others: git reads `yesterday` too, and the gym would change each day."""
+    if value is not None:
+        try:
+            datetime.fromisoformat(value)
+        except ValueError as error:
+            raise BadGym(f"{option} {value} is no date: write it as in 2020-01-01") from error
+    return value
 
 
 def _build_tasks(

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from model.errors import GitFailed
 from model.gyms.gym_task import GymManifest, GymSource, GymStatements, GymTask
 from training.gym.commit_change import BuildSettings, Refused
 from training.gym.commit_task import BuiltTask, build_task
@@ -18,6 +19,7 @@ from training.gym.environment_search import BuiltEnvironment
 from training.gym.gym_folder import build_manifest, write_gym
 from training.gym.tree_store import TreeStore
 
+UNREADABLE: Final = "git cannot read its changes, or they are too large"
 _LICENCES: Final = {
     "Apache-2.0": "Apache License",
     "MPL-2.0": "Mozilla Public License",
@@ -85,6 +87,8 @@ def _try_commit(settings: BuildSettings, commit: HistoryCommit) -> BuiltTask | s
         return build_task(settings, commit)
     except Refused as refusal:
         return str(refusal)
+    except GitFailed:  # its message names the commit, so equal causes would not be counted together
+        return UNREADABLE
 
 
 def save_gym(folder: Path, name: str, repository: Path, built: BuiltGym) -> GymManifest:

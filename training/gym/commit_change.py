@@ -43,7 +43,7 @@ class BuildSettings:
     seconds: float = 60.0
     """Processor time that a run of the tests may take."""
     has_suite: bool = True
-    """Whether the rest of the suite runs too, once before and once after, for its pass-to-pass tests."""
+    """Whether the rest of the suite runs too, as often as the changed modules, for its pass-to-pass tests."""
     history: tuple[HistoryCommit, ...] = ()
     """All commits of the build, whose edits serve as wrong candidates of their neighbours."""
     has_candidates: bool = True

@@ -112,7 +112,11 @@ def validate(
             verdicts = others = _compare_modules((before, after), touched, settings.runs, first)
             narrow = f"{command} {shlex.join(modules)}"
             try:
-                others = _compare(before, after, everything, 1) if settings.has_suite else verdicts
+                others = (
+                    _compare(before, after, everything, settings.runs)
+                    if settings.has_suite
+                    else verdicts
+                )
                 command = command if settings.has_suite else narrow
             except Refused:  # other modules hang or end the run; those of the commit have run
                 command = narrow

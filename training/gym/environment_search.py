@@ -39,17 +39,18 @@ class BuiltEnvironment:
 def list_recipes(
     files: Mapping[str, bytes], date: str, pythons: Sequence[str]
 ) -> Iterator[EnvironmentRecipe]:
-    """Yield the recipes to try for a tree, in order. Those that differ from the first in one thing come before the rest.
+    """Yield the recipes to try for a tree, ordered by the sum of each choice's rank.
 
-    So a second Python or newer packages are tried early, because a build tries only a few recipes. `files` holds the tree's declarations of requirements by path, `date` is the commit's ISO date, and `pythons` are
-    the releases on this machine, the preferred one first. Packages of the commit's year come before newer ones.
+    So a second Python or newer packages are tried early, because a build tries only a few recipes. `files` holds the
+    tree's declarations of requirements by path, `date` is the commit's ISO date, and `pythons` are the releases on this
+    machine, the preferred one first. Packages of the commit's year come before newer ones.
     """
     variants = tuple(dict.fromkeys((list_test_requirements(files), list_own_requirements(files))))
     choices = (pythons, (f"{int(date[:4]) + 1}-01-01", None), PYTEST_RELEASES, variants)
-    places = product(*(range(len(values)) for values in choices))
-    for python, newest, pytest, variant in sorted(places, key=sum):
-        requirements = (PYTEST_RELEASES[pytest], *variants[variant])
-        yield EnvironmentRecipe(pythons[python], requirements, choices[1][newest])
+    ranks = product(*(range(len(values)) for values in choices))
+    for python_rank, newest_rank, pytest_rank, variant_rank in sorted(ranks, key=sum):
+        requirements = (PYTEST_RELEASES[pytest_rank], *variants[variant_rank])
+        yield EnvironmentRecipe(pythons[python_rank], requirements, choices[1][newest_rank])
 
 
 def list_pythons() -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def list_pythons() -> tuple[str, ...]:
 
 
 class EnvironmentShelf:
-    """Builds each recipe at most once, in the operator's folder `cache`. Threads may share it."""
+    """Builds each recipe at most once, in the operator's folder `cache`. Threads may share it; they build one recipe at a time."""
 
     def __init__(self, cache: Path) -> None:
         self._cache = cache

@@ -172,7 +172,7 @@ def _mark_rewritten(task: GymTask, tree: Path, evidence: RegressionEvidence) -> 
     if not evidence.broken:
         return evidence
     try:
-        return mark_rewritten(evidence, apply_diff(tree, task.test_patch))
+        return mark_rewritten(evidence, apply_diff(tree, task.test_patch), tree)
     except (BadDiff, PatchDoesNotApply):
         return evidence
 

@@ -25,15 +25,20 @@ def build_gym(repository, folder, subjects=(), *, parallel=None, **changes):
     commits = read_commits(repository, "main", None, None)
     chosen = [commit for commit in commits if not subjects or commit.subject in subjects]
     licence = detect_licence(repository, "main")
-    values = {"runs": 1, "has_suite": False, "has_candidates": False} | changes
+    defaults = {
+        "runs": 1,
+        "has_suite": False,
+        "has_candidates": False,
+        "limits": SIZE_LIMITS,
+    }
+    values = defaults | changes
     shelf = OwnEnvironment(folder)
     settings = BuildSettings(
         repository,
         "a/doubling",
         licence,
-        SIZE_LIMITS,
-        shelf,
-        ("3.11",),
+        shelf=shelf,
+        pythons=("3.11",),
         history=tuple(commits),
         **values,
     )

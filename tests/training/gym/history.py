@@ -43,9 +43,14 @@ def build_repository(folder):
         for path, text in files.items():
             (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_text(text)
-        run(folder, "add", "-A")
-        run(folder, "commit", "-q", "-m", subject, date=f"2026-01-{number + 1:02}T00:00:00Z")
+        commit_all(folder, subject, date=f"2026-01-{number + 1:02}T00:00:00Z")
     return folder
+
+
+def commit_all(folder, subject, date="2026-02-01T00:00:00Z"):
+    """Commit everything that changed in the repository."""
+    run(folder, "add", "-A")
+    run(folder, "commit", "-q", "-m", subject, date=date)
 
 
 def run(folder, *arguments, date="2026-01-01T00:00:00Z"):

@@ -1,6 +1,7 @@
 """A history whose commits have a known fate becomes a gym with the same bytes each time. Every run is behind the wall."""
 
 import json
+import os
 
 import pytest
 
@@ -8,7 +9,16 @@ from model.errors import BadGym
 from model.execution.suite_run import Outcome, SuiteRun
 from model.gyms.gym_folder import open_trees, read_gym
 from tests.training.gym.gym_builds import build_gym
-from tests.training.gym.history import FATES, RIGHT, WRONG, build_repository
+from tests.training.gym.history import (
+    FATES,
+    RIGHT,
+    TESTS,
+    WRONG,
+    build_repository,
+    commit_all,
+)
+from training.gym.build import UNREADABLE
+from training.gym.commits.commit_limits import PAPER_LIMITS
 from training.gym.commits.history import locate_repository, read_commits
 from training.gym.leak_check import find_leaks
 from training.gym.validation import compare_runs, merge_verdicts
@@ -66,6 +76,43 @@ def test_every_commit_has_its_fate_and_bytes_are_the_same(bubblewrap, repository
         assert [candidate.source for candidate in right] == ["true"]
         assert len(task.candidates) > 1
         assert len({candidate.patch for candidate in task.candidates}) == len(task.candidates)
+
+
+def test_a_hostile_commit_ends_no_build(bubblewrap, tmp_path):
+    """Each commit of this history once ended a build or was counted as two."""
+    folder = build_repository(tmp_path / "doubling")
+    for subject, name, text in (
+        ("Grow a line", b"bundle.js", "x" * 5_000_000),
+        ("Name it oddly", b"caf\xe9.py", "x = 1\n"),
+        ("Break a line", b"a\nb.py", "x = 1\n"),
+        ("\x01Split", b"README.md", "x\n"),
+    ):
+        (folder / os.fsdecode(name)).write_text(text)
+        (folder / "doubling.py").write_text(f"# {subject}\n")
+        (folder / "tests" / "test_three.py").write_text(f"# {subject}\n")
+        commit_all(folder, subject)
+    commits = read_commits(locate_repository(folder), "main", None, None)
+    assert [commit.subject for commit in commits][:1] == ["\x01Split"]
+    _, built = build_gym(locate_repository(folder), tmp_path, limits=PAPER_LIMITS)
+    assert built.refusals.total() + len(built.tasks) == len(commits)
+    assert built.refusals[UNREADABLE] == 1
+
+
+@pytest.mark.proof
+def test_a_flaky_test_of_another_module_is_no_pass_to_pass_test(bubblewrap, tmp_path):
+    folder = build_repository(tmp_path / "doubling")
+    luck = "import random\n\n\ndef test_luck():\n    assert random.random() < 0.5\n\n\ndef test_sure():\n    pass\n"
+    (folder / "tests" / "test_luck.py").write_text(luck)
+    (folder / "doubling.py").write_text(WRONG)
+    commit_all(folder, "Try your luck")
+    (folder / "doubling.py").write_text(RIGHT)
+    (folder / "tests" / "test_three.py").write_text(TESTS)
+    commit_all(folder, "Fix it again")
+    gym, _ = build_gym(
+        locate_repository(folder), tmp_path, ["Fix it again"], runs=7, has_suite=True
+    )
+    (task,) = read_gym(gym).tasks
+    assert task.pass_to_pass == ("tests/test_luck.py::test_sure",)
 
 
 def test_a_folder_that_is_no_repository_and_a_missing_branch_are_named(repository, tmp_path):

@@ -66,12 +66,13 @@ def test_a_test_without_an_error_text_has_a_statement():
 
 def test_leaks_are_found():
     assert find_leaks("see tests/test_double.py", PATCH, TEST_PATCH) == (
-        "tests/test_double.py", "test_double.py",
+        "tests/test_double.py", "test_double.py", "test_double",
     )  # fmt: skip
-    assert find_leaks("test_double.py", PATCH, TEST_PATCH) == ("test_double.py",)
     assert len(find_leaks("x\nreturn number * 2 if\n number else 0", PATCH, TEST_PATCH)) == 1
     assert len(find_leaks("assert double(number=3,  twice=False) == 6", PATCH, TEST_PATCH)) == 1
-    assert find_leaks("b and double", PATCH, TEST_PATCH) == ()
+    assert len(find_leaks("assert double(number=3,twice=False)==6", PATCH, TEST_PATCH)) == 1
+    assert find_leaks("run `tests.test_double`", PATCH, TEST_PATCH) == ("test_double",)
+    assert find_leaks("b and double, test_doubles", PATCH, TEST_PATCH) == ()
 
 
 def test_a_line_that_leaks_is_left_out():

@@ -16,7 +16,9 @@ _LOG_BYTES: Final = 512 * 1024**2
 _DIFF_BYTES: Final = 4 * 1024**2
 _FILE_BYTES: Final = 4 * 1024**2
 _MESSAGE_BYTES: Final = 64 * 1024
-_HEADER: Final = "%x01%H%x00%P%x00%cI%x00%s%x00"
+_HEADER: Final = "%x00%x00%x01%H%x00%P%x00%cI%x00%s%x00"
+_MARK: Final = b"\0\0\x01"
+"""Begins a commit. A subject or a path can hold the last character, but never follows two NUL characters."""
 _DOCUMENT: Final = re.compile(
     r"(?:^|/)docs?/|\.(?:md|rst|txt|css|html|png|svg|cfg|ini|toml|lock|ya?ml|json)$|(?:^|/)\.[^/]+$"
     r"|(?:^|/)(?:AUTHORS|CHANGES|CHANGELOG|CONTRIBUTORS|HISTORY|LICENSE|MANIFEST\.in|Makefile|NEWS|README|TODO)$"
@@ -92,7 +94,7 @@ def read_commits(
         raise BadGym(
             f"the history of {revision!r} can't be read: {error}; name a branch with --revision"
         ) from error
-    return [_parse_commit(block) for block in output.split(b"\x01")[1:]]
+    return [_parse_commit(block) for block in output.split(_MARK)[1:]]
 
 
 def _parse_commit(block: bytes) -> HistoryCommit:
@@ -158,6 +160,8 @@ class ContentReader:
 
     def read(self, revision: str, path: str) -> bytes | None:
         """Return the content of a file in a commit; None without such a file. Raises GitFailed."""
+        if "\n" in path:  # git reads one name a line
+            return None
         try:
             self._process.send_line(f"{revision}:{path}")
             words = self._process.answers.readline().split()
