@@ -86,7 +86,7 @@ def keep_reproducing(tree: Path, written: KeptTests, runs: ScriptRuns) -> KeptTe
             results = list(pool.map(lambda test: runs.run(copy, test, SECONDS), tests))
         kept = []
         for test, run in zip(tests, results, strict=True):
-            if defect := find_drop_reason(run):
+            if defect := find_drop_reason(test, run):
                 dropped[reason or defect] += 1
             else:
                 seconds[test.id] = max(run.seconds, seconds.get(test.id, 0.0))

@@ -56,6 +56,8 @@ class DropReason(StrEnum):
     """The test ended with another error on the base."""
     SILENT = "silent"
     """The test printed none of the three sayings on the base."""
+    NEVER_RESOLVED = "never_resolved"
+    """The script reproduces the issue on the base, and nothing in it says "Issue resolved": no patch could pass it."""
     RESOLVED_ON_BASE = "resolved_on_base"
     OTHER_ON_BASE = "other_on_base"
     NO_RESULT = "no_result"
@@ -132,11 +134,11 @@ def read_outcome(run: SuiteRun) -> IssueOutcome:
     return IssueOutcome.OTHER
 
 
-def find_drop_reason(run: SuiteRun) -> DropReason | None:
+def find_drop_reason(test: ReproductionTest, run: SuiteRun) -> DropReason | None:
     """Return why a test is not used after a run on the base; None for a test that reproduces the issue there."""
     match read_outcome(run):
         case IssueOutcome.REPRODUCED:
-            return None
+            return None if "Issue resolved" in test.text else DropReason.NEVER_RESOLVED
         case IssueOutcome.UNKNOWN:
             return DropReason.NO_RESULT
         case IssueOutcome.RESOLVED:

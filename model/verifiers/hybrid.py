@@ -104,7 +104,7 @@ class HybridVerifier:
 
         A second verdict that depends on one rival is an opinion too: it claims nothing. The graded rubric of either
         verifier stays with the verdict. A second verdict by tests stands where it claims something; else the first one
-        stands, with the tests' facts and the score of equation 2.
+        stands, with the tests' facts and the score of equation 2. The reason keeps what tests of the first part found.
         """
         if second is not None and second.evidence is not None:
             return _add_evidence(first, second, second.evidence)
@@ -115,7 +115,8 @@ class HybridVerifier:
         rubric = second.rubric or first.rubric
         if second.score is None and first.score is not None and not second.depends_on:
             return replace(first, is_preliminary=True, rubric=rubric)
-        return replace(second, rubric=rubric, evidence=first.evidence)
+        reason = second.reason if first.evidence is None else f"{first.reason} {second.reason}"
+        return replace(second, reason=reason, rubric=rubric, evidence=first.evidence)
 
 
 def list_deciding_scores(patches: Collection[PatchVerdict]) -> dict[PatchId, float | None]:

@@ -48,6 +48,7 @@ def test_a_test_tells_the_right_patch_from_the_wrong_one(judge):
         ("import sys\nsys.stdout.write('Issue reproduced')", DropReason.SILENT),
         ("print('Issue reproduced')\nprint('Issue resolved')", DropReason.OTHER_ON_BASE),
         ("import os\nos._exit(0)", DropReason.NO_RESULT),
+        ("from halving import half\nprint('Issue reproduced')", DropReason.NEVER_RESOLVED),
         (SIZE, DropReason.UNSTABLE),
     ],
 )

@@ -7,6 +7,7 @@ from model.domain import (
     EngineInfo,
     GroupVerdict,
     Issue,
+    ObservedEvidence,
     Patch,
     PatchId,
     PatchVerdict,
@@ -120,7 +121,8 @@ class TestsRun:
     __test__ = False
     engine = EngineInfo("pytest", "8 tests", "0" * 12)
 
-    def __init__(self, **passing):
+    def __init__(self, evidence=None, **passing):
+        self.evidence = evidence
         self.passing = {name.lstrip("n"): share for name, share in passing.items()}
 
     def verify(self, _issue, candidates, *, votes, earlier=(), on_vote=None, keep_going=None):
@@ -132,6 +134,7 @@ class TestsRun:
                 f"{self.passing[candidate.id]:.0%} of the tests pass",
                 Coverage(1, 1),
                 score=self.passing[candidate.id],
+                evidence=self.evidence,
             )
             for candidate in reversed(candidates)  # answers come as they are ready
         )
@@ -147,6 +150,15 @@ def test_execution_verifier_decides_the_shortlist_and_the_first_breaks_ties():
     assert verdict.patches[1].reason == "100% of the tests pass"
     assert verdict.engine.name == "scripted + pytest"
     assert verdict.patches[5].verdict is Verdict.INCORRECT  # 40 %, by the first alone
+
+
+def test_what_tests_found_stays_in_the_reason_when_a_reader_decides():
+    tests = TestsRun(ObservedEvidence(), n0=1, n1=0.5)
+    verdict = HybridVerifier(tests, build_yes_no(**FALLING)).verify(ISSUE, EIGHT[:2], votes=1)
+    reasons = {patch.id: patch.reason for patch in verdict.patches}
+    assert reasons["0"].startswith("100% of the tests pass ")
+    assert reasons["1"].startswith("50% of the tests pass ")
+    assert all(patch.evidence for patch in verdict.patches)
 
 
 def test_engine_joins_different_names():
