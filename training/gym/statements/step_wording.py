@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from training.gym.statements.condition_wording import list_conditions
@@ -21,9 +21,12 @@ _MOST_WAYS: Final = 12
 """Ways of a step within a block that are tried."""
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _ERROR_CHECKS: Final = ("raises", "assertRaises", "assertRaisesRegex")
-_WARNING_CHECKS: Final = ("warns", "assertWarns", "deprecated_call")
+_WARNING_CHECKS: Final = ("warns", "assertWarns", "assertWarnsRegex", "deprecated_call")
+_PATTERNS: Final = ("match", "expected_regex")
 _EXPECTED_CLASSES: Final = ("expected_exception", "expected_warning")
 """Keywords for the class that a check waits for."""
+_LEFT_OUT: Final = ["`...`"]  # the way to say a long expression that has no other one
+_LOOP_END: Final = "if no step ends the loop"
 
 
 @singledispatch
@@ -34,12 +37,7 @@ def list_steps(_: ast.stmt) -> Iterator[str]:
 
 def list_checks(step: ast.stmt) -> Iterator[str]:
     """Yield ways to say what a step is expected to do after the failure."""
-    if isinstance(step, ast.Assert):
-        yield from list_conditions(step.test)
-    elif isinstance(step, ast.With | ast.AsyncWith) and (check := find_error_check(step)):
-        yield from _say_error_check(list_steps_under_check(step), check)
-    else:
-        yield from list_steps(step)
+    return list_conditions(step.test) if isinstance(step, ast.Assert) else list_steps(step)
 
 
 def find_error_check(step: ast.stmt) -> ast.Call | None:
@@ -66,10 +64,10 @@ def list_steps_under_check(step: ast.With | ast.AsyncWith) -> list[ast.stmt]:
 def say_expected_error(check: ast.Call) -> Iterator[str]:
     """Yield ways to say the error or warning that a check waits for."""
     shown = _name_kind(check)
-    for keyword in check.keywords:
-        if keyword.arg == "match":
-            for phrase in list_phrases(keyword.value):
-                yield f"{shown} with a message that matches {phrase}"
+    patterns = check.args[1:2] if _name_function(check).endswith("Regex") else []
+    patterns += [word.value for word in check.keywords if word.arg in _PATTERNS]
+    for phrase in chain.from_iterable(map(list_phrases, patterns)):
+        yield f"{shown} with a message that matches {phrase}"
     yield shown
 
 
@@ -114,7 +112,8 @@ def _say_error_check(body: Sequence[ast.stmt], check: ast.Call) -> Iterator[str]
 
 def _list_blocks(steps: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield ways to say some steps in one clause."""
-    ways = [list(islice(list_steps(step), _MOST_WAYS)) for step in steps if not is_docstring(step)]
+    acts = [step for step in steps if not is_docstring(step)] or [ast.Pass()]
+    ways = [list(islice(list_steps(step), _MOST_WAYS)) for step in acts]
     if all(ways):
         yield from map("; ".join, align(ways))
 
@@ -127,7 +126,10 @@ def is_docstring(step: ast.stmt) -> bool:
 @list_steps.register
 def _say_assignment(step: ast.Assign | ast.AnnAssign) -> Iterator[str]:
     targets = step.targets if isinstance(step, ast.Assign) else [step.target]
-    phrases = list_phrases(step.value) if step.value is not None else iter(())
+    if step.value is None:
+        yield f"declare {quote_code(write_code(step))}"
+        return
+    phrases = list_phrases(step.value)
     if len(targets) == 1 and isinstance(targets[0], ast.Tuple) and len(targets[0].elts) == 1:
         name = quote_code(write_code(targets[0].elts[0]))
         yield from (f"set {name} to the only item of {phrase}" for phrase in phrases)
@@ -145,12 +147,14 @@ def _say_change(step: ast.AugAssign) -> Iterator[str]:
 
 @list_steps.register
 def _say_expression(step: ast.Expr) -> Iterator[str]:
-    value = step.value.value if isinstance(step.value, ast.Await) else step.value
+    value = step.value
+    call = value.value if isinstance(value, ast.Await) else value
     if isinstance(value, ast.Yield | ast.YieldFrom):
         phrases = list_phrases(value.value) if value.value else iter(["nothing"])
         yield from (f"yield {phrase}" for phrase in phrases)
-    elif isinstance(value, ast.Call):
-        yield from (f"call {way}" for way in list_calls(value))
+    elif isinstance(call, ast.Call):
+        verb = "call" if call is value else "call and await"
+        yield from (f"{verb} {way}" for way in list_calls(call))
     elif not is_docstring(step):
         yield from (f"evaluate {phrase}" for phrase in list_phrases(value))
 
@@ -168,25 +172,30 @@ def _say_block(step: ast.With | ast.AsyncWith) -> Iterator[str]:
     contexts = []
     for item in step.items:
         name = f" as {quote_code(name_bound(item.optional_vars))}" if item.optional_vars else ""
-        contexts.append([f"{phrase}{name}" for phrase in list_phrases(item.context_expr)])
-    headers = (f"enter the context {join_words(ways)}" for ways in align(contexts))
+        phrases = list(list_phrases(item.context_expr)) or _LEFT_OUT
+        contexts.append([f"{phrase}{name}" for phrase in phrases])
+    kind = "async context" if isinstance(step, ast.AsyncWith) else "context"
+    headers = (f"enter the {kind} {join_words(ways)}" for ways in align(contexts))
     yield from _add_body(headers, step.body)
 
 
 @list_steps.register
 def _say_loop(step: ast.For | ast.AsyncFor) -> Iterator[str]:
-    target = quote_code(name_bound(step.target))
-    yield from _add_body(
-        (f"for each {target} of {way}" for way in list_phrases(step.iter)), step.body
-    )
+    header = f"for each {quote_code(name_bound(step.target))} of "
+    header += "the async " if isinstance(step, ast.AsyncFor) else ""
+    ways = _add_body((f"{header}{way}" for way in list_phrases(step.iter)), step.body)
+    yield from _add_branch(ways, _LOOP_END, step.orelse)
 
 
 @list_steps.register
 def _say_choice(step: ast.If) -> Iterator[str]:
     ways = _add_body((f"if {way}" for way in list_conditions(step.test)), step.body)
-    if step.orelse:
-        ways = _add_body((f"{way}; otherwise" for way in ways), step.orelse)
-    yield from ways
+    yield from _add_branch(ways, "otherwise", step.orelse)
+
+
+def _add_branch(ways: Iterable[str], header: str, body: Sequence[ast.stmt]) -> Iterable[str]:
+    """Return ways with one more branch, if it has steps."""
+    return _add_body((f"{way}; {header}" for way in ways), body) if body else ways
 
 
 def _add_body(headers: Iterable[str], body: Sequence[ast.stmt]) -> Iterator[str]:
@@ -201,27 +210,32 @@ def _add_body(headers: Iterable[str], body: Sequence[ast.stmt]) -> Iterator[str]
 
 @list_steps.register
 def _say_function(step: _FUNCTION) -> Iterator[str]:
-    header = f"define {quote_code(f'{step.name}({write_code(step.args)})')}"
-    marks = [list(islice(_list_marks(mark), _MOST_WAYS)) for mark in step.decorator_list]
+    kind = "the async function " if isinstance(step, ast.AsyncFunctionDef) else ""
+    code = quote_code(f"{step.name}({write_code(step.args)})")
+    yield from _say_definition(step, f"define {kind}{code}")
+
+
+def _say_definition(step: _FUNCTION | ast.ClassDef, header: str) -> Iterator[str]:
+    """Yield ways to say a definition with its decorators and its steps."""
+    marks = list(map(_list_marks, step.decorator_list))
     # Computed once: computing it for each decorator would take exponential time in nested functions.
     blocks = list(islice(_list_blocks(step.body), _MOST_WAYS))
     for ways in align(marks) if marks else [[]]:
-        decorated = join_words(ways)
-        shown = f"{header}{' decorated by ' if decorated else ''}{decorated}"
+        shown = f"{header}{' decorated by ' if ways else ''}{join_words(ways)}"
         yield from (f"{shown} ({steps})" for steps in blocks)
         yield f"{shown}, whose steps are left out here"
 
 
-def _list_marks(mark: ast.expr) -> Iterator[str]:
-    yield from list_calls(mark) if isinstance(mark, ast.Call) else list_phrases(mark)
+def _list_marks(mark: ast.expr) -> list[str]:
+    ways = list_calls(mark) if isinstance(mark, ast.Call) else list_phrases(mark)
+    return list(islice(ways, _MOST_WAYS)) or _LEFT_OUT
 
 
 @list_steps.register
 def _say_class(step: ast.ClassDef) -> Iterator[str]:
-    bases = join_words([quote_code(write_code(base)) for base in step.bases])
-    header = f"define the class {quote_code(step.name)}{' from ' if bases else ''}{bases}"
-    yield from (f"{header} ({steps})" for steps in _list_blocks(step.body))
-    yield f"{header}, whose steps are left out here"
+    bases = join_words([quote_code(write_code(base)) for base in (*step.bases, *step.keywords)])
+    origin = f" from {bases}" if bases else ""
+    yield from _say_definition(step, f"define the class {quote_code(step.name)}{origin}")
 
 
 @list_steps.register
@@ -269,14 +283,18 @@ def _say_end(step: ast.Break | ast.Continue) -> Iterator[str]:
 
 @list_steps.register
 def _say_attempt(step: ast.Try) -> Iterator[str]:
-    errors = [write_code(handler.type) for handler in step.handlers if handler.type]
-    caught = f" and catch {join_words(list(map(quote_code, errors)))}" if errors else ""
-    for body in _list_blocks([*step.body, *step.orelse, *step.finalbody]):
-        yield f"try this{caught} ({body})"
+    ways: Iterable[str] = (f"try this ({body})" for body in _list_blocks(step.body))
+    for handler in step.handlers:
+        name = f" as {quote_code(handler.name)}" if handler.name else ""
+        error = quote_code(write_code(handler.type or ast.Name("BaseException")))
+        ways = _add_branch(ways, f"if it raises {error}{name}", handler.body)
+    ways = _add_branch(ways, "if it raises nothing", step.orelse)
+    yield from _add_branch(ways, "in the end", step.finalbody)
 
 
 @list_steps.register
 def _say_repetition(step: ast.While) -> Iterator[str]:
     is_endless = isinstance(step.test, ast.Constant) and step.test.value
     headers = (f"as long as {way}" for way in list_conditions(step.test))
-    yield from _add_body(["again and again"] if is_endless else headers, step.body)
+    ways = _add_body(["again and again"] if is_endless else headers, step.body)
+    yield from _add_branch(ways, _LOOP_END, step.orelse)

@@ -36,7 +36,7 @@ def print_failure(source, line, error, path="tests/test_it.py", head=""):
     `error` holds the lines that pytest marks; its first word is the type of the error.
     """
     lines = source.splitlines()
-    start = max(i for i in range(line) if lines[i].lstrip().startswith("def test"))
+    start = max(i for i in range(line) if "def test" in lines[i])
     shown = [f"    {text}" if text else "" for text in lines[start : line - 1]]
     marked = "\n".join(f"E       {text}" for text in error)
     return "\n".join(

@@ -92,7 +92,8 @@ def test_nested_decorated_functions_take_no_exponential_time():
     for level in range(20):
         indent = "    " * (level + 1)
         source += f"{indent}@box.register(level={level})\n{indent}def inner_{level}(value):\n"
-        source += f"{indent}    value: int\n"  # a step without words
+        source += f"{indent}    match value:\n{indent}        case _:\n"  # a step without words
+        source += f"{indent}            pass\n"
     source += "    " * 21 + "return value\n    box.run(inner_0)\n    assert box.status == 200\n"
     calls = itertools.count()
 

@@ -6,10 +6,10 @@ from tests.training.gym.statements.samples import list_steps, print_failure, wri
 from training.gym.statements.expression_wording import quote_code
 
 
-def list_steps_before(steps, head=""):
+def list_steps_before(steps, head="", start="def test_it():"):
     """The steps of a test that runs them before its check."""
     body = "".join(f"    {line}\n" for line in steps.splitlines())
-    return list_steps(f"{head}def test_it():\n{body}    assert box.status == 200\n")
+    return list_steps(f"{head}{start}\n{body}    assert box.status == 200\n")
 
 
 def test_only_the_outer_brackets_of_a_pair_are_left_out():
@@ -76,8 +76,11 @@ def test_two_checks_of_one_block_are_both_told():
         ("pytest.raises(expected_exception=ValueError)", "`ValueError`"),
         ("pytest.raises(match='no')", "an error with a message that matches `'no'`"),
         ("pytest.raises(check=is_bad)", "an error"),
+        ("assertWarns(UserWarning)", "the warning `UserWarning`"),
+        ("assertWarnsRegex(UserWarning, 'old')", "the warning `UserWarning` with a message that matches `'old'`"),
+        ("assertRaisesRegex(ValueError, expected_regex='no')", "`ValueError` with a message that matches `'no'`"),
     ],
-)
+)  # fmt: skip
 def test_the_kind_of_an_expected_error(check, shown):
     steps = list_steps_before(f"with {check}:\n    box = read()")
     assert steps == [f"Set `box` to `read()`; this gives {shown}."]
@@ -98,7 +101,7 @@ def test_definitions_of_a_module_with_a_type_or_with_async():
     head = "LIMIT: int = 5\nother: str\n\n\nasync def read(box):\n    return await box.read()\n\n\n"
     assert list_steps_before("box = run(read, LIMIT, other)\nrun(box)", head)[:2] == [
         "Set `LIMIT` to `5`.",
-        "Define `read(box)` (return `await box.read()`).",
+        "Define the async function `read(box)` (return `await box.read()`).",
     ]
 
 
@@ -125,3 +128,47 @@ def test_comparisons_of_unittest(method, expected):
     text = write(source, {"TestBox::test_it": print_failure(source, 3, ["TypeError: no"])})
     hope = expected.removeprefix("it to be ")
     assert f"I expect no error: `box.size` should be {hope}." in text
+
+
+FORMS = [
+    ("@dataclass(frozen=True)\nclass P:\n    y: int = 2", "Define the class `P` decorated by `dataclass(frozen=True)` (set `y` to `2`)."),
+    ("class P(Box, metaclass=Kind):\n    x: int\n    y: int = 2", "Define the class `P` from `Box` and `metaclass=Kind` (declare `x: int`; set `y` to `2`)."),
+    ("try:\n    f()\nexcept ValueError:\n    x = None\n    g()", "Try this (call `f()`); if it raises `ValueError` (set `x` to `None`; call `g()`)."),
+    (
+        "try:\n    f()\nexcept A as e:\n    g(e)\nexcept:\n    pass\nelse:\n    h()\nfinally:\n    k()\n    m()",
+        "Try this (call `f()`); if it raises `A` as `e`, call `g(e)`; if it raises `BaseException`, do nothing; if it raises nothing, call `h()`; in the end (call `k()`; call `m()`).",
+    ),
+    ("for i in a:\n    f(i)\nelse:\n    g()", "For each `i` of `a`, call `f(i)`; if no step ends the loop, call `g()`."),
+    ("while f():\n    g()\nelse:\n    h()", "As long as `f()` is true, call `g()`; if no step ends the loop, call `h()`."),
+    ("async with a as b:\n    f(b)", "Enter the async context `a` as `b`, call `f(b)`."),
+    ("async for i in a:\n    f(i)", "For each `i` of the async `a`, call `f(i)`."),
+    ("async def f(a):\n    pass\nrun(f)", "Define the async function `f(a)` (do nothing)."),
+    ("await f(1)", "Call and await `f(1)`."),
+    ("try:\n    await f.g\n    h()\nfinally:\n    pass", "Try this (evaluate `await f.g`; call `h()`); in the end, do nothing."),
+    ("try:\n    f()\nexcept A:\n    ...", "Try this (call `f()`); if it raises `A`, do nothing."),
+    ("for i in a:\n    if i:\n        continue\n    f()", "For each `i` of `a` (if `i` is true, go on with the next one; call `f()`)."),
+    ("def f():\n    yield 1\n    yield\nrun(f)", "Define `f()` (yield `1`; yield nothing)."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "shown"), FORMS, ids=[form for form, _ in FORMS])
+def test_all_parts_of_a_form_are_told(form, shown):
+    steps = list_steps_before(f"{form}\nbox = P()", start="async def test_it():")
+    assert steps[0] == shown
+
+
+LONG = f"c[{' + '.join(['1'] * 200)}]"
+"""An expression that is too long to show and has no parts to name."""
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        (f"with {LONG}, open(p):\n    f()", "Enter the context `...` and `open(p)`, call `f()`."),
+        (f"with {LONG} as box:\n    f()", "Enter the context `...` as `box`, call `f()`."),
+        (f"@{LONG}\n@mark\ndef box():\n    f()", "Define `box()` decorated by `...` and `mark` (call `f()`)."),
+        (f"@{LONG}\ndef box():\n    f()", "Define `box()` decorated by `...` (call `f()`)."),
+    ],
+)  # fmt: skip
+def test_a_part_that_is_too_long_is_told_as_dots(form, shown):
+    assert list_steps_before(form) == [shown]

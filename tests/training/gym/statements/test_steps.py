@@ -210,7 +210,7 @@ def test_blocks_decorators_and_values_of_arguments_are_told():
             "call `click.echo` with `'it is not chosen'`)."
         ),
         "6. Enter the context `click.open()` as `file`, call `file.write('text')`.",
-        "7. Try this and catch `(ValueError, KeyError)` (set `result` to `runner.invoke(cli, [])`).",
+        "7. Try this (set `result` to `runner.invoke(cli, [])`); if it raises `(ValueError, KeyError)`, raise the error again.",
     ]
     assert (
         "It fails in the same way with:\n\n- `name` as `'--other'`, `value` as `double(2)`" in text
