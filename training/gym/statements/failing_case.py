@@ -2,9 +2,10 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeGuard
 
 from training.gym.statements.expression_wording import is_literal, write_code
 from training.gym.statements.failure_text import Failure
@@ -73,18 +74,19 @@ def parse_module(text: str) -> ast.Module | None:
 def find_case(test: str, failure: Failure, module: ast.Module) -> FailingCase | None:
     """Return the case of a test in its module; None if its function is not there."""
     plain, _, parameter = test.partition("[")
-    path, *names = plain.split("::")
-    owners, function = _find_function(module, names)
+    path, *nested_names = plain.split("::")
+    owners, function = _find_function(module, nested_names)
     if function is None:
         return None
     lines = [line for place, line in failure.places if place == path]
-    body = _list_plain(function, owners)
+    set_ups = [part for owner in owners for part in owner.body if _is_set_up(part)]
+    *bodies, body = _rewrite_unittest([*set_ups, function]) if owners else [_list_body(function)]
+    prepared = (step for steps in bodies for step in steps)
+    set_up = [step for step in prepared if not write_code(step).startswith("super()")]
     split = next(filter(None, (_split_steps(body, line) for line in lines)), None)
-    set_up = [step for owner in owners for step in _list_set_up(owner, owners)]
     marked = (*owners, function)
     parametrised = list_parameters(marked)
     arguments = [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
-    names = [name for name in arguments if name not in {"self", "cls"}]
     return FailingCase(
         (*set_up, *(split.before if split else ())),
         split.failing if split else None,
@@ -92,7 +94,7 @@ def find_case(test: str, failure: Failure, module: ast.Module) -> FailingCase | 
         split.check if split else None,
         tuple(parametrised),
         read_parameters(marked, parameter.removesuffix("]"), failure),
-        tuple(name for name in names if name not in parametrised),
+        tuple(name for name in arguments if name not in {"self", "cls", *parametrised}),
         module,
     )
 
@@ -148,7 +150,8 @@ def _find_function(
     owners: list[ast.ClassDef] = []
     body = module.body
     for name in names:
-        step = next((part for part in body if getattr(part, "name", None) == name), None)
+        # The last definition of a name replaces those before it.
+        step = next((part for part in body[::-1] if getattr(part, "name", None) == name), None)
         if isinstance(step, Function):
             return owners, step
         if not isinstance(step, ast.ClassDef):
@@ -158,17 +161,24 @@ def _find_function(
     return owners, None
 
 
-def _list_plain(function: Function, owners: Sequence[ast.ClassDef]) -> list[ast.stmt]:
-    """Return the steps of a function; those of a method without `self`."""
-    steps = [step for step in function.body if not is_docstring(step)]
-    return [_UnittestRewriter().visit(deepcopy(step)) for step in steps] if owners else steps
+def _is_set_up(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and node.name in _SET_UPS
 
 
-def _list_set_up(owner: ast.ClassDef, owners: Sequence[ast.ClassDef]) -> Iterator[ast.stmt]:
-    for node in owner.body:
-        if isinstance(node, ast.FunctionDef) and node.name in _SET_UPS:
-            steps = _list_plain(node, owners)
-            yield from (step for step in steps if not write_code(step).startswith("super()"))
+def _list_body(function: Function) -> list[ast.stmt]:
+    return [step for step in function.body if not is_docstring(step)]
+
+
+def _rewrite_unittest(methods: Sequence[Function]) -> Iterator[list[ast.stmt]]:
+    """Yield the steps of methods as those of functions: without `self`, and with `assert`.
+
+    An attribute keeps its `self` if a variable of a method has its name.
+    """
+    nodes = [node for method in methods for node in ast.walk(method)]
+    variables = {node.id for node in nodes if isinstance(node, ast.Name)}
+    variables |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for method in methods:
+        yield [_UnittestRewriter(variables).visit(deepcopy(s)) for s in _list_body(method)]
 
 
 def _split_steps(body: Sequence[ast.stmt], line: int) -> _Split | None:
@@ -176,18 +186,15 @@ def _split_steps(body: Sequence[ast.stmt], line: int) -> _Split | None:
     for index, step in enumerate(body):
         if _find_start(step) <= line <= (step.end_lineno or step.lineno):
             before, after = list(body[:index]), list(body[index + 1 :])
-            inner = next(
-                filter(None, (_split_steps(part, line) for part in _list_blocks(step))), None
-            )
-            if inner is None:
-                return _Split(before, step, after)
-            check = find_error_check(step)
-            return _Split(
-                [*before, *_drop_body(step), *inner.before],
-                inner.failing,
-                [*inner.after, *after],
-                inner.check or check,
-            )
+            for opening, block in _list_blocks(step):
+                if inner := _split_steps(block, line):
+                    return _Split(
+                        [*before, *opening, *inner.before],
+                        inner.failing,
+                        [*inner.after, *after],
+                        inner.check or find_error_check(step),
+                    )
+            return _Split(before, step, after)
     return None
 
 
@@ -197,27 +204,32 @@ def _find_start(step: ast.stmt) -> int:
     return min([step.lineno, *(mark.lineno for mark in decorators)])
 
 
-def _list_blocks(step: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the steps of a block that run in place."""
-    if isinstance(step, ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.If | ast.Try):
-        yield step.body
-        yield from (getattr(step, name, []) for name in ("orelse", "finalbody"))
-
-
-def _drop_body(step: ast.stmt) -> list[ast.stmt]:
-    """Return a loop or the contexts of a block without its steps, and nothing for checks and other blocks."""
+def _list_blocks(step: ast.stmt) -> Iterator[tuple[list[ast.stmt], list[ast.stmt]]]:
+    """Yield the parts of a step that run before a block in it, and the block. Contexts that check for errors are left out."""
     if isinstance(step, ast.With | ast.AsyncWith):
         items = [item for item in step.items if read_error_check(item) is None]
-        block = ast.copy_location(type(step)(items=items, body=[]), step)
-        return [block] if items else []
-    if isinstance(step, ast.For | ast.AsyncFor):
-        loop = type(step)(target=step.target, iter=step.iter, body=[], orelse=[])
-        return [ast.copy_location(loop, step)]
-    return []
+        yield [_replace(step, items=items, body=[])] if items else [], step.body
+    elif isinstance(step, ast.For | ast.AsyncFor):
+        yield [_replace(step, body=[], orelse=[])], step.body
+        yield [_replace(step, orelse=[])], step.orelse
+    elif isinstance(step, ast.If):
+        yield [], step.body
+        yield [], step.orelse
+    elif isinstance(step, ast.Try):
+        yield [], step.body
+        yield step.body, step.orelse
+        yield [_replace(step, finalbody=[])] if step.handlers else step.body, step.finalbody
+
+
+def _replace(step: ast.stmt, **fields: Sequence[ast.AST]) -> ast.stmt:
+    return type(step)(**{**vars(step), **fields})
 
 
 class _UnittestRewriter(ast.NodeTransformer):
-    """Writes `self.name` as `name`, and the assertions of unittest as `assert`."""
+    """Writes the assertions of unittest as `assert`, and `self.name` as `name` if no variable has that name."""
+
+    def __init__(self, variables: AbstractSet[str]) -> None:
+        self._variables = variables
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
         """Return a class as it is: its `self` is another one."""
@@ -226,7 +238,8 @@ class _UnittestRewriter(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Return the name of an attribute of `self`."""
         self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
+        is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        if is_own and node.attr not in self._variables:
             return ast.copy_location(ast.Name(node.attr, node.ctx), node)
         return node
 

@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ _TEST_TOOLS: Final = frozenset({"pytest", "unittest", "hypothesis", "mock"})
 _DEFINITIONS: Final = (
     ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | Function | ast.ClassDef
 )
+_CHANGES: Final = ast.AugAssign | ast.Delete | ast.Expr
+"""Steps of a module that may change what a definition holds."""
 _HELPERS: Final = frozenset({"describe_value"})
 """Functions of generated tests that no user calls."""
 
@@ -46,15 +48,21 @@ def choose_steps(
 
 
 def _slice(steps: Sequence[ast.stmt], shown: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the steps that bind or change a value that `shown` needs, and those that may change what modules hold.
+    """Return the backward program slice of `shown`: the steps that its values depend on.
 
-    A value is a name and the number of its assignment, so that a name may stand for several values in turn. Where `shown`
-    needs no value, such as a call of `pytest.fail`, all last values count.
+    If `assert b == 1` is shown, the slice holds the first two of these steps:
+
+        a = 1
+        b = double(a)
+        c = 2
+
+    Steps that may change what modules hold belong to it, too. A value is a name and the number of its assignment, so that a
+    name may stand for several values in turn. Where `shown` needs no value, such as a call of `pytest.fail`, all last values count.
     """
-    numbers = dict.fromkeys((name for step in steps for name in _list_bound(step)), 0)
-    facts = [_StepFacts.read(step, numbers) for step in steps]
-    bound = {name for step in shown for name in list_used(step) if name in numbers}
-    needed = {(name, numbers[name]) for name in bound or numbers}
+    assignment_counts = dict.fromkeys((name for step in steps for name in _list_bound(step)), 0)
+    facts = [_StepFacts.read(step, assignment_counts) for step in steps]
+    used = (name for step in shown for name in list_used(step))
+    needed = set(_pair(used, assignment_counts)) or set(assignment_counts.items())
     chosen: set[int] = set()
     while True:
         added = {
@@ -77,15 +85,20 @@ class _StepFacts:
     is_global: bool
 
     @classmethod
-    def read(cls, step: ast.stmt, numbers: dict[str, int]) -> "_StepFacts":
-        """Return the facts of a step, and count its assignments in `numbers`."""
-        used = {(name, numbers[name]) for name in list_used(step) if name in numbers}
-        touched = {(name, numbers[name]) for name in _list_changed(step) if name in numbers}
-        is_assignment = isinstance(step, ast.Assign | ast.AnnAssign)
+    def read(cls, step: ast.stmt, assignment_counts: dict[str, int]) -> "_StepFacts":
+        """Return the facts of a step, and count its assignments in `assignment_counts`."""
+        used = set(_pair(list_used(step), assignment_counts))
+        touched = set(_pair(_list_changed(step), assignment_counts))
         for name in set(_list_bound(step)):
-            numbers[name] += is_assignment
-            touched.add((name, numbers[name]))
-        return cls(frozenset(used), frozenset(touched), _acts_on_globals(step, set(numbers)))
+            assignment_counts[name] += isinstance(step, ast.Assign | ast.AnnAssign)
+            touched.add((name, assignment_counts[name]))
+        is_global = _acts_on_globals(step, set(assignment_counts))
+        return cls(frozenset(used), frozenset(touched), is_global)
+
+
+def _pair(names: Iterable[str], assignment_counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Yield the values that names stand for at present; none for a name that no step binds."""
+    yield from ((name, assignment_counts[name]) for name in names if name in assignment_counts)
 
 
 def _list_bound(step: ast.stmt) -> Iterator[str]:
@@ -105,21 +118,27 @@ def list_used(step: ast.AST) -> Iterator[str]:
     for node in ast.walk(step):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
             yield node.id
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
 
 
 def _list_changed(step: ast.stmt) -> set[str]:
     """Return the names whose values a step may change: it sets a part, calls a method, or passes them on."""
-    changed = set()
+    changed = _list_set_parts(step)
     for node in ast.walk(step):
-        if isinstance(node, ast.Subscript | ast.Attribute):
-            if not isinstance(node.ctx, ast.Load):
-                changed.add(_find_root(node))
-        elif isinstance(node, ast.Call):
+        if isinstance(node, ast.Call):
             changed.add(_find_root(node.func) if isinstance(node.func, ast.Attribute) else "")
-            changed |= {_find_root(argument) for argument in node.args}
+            values = (*node.args, *(word.value for word in node.keywords))
+            changed |= set(map(_find_root, values))
         elif isinstance(node, ast.AugAssign):
             changed.add(_find_root(node.target))
     return changed
+
+
+def _list_set_parts(step: ast.AST) -> set[str]:
+    """Return the names of the values whose attributes or items a step sets or deletes."""
+    parts = [node for node in ast.walk(step) if isinstance(node, ast.Attribute | ast.Subscript)]
+    return {_find_root(part) for part in parts if not isinstance(part.ctx, ast.Load)}
 
 
 def _find_root(node: ast.expr) -> str:
@@ -129,20 +148,18 @@ def _find_root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _acts_on_globals(step: ast.stmt, bound: set[str]) -> bool:
+def _acts_on_globals(step: ast.AST, bound: set[str]) -> bool:
     """Return whether a step may change what no local name holds, such as a call of a function."""
-    if isinstance(step, ast.Assign):
-        return any(
-            isinstance(target, ast.Attribute | ast.Subscript) and _find_root(target) not in bound
-            for target in step.targets
-        )
+    if isinstance(step, Function | ast.ClassDef):
+        return False
     if isinstance(step, ast.With | ast.AsyncWith):
         return find_error_check(step) is None
-    if isinstance(step, ast.For | ast.If | ast.Try | ast.While):
-        return any(_acts_on_globals(part, bound) for part in step.body)
-    call = step.value if isinstance(step, ast.Expr) else None
-    is_function = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    return is_function or (isinstance(call, ast.Call) and _find_root(call.func) not in bound)
+    if isinstance(step, ast.Expr):
+        call = step.value.value if isinstance(step.value, ast.Await) else step.value
+        is_function = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        return is_function or (isinstance(call, ast.Call) and _find_root(call.func) not in bound)
+    inner = (part for part in ast.iter_child_nodes(step) if not isinstance(part, ast.expr))
+    return not _list_set_parts(step) <= bound or any(_acts_on_globals(p, bound) for p in inner)
 
 
 def _list_definitions(
@@ -157,7 +174,7 @@ def _list_definitions(
     while count < len(chosen):  # a definition may need another one
         count = len(chosen)
         for index, node in enumerate(places):
-            names = set(_list_bound(node))
+            names = _list_set(node)
             is_import = isinstance(node, ast.Import | ast.ImportFrom)
             if names & wanted and not is_import and index not in chosen:
                 chosen.add(index)
@@ -167,6 +184,14 @@ def _list_definitions(
     imports = [node for node in places if isinstance(node, ast.Import | ast.ImportFrom)]
     yield from _merge(part for node in imports for part in _narrow_import(node, wanted))
     yield from definitions
+
+
+def _list_set(node: ast.stmt) -> set[str]:
+    """Return the names that a step of a module binds, and those whose values it changes."""
+    names = set(_list_bound(node))
+    if isinstance(node, _CHANGES):
+        return names | _list_changed(node) - _TEST_TOOLS
+    return names | _list_set_parts(node) if isinstance(node, ast.Assign) else names
 
 
 def _merge(imports: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[ast.stmt]:
@@ -186,7 +211,7 @@ def _list_top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
         if isinstance(node, ast.Try | ast.If):
             yield from _list_top_level(node.body)
-        elif isinstance(node, _DEFINITIONS) and not _is_declaration(node):
+        elif isinstance(node, _DEFINITIONS | _CHANGES) and not _is_declaration(node):
             yield node
 
 
@@ -208,7 +233,8 @@ def _narrow_import(
     ]
     module = names[0].name if is_plain and names else getattr(node, "module", None) or ""
     root = module.partition(".")[0]
-    if names and root not in sys.stdlib_module_names | _TEST_TOOLS:
+    is_relative = isinstance(node, ast.ImportFrom) and node.level > 0
+    if names and (is_relative or root not in sys.stdlib_module_names | _TEST_TOOLS):
         narrowed = deepcopy(node)
         narrowed.names = names
         yield narrowed
