@@ -8,10 +8,12 @@ import pytest
 from model.workspace.tar_extraction import extract_files
 
 
-def build_member(name, content=b"", kind=tarfile.REGTYPE, link="", mode=0o644):
+def build_member(name, content=b"", kind=tarfile.REGTYPE, link="", mode=0o644, **headers):
+    """A member of an archive; `headers` are of PAX."""
     member = tarfile.TarInfo(name)
     member.size, member.type, member.linkname, member.mode = len(content), kind, link, mode
     member.mtime = 1_700_000_000
+    member.pax_headers = headers
     return member, content
 
 
@@ -72,3 +74,34 @@ def test_nothing_leaves_the_folder(extract, tmp_path, member, words):
     with pytest.raises(tarfile.TarError, match=words):
         extract(member)
     assert {path.name for path in tmp_path.iterdir()} <= {"x.tar", "out"}
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ([build_member("x", mtime="nan")], "which no file can have"),
+        ([build_member("x", mtime="inf")], "which no file can have"),
+        ([build_member("x", mtime="1e300")], "which no file can have"),
+        ([build_member("x", path="a\0b")], "NUL"),
+        ([build_member("d", kind=tarfile.DIRTYPE, path="a\0b")], "NUL"),
+        ([build_member("a"), build_member("a", kind=tarfile.DIRTYPE)], "a file and a folder"),
+        ([build_member("a"), build_member("a/b")], "a file and a folder"),
+        ([build_member("a"), build_member("a/b/c")], "a file and a folder"),
+        ([build_member("a", kind=tarfile.DIRTYPE), build_member("a")], "a file and a folder"),
+        (
+            [
+                build_member("x"),
+                build_member("a/b"),
+                build_member("a", kind=tarfile.LNKTYPE, link="x"),
+            ],
+            "a file and a folder",
+        ),
+    ],
+)
+def test_a_member_that_no_file_can_be_is_an_error_of_the_archive(extract, members, words):
+    with pytest.raises(tarfile.TarError, match=words):
+        extract(*members)
+
+
+def test_the_time_of_a_folder_is_not_read(extract):
+    assert (extract(build_member("a", kind=tarfile.DIRTYPE, mtime="nan")) / "a").is_dir()
