@@ -1,6 +1,7 @@
 """Read file paths from the headers of a unified diff, without git's prefixes and quotes (pure)."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from unidiff.patch import PatchedFile
 
@@ -78,6 +79,33 @@ def read_paths(file: PatchedFile) -> tuple[str, str]:
             else:
                 new = _unquote(path)
     return old, new
+
+
+def read_new_path(header: Sequence[str]) -> str:
+    """Return the new path of a file from the lines before its first hunk; for a deleted file the old path.
+
+    Git's rename lines win, because `diff --git` is ambiguous for names with spaces. Without any path it is empty.
+    """
+    paths = dict(_read_header_lines(header))
+    names = [paths.get(key, "") for key in ("to", "+++ ", "--- ", "diff")]
+    return next((name for name in names if name not in {"", DEV_NULL}), "")
+
+
+def _read_header_lines(header: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for line in (each.rstrip("\r") for each in header):
+        if line.startswith(("rename to ", "copy to ")):
+            yield "to", _unquote(line.partition(" to ")[2])
+        elif line.startswith(("--- ", "+++ ")):
+            yield line[:4], _strip_prefix(line[4:].partition("\t")[0])
+        elif line.startswith("diff --git "):
+            yield "diff", _split_names(line.removeprefix("diff --git "))
+
+
+def _split_names(names: str) -> str:
+    """Return the path in `a/PATH b/PATH`. Where the paths differ, return what follows the last `b/`."""
+    middle = len(names) // 2
+    old, new = _strip_prefix(names[:middle]), _strip_prefix(names[middle + 1 :])
+    return new if old == new else names.rpartition(" b/")[2].strip('"') or names
 
 
 def _add_prefix(prefix: str, path: str) -> str:

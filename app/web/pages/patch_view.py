@@ -1,13 +1,16 @@
 """What the page of a group shows of its patches: their diffs, and what the verdicts on them rest on (pure).
 
-Unified diffs become lines with highlighted words, within limits of size and time. Strangers write the diffs. One pattern finds comments, texts, numbers and keywords of a line. A lexer of the language would
-take a hundred times as long, and its patterns are not made for hostile text.
+Unified diffs become lines with highlighted words, within limits of size and time. Strangers write the diffs. One
+pattern finds comments, string literals, numbers and keywords of a line. A lexer of the language would take a hundred
+times as long, and its patterns are not made for hostile text.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from markupsafe import Markup, escape
@@ -18,6 +21,7 @@ from app.comments.phrases import PLAIN
 from app.comments.views import read_group_grounds
 from app.web.pages.rendering import show_hidden
 from model.domain import PatchVerdict, Verdict
+from model.patches.diff_paths import read_new_path
 
 _CHECKLIST: Final = 20_000
 """Most characters of the checklist of one patch."""
@@ -42,19 +46,41 @@ _WORDS: Final = {
     )
     for sign in ("#", "//")
 }
-"""Comments, texts, numbers and keywords of one line. No alternative can match twice, so a line costs its length."""
-_HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
+"""Comments, string literals, numbers and keywords of one line. No alternative backtracks, so a line costs its length."""
+_HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_KINDS: Final = {"+": "add", "-": "del", " ": "same"}
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line of a diff: its kind (file, hunk, add, del or same), its number, and its words with their classes."""
+    """A line of a diff: its kind (file, hunk, add, del or same), its number, its text and the path of its file."""
 
     kind: str
     number: int | None
     """Number in the new file; for a deleted line in the old one; None for headings."""
-    words: tuple[tuple[str, str], ...]
-    """Pairs of a CSS class (empty: none) and text."""
+    text: str
+    """With the sign of the diff; of a file its path."""
+    path: str
+
+
+@dataclass(slots=True)
+class _Hunk:
+    """The next line of a hunk in both files, and where the hunk ends by its own head."""
+
+    old: int
+    new: int
+    old_end: int
+    new_end: int
+
+    def is_over(self) -> bool:
+        return self.old >= self.old_end and self.new >= self.new_end
+
+    def advance(self, kind: str) -> int:
+        """Return the number of the next line, which is of this kind."""
+        number = self.old if kind == "del" else self.new
+        self.old += kind != "add"
+        self.new += kind != "del"
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,69 +106,71 @@ class DiffView:
 @lru_cache(maxsize=64)
 def build_diff_view(diff: str) -> DiffView:
     """Build the view of a unified diff. A text that is no diff gives a view without files. It never raises."""
-    texts = diff.split("\n")
-    lines = "\n".join(map(_write_line, _walk(texts[:_MAX_LINES])))
-    html = Markup(lines)  # noqa: S704 - `_write_line` escapes every word
-    return DiffView(html, tuple(_count_files(texts)), len(texts) > _MAX_LINES)
+    lines = list(_read_lines(diff.split("\n")))
+    html = Markup("\n".join(map(_write_line, lines[:_MAX_LINES])))  # noqa: S704 - `_write_line` escapes every word
+    return DiffView(html, tuple(_count_files(lines)), len(lines) > _MAX_LINES)
 
 
 def _write_line(line: DiffLine) -> str:
     """Write one line as HTML. A page has thousands of words, which a template would write ten times more slowly."""
+    is_heading = line.number is None
+    pairs = (("", line.text[:_LONGEST]),) if is_heading else _split_words(line.text, line.path)
     words = "".join(
         f'<span class="{css}">{escape(show_hidden(text))}</span>'
         if css
         else escape(show_hidden(text))
-        for css, text in line.words
+        for css, text in pairs
     )
     return f'<div class="{line.kind}"><span class="no">{line.number or ""}</span><code>{words}</code></div>'
 
 
-def _walk(texts: list[str]) -> Iterator[DiffLine]:
-    old = new = 0
-    is_body, pattern = False, _WORDS["//"]
-    for text in texts:
-        if text.startswith("diff --git "):
-            path, is_body = _read_path(text), False
-            pattern = _choose_pattern(path)
-            yield DiffLine("file", None, (("", path[:_LONGEST]),))
+def _read_lines(texts: Sequence[str]) -> Iterator[DiffLine]:
+    """Yield the lines of a diff, a heading for each file, without the other lines of git's headers."""
+    path, hunk, end = "", None, 0
+    for index, text in enumerate(texts):
+        if index < end:
+            continue
+        if _is_header(texts, index, hunk):
+            hunk, end = None, _find_header_end(texts, index)
+            path = read_new_path(texts[index:end])
+            yield DiffLine("file", None, path, path)
         elif match := _HUNK.match(text):
-            old, new, is_body = int(match[1]), int(match[2]), True
-            yield DiffLine("hunk", None, (("", text[:_LONGEST]),))
-        elif is_body and text[:1] == "+":
-            yield DiffLine("add", new, _split_words(text, pattern))
-            new += 1
-        elif is_body and text[:1] == "-":
-            yield DiffLine("del", old, _split_words(text, pattern))
-            old += 1
-        elif is_body and text[:1] == " ":
-            yield DiffLine("same", new, _split_words(text, pattern))
-            old, new = old + 1, new + 1
+            hunk = _read_hunk(match)
+            yield DiffLine("hunk", None, text, path)
+        elif hunk and (kind := _KINDS.get(text[:1])):
+            yield DiffLine(kind, hunk.advance(kind), text, path)
 
 
-def _count_files(texts: list[str]) -> Iterator[ChangedFile]:
-    path, added, deleted, is_body = None, 0, 0, False
-    for text in [*texts, "diff --git "]:
-        if text.startswith("diff --git "):
-            if path is not None:
-                yield ChangedFile(path[:_LONGEST], added, deleted)
-            path, added, deleted, is_body = _read_path(text), 0, 0, False
-        elif text.startswith("@@ "):
-            is_body = True
-        elif is_body:
-            added, deleted = added + (text[:1] == "+"), deleted + (text[:1] == "-")
+def _is_header(texts: Sequence[str], index: int, hunk: _Hunk | None) -> bool:
+    """Report whether the header of a file begins here. In a hunk, `--- x` is the deleted line `-- x`."""
+    text, following = texts[index], "".join(texts[index + 1 : index + 2])
+    is_pair = text.startswith("--- ") and following.startswith("+++ ")
+    return text.startswith("diff --git ") or (is_pair and (hunk is None or hunk.is_over()))
 
 
-def _read_path(text: str) -> str:
-    """Return the new path in a line `diff --git a/… b/…`."""
-    return text.rpartition(" b/")[2].strip('"') or text[11:]
+def _find_header_end(texts: Sequence[str], start: int) -> int:
+    """Return the index after the header's last line: of the first hunk, the next file or the end."""
+    for index in range(start + 1, len(texts)):
+        if texts[index].startswith("diff --git ") or _HUNK.match(texts[index]):
+            return index
+    return len(texts)
 
 
-def _choose_pattern(path: str) -> re.Pattern[str]:
-    return _WORDS["#" if path.rpartition(".")[2].lower() in _HASH_COMMENTS else "//"]
+def _read_hunk(match: re.Match[str]) -> _Hunk:
+    old, old_lines, new, new_lines = (1 if part is None else int(part) for part in match.groups())
+    return _Hunk(old, new, old + old_lines, new + new_lines)
 
 
-def _split_words(line: str, pattern: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
+def _count_files(lines: Sequence[DiffLine]) -> Iterator[ChangedFile]:
+    starts = [index for index, line in enumerate(lines) if line.kind == "file"]
+    for start, end in pairwise([*starts, len(lines)]):
+        kinds = Counter(line.kind for line in lines[start:end])
+        yield ChangedFile(lines[start].path[:_LONGEST], kinds["add"], kinds["del"])
+
+
+def _split_words(line: str, path: str) -> tuple[tuple[str, str], ...]:
     """Split a line into pairs of a CSS class and text; the first character is the sign of the diff."""
+    pattern = _WORDS["#" if path.rpartition(".")[2].lower() in _HASH_COMMENTS else "//"]
     text, words, end = line[: _LONGEST + 1], [], 1
     for match in pattern.finditer(text, 1):
         words += [("", text[end : match.start()]), (match.lastgroup or "", match[0])]
