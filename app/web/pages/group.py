@@ -30,8 +30,8 @@ from app.web.pages.patch_view import (
     build_group_evidence,
 )
 from app.web.pages.rendering import render_page
-from app.web.pages.track_record import read_records
-from app.web.pages.verdict_statistics import ModelRecord, Share, find_observed
+from app.web.pages.track_record import count_group, read_records
+from app.web.pages.verdict_statistics import Share, find_observed, read_judge
 from model.domain import PatchVerdict, Verdict
 from model.evaluation.wilson import compute_wilson_interval
 from model.rivals.difference_text import write_sentences
@@ -121,8 +121,6 @@ def _render(
     document = details.verdict or {}
     evidence = build_group_evidence(document)
     candidates = _build_candidates(details, evidence)
-    engine = document.get("engine", {})
-    records = read_records(site, RepositoryId(group.repository)) if evidence.patches else ()
     values = {
         "viewer": viewer,
         "group": group,
@@ -131,12 +129,12 @@ def _render(
         "evidence": evidence,
         "shown": candidates[:_SHOWN],
         "intervals": [_write_interval(each.verdict) for each in candidates],
-        "observed": [_find_observed(each.verdict, engine, records) for each in candidates],
+        "observed": _find_all_observed(site, group, document, candidates),
         "left_over": candidates[_SHOWN:],
         "votes": build_matrix(details.votes, [each.row.id for each in candidates[:_SHOWN]]),
         "overlap": _build_overlap(candidates[:_SHOWN]),
         "differences": _write_differences(document),
-        "engine": engine,
+        "engine": document.get("engine", {}),
         "no_value": NO_VALUE,
         "longest_diff": store.MAX_DIFF,
         "mergeable": MERGEABLE_NOTE.replace("*", ""),
@@ -212,13 +210,19 @@ def _build_candidates(details: GroupDetails, evidence: GroupEvidence) -> list[Sh
     ] + candidates[_SHOWN:]
 
 
-def _find_observed(
-    verdict: PatchVerdict | None, engine: Mapping[str, Any], records: Sequence[ModelRecord]
-) -> Share | None:
-    """Return how many of the repository's patches with about this probability were correct; None: no result is known."""
-    if verdict is None or verdict.probability is None:
-        return None
-    return find_observed(records, engine.get("model", ""), verdict.probability)
+def _find_all_observed(
+    site: Site, group: GroupHead, document: Mapping[str, Any], candidates: Sequence[ShownCandidate]
+) -> list[Share | None]:
+    """Return for each patch what became of other patches of the repository to which the judge gave its probability."""
+    if all(each.verdict is None for each in candidates):
+        return [None] * len(candidates)
+    records = read_records(site, RepositoryId(group.repository))
+    own = count_group(site, group.repository, group.id)
+    judge = read_judge(document)
+    return [
+        find_observed(records, own, judge, each.verdict.probability if each.verdict else None)
+        for each in candidates
+    ]
 
 
 def _write_interval(verdict: PatchVerdict | None) -> str:

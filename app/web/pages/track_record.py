@@ -140,6 +140,12 @@ def read_records(site: Site, repository: RepositoryId) -> tuple[ModelRecord, ...
     return _CACHE.read(site.database, [repository]).records
 
 
+def count_group(site: Site, repository: int, group: int) -> tuple[ModelRecord, ...]:
+    """Count the verdicts of one group now. The caller has checked that the person may see it."""
+    with site.database.connect() as connection:
+        return build_records(store.tally_verdicts(connection, [repository], group))
+
+
 def show_track_records(site: Site, viewer: Viewer, _request: Request) -> Response:
     """Show the record of every repository that the person may read."""
     with site.database.connect() as connection:

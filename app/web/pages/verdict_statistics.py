@@ -1,10 +1,13 @@
 """Turn counts of verdicts into shares with intervals, and into the points of a reliability diagram (pure)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from app.db.store.pages.track_record import BINS, VerdictTally
+from app.outcomes.judgement import Judge
+from model.domain import EngineInfo
 from model.evaluation.wilson import compute_wilson_interval
 
 
@@ -52,25 +55,49 @@ class ModelRecord:
     incorrect: Share
     """Patches judged incorrect that were, of those with a known result."""
     reliability: tuple[ReliabilityPoint, ...]
+    judges: Mapping[tuple[Judge, int], Share] = field(default_factory=dict)
+    """Patches that were correct, of those with a known result, by judge and by bin of the probability, from 0."""
 
 
 def build_records(tallies: Iterable[VerdictTally]) -> tuple[ModelRecord, ...]:
     """Build one record per repository and model, those with most patches first."""
     groups: dict[tuple[int, str], list[VerdictTally]] = defaultdict(list)
     for tally in tallies:
-        groups[tally.repository, tally.model].append(tally)
+        groups[tally.repository, tally.judge.engine.model].append(tally)
     records = [_build_record(*place, rows) for place, rows in groups.items()]
     return tuple(sorted(records, key=lambda record: (-record.patches, record.model)))
 
 
-def find_observed(records: Iterable[ModelRecord], model: str, probability: float) -> Share | None:
-    """Return how many patches to which `model` gave about this probability were correct; None: no result is known."""
-    number = min(int(probability * BINS), BINS - 1)
-    for record in records:
-        for point in record.reliability:
-            if record.model == model and point.bin == number:
-                return point.observed
-    return None
+def find_observed(
+    records: Iterable[ModelRecord],
+    own: Iterable[ModelRecord],
+    judge: Judge,
+    probability: float | None,
+) -> Share | None:
+    """Return how many other patches to which `judge` gave about this probability were correct.
+
+    `own` counts the patches of the same issue, which are left out. `records` may be older than `own`,
+    and then the share may count a few patches too few. The result is None without a probability or a known result.
+    """
+    if probability is None:
+        return None
+    key = (judge, min(int(probability * BINS), BINS - 1))
+    every, left_out = _add_shares(records, key), _add_shares(own, key)
+    cases = max(0, every.cases - left_out.cases)
+    hits = min(max(0, every.hits - left_out.hits), cases)
+    return Share(hits, cases) if cases else None
+
+
+def read_judge(document: Mapping[str, Any]) -> Judge:
+    """Return the judge that an `r4p.verdict/1` document names, as the counts have it; what it leaves out is empty."""
+    engine = document.get("engine", {})
+    parts = [engine.get(name, "") for name in ("name", "model", "prompt_fingerprint")]
+    return Judge(document.get("verifier", ""), EngineInfo(*parts))
+
+
+def _add_shares(records: Iterable[ModelRecord], key: tuple[Judge, int]) -> Share:
+    shares = [record.judges[key] for record in records if key in record.judges]
+    return Share(sum(share.hits for share in shares), sum(share.cases for share in shares))
 
 
 def _build_record(repository: int, model: str, rows: Sequence[VerdictTally]) -> ModelRecord:
@@ -84,6 +111,7 @@ def _build_record(repository: int, model: str, rows: Sequence[VerdictTally]) -> 
         correct=_measure(rows, "correct", is_correct=True),
         incorrect=_measure(rows, "incorrect", is_correct=False),
         reliability=tuple(_build_points(rows)),
+        judges=_count_judges(rows),
     )
 
 
@@ -109,3 +137,17 @@ def _build_points(rows: Iterable[VerdictTally]) -> list[ReliabilityPoint]:
         mean = sum(row.probability_sum for row in members) / cases
         points.append(ReliabilityPoint(number, mean, Share(hits, cases)))
     return points
+
+
+def _count_judges(rows: Iterable[VerdictTally]) -> dict[tuple[Judge, int], Share]:
+    bins: dict[tuple[Judge, int], list[VerdictTally]] = defaultdict(list)
+    for row in rows:
+        if row.bin is not None and row.is_correct is not None:
+            bins[row.judge, row.bin].append(row)
+    return {
+        key: Share(
+            sum(row.patches for row in members if row.is_correct),
+            sum(row.patches for row in members),
+        )
+        for key, members in bins.items()
+    }

@@ -7,7 +7,9 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.db.store.pages.worksheet import PageRepository
+from app.outcomes.judgement import Judge
 from app.values.identifiers import RepositoryId
+from model.domain import EngineInfo
 
 BINS: Final = 10
 """Groups of equal width by probability."""
@@ -15,10 +17,10 @@ BINS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class VerdictTally:
-    """The number of patches of one repository with the same verdict, result and bin of probability."""
+    """The number of patches of one repository with the same judge, verdict, result and bin of probability."""
 
     repository: RepositoryId
-    model: str
+    judge: Judge
     verdict: str
     is_correct: bool | None
     """What became of the patches; None: not known."""
@@ -35,12 +37,16 @@ _TALLY: Final = """
 with judged as (
     select distinct on (evaluations.group_id, candidates.pull_number, coalesce(patch_sha256, candidates.head_sha))
         candidates.repository_id, candidates.pull_number, candidates.head_sha, evaluation_candidates.verdict,
-        evaluation_candidates.probability, coalesce(evaluations.verdict #>> '{engine,model}', '') as model
+        evaluation_candidates.probability, coalesce(evaluations.verdict ->> 'verifier', '') as verifier,
+        coalesce(evaluations.verdict #>> '{engine,name}', '') as engine,
+        coalesce(evaluations.verdict #>> '{engine,model}', '') as model,
+        coalesce(evaluations.verdict #>> '{engine,prompt_fingerprint}', '') as prompt
     from candidates
     join evaluation_candidates on candidate_id = candidates.id
     join evaluations on evaluations.id = evaluation_id
     where candidates.repository_id = any(%(repositories)s) and evaluations.state = 'published' and failure is null
         and evaluation_candidates.verdict is not null
+        and (%(group)s::bigint is null or evaluations.group_id = %(group)s)
     order by evaluations.group_id, candidates.pull_number, coalesce(patch_sha256, candidates.head_sha), evaluations.id desc),
 fates as (
     select outcomes.repository_id, outcomes.pull_number,
@@ -51,6 +57,7 @@ fates as (
         bool_or(outcomes.kind = 'disagree') filter (where outcomes.permission in ('admin', 'maintain', 'write')) as refused
     from outcomes join outcome_events on outcome_events.id = event_id
     where outcomes.repository_id = any(%(repositories)s)
+        and outcomes.pull_number in (select pull_number from judged)
     group by outcomes.repository_id, outcomes.pull_number),
 known as (
     select judged.*, case
@@ -60,16 +67,23 @@ known as (
         when agreed then verdict = 'correct'
         when refused then verdict = 'incorrect' end as is_correct
     from judged left join fates using (repository_id, pull_number))
-select repository_id, model, verdict, is_correct, least(floor(probability * %(bins)s), %(bins)s - 1)::int as bin,
+select repository_id, verifier, engine, model, prompt, verdict, is_correct,
+    least(floor(probability * %(bins)s), %(bins)s - 1)::int as bin,
     count(*) as patches, coalesce(sum(probability), 0) as probability_sum
-from known group by 1, 2, 3, 4, 5
+from known group by 1, 2, 3, 4, 5, 6, 7, 8
 """
 
 
-def tally_verdicts(connection: Connection, repositories: Sequence[int]) -> tuple[VerdictTally, ...]:
-    """Count the published verdicts of `repositories` by what became of the patches."""
-    rows = connection.exec_driver_sql(_TALLY, {"repositories": list(repositories), "bins": BINS})
-    return tuple(VerdictTally(*row) for row in rows)
+def tally_verdicts(
+    connection: Connection, repositories: Sequence[int], group: int | None = None
+) -> tuple[VerdictTally, ...]:
+    """Count the published verdicts of `repositories` by what became of the patches; with `group`, only those of its id."""
+    values = {"repositories": list(repositories), "bins": BINS, "group": group}
+    rows = connection.exec_driver_sql(_TALLY, values)
+    return tuple(
+        VerdictTally(repository, Judge(verifier, EngineInfo(engine, model, prompt)), *rest)
+        for repository, verifier, engine, model, prompt, *rest in rows
+    )
 
 
 def find_repository_by_name(connection: Connection, full_name: str) -> PageRepository | None:

@@ -147,6 +147,35 @@ def test_a_probability_has_the_results_of_patches_like_it_beside_it(pages, monke
     assert "have no interval" not in html
 
 
+def test_the_patches_of_the_same_issue_are_not_counted(pages, monkeypatch):
+    monkeypatch.setattr(track_record, "_CACHE", track_record.RecordCache())
+    with pages.owner.begin() as connection:
+        judged_group.save_results(connection, pages.cat.id)
+    html = pages.sign_in("mona").get("/r/octo/cat/issues/1009").text
+    assert read_probabilities(html) == ["95 % (5 of 5 such: 57 % to 100 %)"]
+    assert "count other patches of this repository" in html
+    assert "earlier patches" not in html
+
+
+OTHER_JUDGES = {
+    "verifier": """verdict = jsonb_set(verdict, '{verifier}', '"yes-no"')""",
+    "engine": """verdict = jsonb_set(verdict, '{engine,name}', '"local_vllm"')""",
+    "model": """verdict = jsonb_set(verdict, '{engine,model}', '"qwen-7b"')""",
+    "prompt": """verdict = jsonb_set(verdict, '{engine,prompt_fingerprint}', '"111111111111"')""",
+}
+
+
+@pytest.mark.parametrize("change", OTHER_JUDGES.values(), ids=OTHER_JUDGES)
+def test_patches_of_another_judge_are_not_counted(pages, monkeypatch, change):
+    monkeypatch.setattr(track_record, "_CACHE", track_record.RecordCache())
+    with pages.owner.begin() as connection:
+        judged_group.save_results(connection, pages.cat.id)
+        past = "group_id in (select id from groups where issue_number >= 1000)"
+        connection.execute(text(f"update evaluations set {change} where {past}"))
+    html = pages.sign_in("mona").get("/r/octo/cat/issues/3").text
+    assert read_probabilities(html) == ["93 %", "8 %", "52 %"]
+
+
 def test_a_probability_without_results_has_no_interval(pages, monkeypatch):
     monkeypatch.setattr(track_record, "_CACHE", track_record.RecordCache())
     html = pages.sign_in("mona").get("/r/octo/cat/issues/3").text
