@@ -1,7 +1,5 @@
 """Serve `/metrics`, `/readyz` and `/healthz` on a port of their own, which strangers do not reach."""
 
-import os
-import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -13,8 +11,9 @@ from fastapi import FastAPI
 from app.db.session import HEALTH_LIMITS, create_database_engine
 from app.dispatch import Doorbell
 from app.metrics import Metrics
-from app.settings import BrokerSettings, DatabaseSettings, OperationsSettings, refuse
+from app.settings import BrokerSettings, DatabaseSettings, OperationsSettings
 from app.web.health import Health, answer_alive
+from app.web.listen_address import Listen
 from app.web.stored_metrics import StoredMetrics
 from app.web.verdict_metrics import VerdictMetrics
 
@@ -25,7 +24,7 @@ def create_operations_app(
     database: DatabaseSettings, broker: BrokerSettings, metrics: Metrics
 ) -> FastAPI:
     """Build the application that answers health checks and scrapes of `metrics`, with connections of its own."""
-    pool = create_database_engine(database.database_url, pool_size=1, limits=HEALTH_LIMITS)
+    pool = create_database_engine(database.database_url, pool_size=1, limits=HEALTH_LIMITS, process="web")
     doorbell = Doorbell(broker.redis_url)
     metrics.register(StoredMetrics(pool))
     metrics.register(VerdictMetrics(pool))
@@ -46,8 +45,9 @@ def create_operations_app(
 
 @contextmanager
 def serve_operations(app: FastAPI, settings: OperationsSettings) -> Iterator[int]:
-    """Serve the application in a thread, and yield its port. Raises SettingsError when the port is taken."""
-    listening = listen(settings.ops_host, settings.ops_port, "R4P_OPS_PORT")
+    """Serve the application in a thread, and yield its port. Raises SettingsError when the address cannot be used."""
+    address = Listen(settings.ops_host, settings.ops_port, ("R4P_OPS_HOST", "R4P_OPS_PORT"))
+    listening = address.open_socket()
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -68,13 +68,3 @@ def serve_operations(app: FastAPI, settings: OperationsSettings) -> Iterator[int
         server.should_exit = True
         thread.join()
         listening.close()
-
-
-def listen(host: str, port: int, setting: str) -> socket.socket:
-    """Open a socket that takes connections. Raises SettingsError, which names `setting`, when the port is taken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else error
-        refuse([f"{setting}: can't listen on {host}:{port}: {why}: choose another"])

@@ -1,15 +1,17 @@
 """The pages of `/setup`: a token, the answers, GitHub's page, and the App's credentials back."""
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
+from starlette.datastructures import URL
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
@@ -25,12 +27,13 @@ from app.operator.setup.answers import (
 from app.operator.setup.registration import RegistrationRefused
 from app.settings import IdentitySettings, load
 from app.settings.data_folder import BadFolder
+from app.web.form_reader import BadForm, read_form
 from app.web.pages.rendering import list_static_routes, render_page, render_problem
 
 PATH: Final = "/setup"
 COOKIE: Final = "r4p_setup"
 MAX_BODY_BYTES: Final = 16_384
-MAX_FIELDS: Final = 20
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _NO_ACCESS: Final = (
     "Your setup session has ended, or it belongs to another browser. Restart `r4p up` for a new token."
     " If you have just created an App on GitHub, delete it there first."
@@ -41,14 +44,6 @@ _OLD_FORM: Final = (
     " taken, delete that App there, or choose another name."
 )
 _BACK: Final = (PATH, "Go to the setup")
-
-
-class _BadForm(Exception):
-    """A form that our pages never send. The message names the fix."""
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 @dataclass(slots=True)
@@ -71,11 +66,11 @@ class SetupPages:
         """Return the routes of the setup, its stylesheet included."""
         return [
             Route("/", self._redirect_to_setup, methods=["GET"]),
-            Route(PATH, self._show, methods=["GET"]),
+            _build_get_route(PATH, self._show),
             Route(f"{PATH}/token", self._take_token, methods=["POST"]),
             Route(f"{PATH}/app", self._take_answers, methods=["POST"]),
             Route(f"{PATH}/app", self._offer_app, methods=["GET"]),
-            Route(f"{PATH}/callback", self._take_code, methods=["GET"]),
+            _build_get_route(f"{PATH}/callback", self._take_code),
             *list_static_routes(),
         ]
 
@@ -86,11 +81,15 @@ class SetupPages:
         if "token" in request.query_params and not self._has_session(request):
             return self._open_session(request, request.query_params["token"])
         if self._has_session(request):
+            if not self._form:  # the page offers an App with the default answers
+                self._answers = self.default_answers
             return self._render_form(request)
         return render_page("setup_token.html.j2", {"problem": ""})
 
     async def _take_token(self, request: Request) -> Response:
-        form = await _read_form(request)
+        form = await read_form(request, MAX_BODY_BYTES)
+        if self._has_session(request):
+            return RedirectResponse(PATH, HTTPStatus.SEE_OTHER)
         return self._open_session(request, form.get("token", ""))
 
     def _open_session(self, request: Request, token: str) -> Response:
@@ -112,10 +111,11 @@ class SetupPages:
         return answer
 
     async def _take_answers(self, request: Request) -> Response:
-        form = await _read_form(request)
+        form = await read_form(request, MAX_BODY_BYTES)
         if not self._has_session(request) or not self.access.is_own_form(form.get("csrf", "")):
             return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS, link=_BACK)
         self._form = {name: value for name, value in form.items() if name != "api_key"}
+        self._answers = None  # bad answers leave no App to offer
         try:
             answers = parse_answers(form)
             self._answers = await run_in_threadpool(registration.check_servers, answers)
@@ -146,9 +146,9 @@ class SetupPages:
 
     async def _take_code(self, request: Request) -> Response:
         query = request.query_params
-        if not self._has_session(request) or self._answers is None:
+        if not self._has_session(request):
             return render_problem(HTTPStatus.FORBIDDEN, _NO_ACCESS, link=_BACK)
-        if not self.access.spend_state(query.get("state", "")):
+        if self._answers is None or not self.access.spend_state(query.get("state", "")):
             return render_problem(HTTPStatus.FORBIDDEN, _OLD_FORM, link=_BACK)
         try:
             app = await run_in_threadpool(
@@ -172,13 +172,11 @@ class SetupPages:
         return self.access.has_session(request.cookies.get(COOKIE, ""))
 
     def _render_form(self, request: Request, problem: str = "") -> Response:
-        """Show the form with the answers given so far. A key is never shown again.
+        """Render the form with the answers given so far. A key is never shown again.
 
-        A person who has given none may create the App at once, with the default answers.
+        Before the first answers, the page also offers an App with the default ones.
         """
         default = self.default_answers
-        if not self._form:
-            self._answers = default
         values: dict[str, Any] = {
             "offer": None if self._form else self._build_offer(request, default),
             "form": {"name": default.name, "github_url": default.github_url} | self._form,
@@ -195,10 +193,10 @@ def create_app(pages: SetupPages) -> Starlette:
     """Build the application that serves the setup."""
 
     async def refuse(_request: Request, error: Exception) -> Response:
-        status = error.status if isinstance(error, _BadForm) else HTTPStatus.BAD_REQUEST
+        status = error.status if isinstance(error, BadForm) else HTTPStatus.BAD_REQUEST
         return render_problem(status, str(error), link=_BACK)
 
-    return Starlette(routes=pages.list_routes(), exception_handlers={_BadForm: refuse})
+    return Starlette(routes=pages.list_routes(), exception_handlers={BadForm: refuse})
 
 
 def explain_lost_app(data: Path, error: OSError | BadFolder) -> str:
@@ -217,34 +215,25 @@ def _find_origin(answers: Answers) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def _build_get_route(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+    """Build a route for GET alone. Starlette adds HEAD, by which a preview of the link would spend the token."""
+    route = Route(path, endpoint, methods=["GET"])
+    route.methods = {"GET"}
+    return route
+
+
 def _build_redirect_url(request: Request, answers: Answers) -> str:
     """Return the callback's address as the browser knows it: through the proxy, or as it asked us."""
-    public = urlsplit(answers.public_url)
-    base = answers.public_url if public.netloc == request.url.netloc else str(request.base_url)
+    is_public = _is_same_place(urlsplit(answers.public_url), request.url)
+    base = answers.public_url if is_public else str(request.base_url)
     return f"{base.rstrip('/')}{PATH}/callback"
 
 
-async def _read_form(request: Request) -> dict[str, str]:
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY_BYTES:
-                raise _BadForm(
-                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                    f"The form is larger than {MAX_BODY_BYTES} bytes. Shorten its answers.",
-                )
-    except ClientDisconnect:
-        raise _BadForm(
-            HTTPStatus.BAD_REQUEST, "The connection ended before the form did. Send it again."
-        ) from None
-    try:
-        fields = parse_qs(
-            body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
-        )
-    except ValueError:
-        raise _BadForm(
-            HTTPStatus.BAD_REQUEST,
-            f"The form has more than {MAX_FIELDS} fields. Send the form of the setup page.",
-        ) from None
-    return {name: values[0] for name, values in fields.items()}
+def _is_same_place(public: SplitResult, asked: URL) -> bool:
+    """Report whether both addresses have one host and one port.
+
+    A proxy that ends HTTPS asks us by HTTP, so a port that `asked` leaves out is the default of the public scheme.
+    """
+    default = _DEFAULT_PORTS.get(public.scheme)
+    place = (asked.hostname, asked.port or default)
+    return (public.hostname, public.port or default) == place

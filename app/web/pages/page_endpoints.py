@@ -5,17 +5,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 import anyio
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.db.store.queue.job_rows import StoredJob
 from app.github.api.person import PersonApi, PersonUnknown, PersonUnreadable
 from app.settings import CeilingSettings
+from app.web.form_reader import BadForm, read_form
 from app.web.pages.access import RightsCache, Viewer
 from app.web.pages.rendering import render_problem
 from app.web.pages.session import Cookies, Session
@@ -23,7 +24,6 @@ from app.web.pages.session import Cookies, Session
 MAX_THREADS: Final = 4
 """Pages that are made at the same time. More wait, so that webhooks keep the processor and the database."""
 _MAX_FORM: Final = 8_192
-_MAX_FIELDS: Final = 20
 _MAX_DIGITS: Final = 18
 """Every number of so many digits fits PostgreSQL's bigint."""
 
@@ -110,10 +110,13 @@ def build_action_endpoint(site: Site, action: Action) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         session = site.cookies.read_session(request)
-        form = await _read_form(request)
+        try:
+            form = await read_form(request, _MAX_FORM)
+        except BadForm:
+            form = {}  # without the token, which the session asks for
         if session is None:
             return render_problem(HTTPStatus.FORBIDDEN, "Your session has ended. Sign in again.")
-        if form is None or not _is_own_form(site, session, request, form):
+        if not _is_own_form(site, session, request, form):
             return render_problem(
                 HTTPStatus.FORBIDDEN, "This form does not belong to your session. Reload its page."
             )
@@ -180,19 +183,6 @@ def _guard(make: Callable[[], Response], request: Request, viewer: Viewer | None
 def _ask_for_sign_in(request: Request) -> Response:
     path = request.url.path if request.method == "GET" else "/"
     return RedirectResponse(f"/welcome?next={quote(path)}", HTTPStatus.SEE_OTHER)
-
-
-async def _read_form(request: Request) -> Form | None:
-    """Read a small form; None for one that is too large, or no form."""
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MAX_FORM:
-                return None
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
-    except (ClientDisconnect, ValueError):
-        return None
 
 
 def _is_own_form(site: Site, session: Session, request: Request, form: Form) -> bool:

@@ -1,13 +1,18 @@
-"""Serves the setup's pages to the browsers of tests."""
+"""Serves the setup's pages to the browsers of tests, and plays a person before them."""
 
+import html
+import re
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+import httpx
 import uvicorn
 
 from app.operator.setup.setup_pages import SetupPages, create_app
+from tests.github.stand_in import StandIn
 from tests.services import wait_for
 
 
@@ -24,3 +29,43 @@ def serve_setup_pages(pages: SetupPages) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def browse(pages):
+    """Serve the pages, and yield a browser before them."""
+    with (
+        serve_setup_pages(pages) as url,
+        httpx.Client(base_url=url, follow_redirects=True, trust_env=False) as browser,
+    ):
+        yield browser
+
+
+@dataclass
+class Wizard:
+    """A person with a browser before the page."""
+
+    pages: SetupPages
+    browser: httpx.Client
+    github: StandIn
+
+    def sign_in(self):
+        answer = self.browser.post("/setup/token", data={"token": self.pages.access.token})
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    def answer(self, **answers):
+        """Give answers, and return the page that follows."""
+        form = {"csrf": self.pages.access.csrf, "name": "r4p-bot-1", "github_url": self.github.url}
+        return self.browser.post("/setup/app", data=form | answers)
+
+    def create_app(self, page):
+        """Send the page's form to GitHub, confirm there, and return the address that GitHub leads to."""
+        action = html.unescape(re.search(r'action="([^"]+)"', page.text)[1])
+        manifest = html.unescape(re.search(r'name="manifest" value="([^"]+)"', page.text)[1])
+        shown = httpx.post(action, data={"manifest": manifest})
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', shown.text))
+        form = {name: html.unescape(value) for name, value in fields.items()}
+        done = httpx.post(f"{self.github.url}/settings/apps/confirm", data=form)
+        assert done.status_code == 302
+        return done.headers["location"]
