@@ -23,7 +23,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-class Definition(NamedTuple):
+class DefinitionSyntax(NamedTuple):
     """A function or class of a module."""
 
     source: str
@@ -36,7 +36,7 @@ class Definition(NamedTuple):
 class ModuleContent:
     """What a module defines and assigns."""
 
-    definitions: Mapping[str, Sequence[Definition]]
+    definitions: Mapping[str, Sequence[DefinitionSyntax]]
     """By dotted name, such as `TestShop.test_price`."""
     values: Mapping[str, Sequence[str]]
     """What each name of the module is assigned, in order; equal for equal code."""
@@ -49,12 +49,12 @@ def read_syntax(text: bytes, wanted: AbstractSet[str]) -> ModuleContent | None:
     """
     try:
         tree = _parse(text)
-        definitions: dict[str, list[Definition]] = {}
+        definitions: dict[str, list[DefinitionSyntax]] = {}
         for name, node in _list_definitions(tree):
             if name in wanted:
                 reader = _NameReader()
                 reader.visit(node)
-                definition = Definition(_hash(node), frozenset(reader.names))
+                definition = DefinitionSyntax(_hash(node), frozenset(reader.names))
                 definitions.setdefault(name, []).append(definition)
         values: dict[str, list[str]] = {}
         for name, value in _list_values(tree):

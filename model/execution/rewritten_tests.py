@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from model.codegraph.reader_pool import ReadRequest, read_all
 from model.errors import NoReader
-from model.execution.module_syntax import MODULE_BYTES, Definition, ModuleContent, read_syntax
+from model.execution.module_syntax import MODULE_BYTES, DefinitionSyntax, ModuleContent, read_syntax
 from model.execution.regression import RegressionEvidence
 from model.execution.tree_changes import TreeChanges
 
@@ -161,12 +161,12 @@ def _read_words(texts: Mapping[str, bytes]) -> dict[str, ModuleContent]:
     contents: dict[str, ModuleContent] = {}
     for request, reading in read_all(wanted, texts.__getitem__, _READ_SECONDS):
         if reading.reason is None and not reading.broken:
-            definitions: dict[str, list[Definition]] = {}
+            definitions: dict[str, list[DefinitionSyntax]] = {}
             for row in reading.rows:
                 source = texts[request.path][row.start_byte : row.end_byte]
                 name = f"{row.scope}.{row.name}" if row.scope else row.name
                 text = " ".join(source.decode(errors="replace").split())
-                definition = Definition(text, frozenset(_WORD.findall(text)))
+                definition = DefinitionSyntax(text, frozenset(_WORD.findall(text)))
                 definitions.setdefault(name, []).append(definition)
             values = _read_module_values(texts[request.path])
             contents[request.path] = ModuleContent(definitions, values)
