@@ -267,7 +267,7 @@ def create_runtime(
     database_url = load(DatabaseSettings).database_url
     logs.hide_passwords(database_url, broker.redis_url)
     tracing.configure(load(LogSettings), "worker")
-    database = create_database_engine(database_url, pool_size=4)
+    database = create_database_engine(database_url, pool_size=4, process="worker")
     doorbell = Doorbell(broker.redis_url)
     return Runtime(
         Runner(database, build_handlers(Components(database, pace)), doorbell, pace, stopping),

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Final
 
 from psycopg.errors import LockNotAvailable, QueryCanceled, UndefinedColumn, UndefinedTable
@@ -51,18 +52,22 @@ MIGRATION_LIMITS: Final = TimeLimits(statement=0, lock=0, idle=0)
 
 
 def create_database_engine(
-    database_url: str, *, pool_size: int = 8, limits: TimeLimits = WORKER_LIMITS
+    database_url: str,
+    *,
+    pool_size: int = 8,
+    limits: TimeLimits = WORKER_LIMITS,
+    process: str = "command",
 ) -> Engine:
     """Create a pooled SQLAlchemy engine for a `postgresql://` URL; it connects at its first use.
 
-    `limits` hold on each of its connections.
+    `limits` hold on each of its connections. PostgreSQL shows `process` and our version with each of them.
     """
     database = create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 5, "application_name": "r4p"},
+        connect_args={"connect_timeout": 5, "application_name": name_connection(process)},
     )
 
     @event.listens_for(database, "connect")
@@ -72,6 +77,11 @@ def create_database_engine(
         connection.commit()
 
     return database
+
+
+def name_connection(process: str) -> str:
+    """Return the name by which PostgreSQL shows a connection of a kind of process, such as `r4p-worker 0.1.0`."""
+    return f"r4p-{process} {version('r4p-bot')}"
 
 
 @contextmanager

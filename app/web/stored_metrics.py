@@ -53,6 +53,11 @@ TESTS: Final = Family(
     "Stored groups with tests, by whether their tests wait, told something or told nothing.",
     ("state",),
 )
+CONNECTIONS: Final = Family(
+    "r4p_database_connections",
+    "Open connections of the bot's processes to the database, by the kind of process and its version.",
+    ("process", "version"),
+)
 TRAINING: Final = Family(
     "r4p_training",
     "1 for the present state and stage of the newest training.",
@@ -66,7 +71,7 @@ PROGRESS: Final = Family(
 )
 FAMILIES: Final = (
     *(JOBS, LAG, RUNNING, WAITING, WAITING_SECONDS),
-    *(IGNORED, PAUSED, TESTS, TRAINING, BEAT, PROGRESS),
+    *(IGNORED, PAUSED, TESTS, CONNECTIONS, TRAINING, BEAT, PROGRESS),
 )
 
 
@@ -95,6 +100,7 @@ class StoredMetrics(Collector):
                         ((str(each),), 1) for each in installation_controls.list_paused(connection)
                     ),
                     TESTS.build(_label(group_tests.count_outcomes(connection))),
+                    CONNECTIONS.build(upkeep.count_connections(connection).items()),
                     *build_training_metrics(trainings.find_last(connection), datetime.now(UTC)),
                 ]
         except SQLAlchemyError:

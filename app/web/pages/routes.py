@@ -96,7 +96,7 @@ def create_pages(
     endpoints = build_endpoints(identity.github_url)
     http = create_http_client()
     engine = create_database_engine(
-        database.database_url, pool_size=MAX_THREADS // 2, limits=WEB_LIMITS
+        database.database_url, pool_size=MAX_THREADS // 2, limits=WEB_LIMITS, process="web"
     )
     api = PersonApi(endpoints, settings.oauth_client_id or "", secret, http)
     site = Site(

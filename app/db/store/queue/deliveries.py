@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import Connection
 
-from app.db.session import WEB_LIMITS
+from app.db.session import WEB_LIMITS, name_connection
 from app.db.store.queue.job_rows import PLANNED, STORE, StoredJob, serialize_jobs
 from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId
@@ -99,7 +99,11 @@ def create_pool(database_url: str, *, size: int) -> Pool:
     """Create the webhook's pool of 1 to `size` PostgreSQL connections. The caller must open it."""
     return AsyncConnectionPool(
         database_url,
-        kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
+        kwargs={
+            "autocommit": True,
+            "connect_timeout": 2,
+            "application_name": name_connection("web"),
+        },
         min_size=1,
         max_size=size,
         configure=_set_limits,

@@ -114,6 +114,20 @@ def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
     return tuple(Waiting(row.waits_for, row.jobs, float(row.seconds)) for row in rows)
 
 
+def count_connections(connection: Connection) -> dict[tuple[str, str], int]:
+    """Count the bot's connections to this database, by the kind of their process and its version."""
+    rows = connection.exec_driver_sql(
+        """
+        select split_part(application_name, ' ', 1) as process,
+            split_part(application_name, ' ', 2) as version, count(*) as connections
+        from pg_stat_activity
+        where datname = current_database() and application_name ~ '^r4p-[a-z]+ [^ ]+$'
+        group by 1, 2
+        """
+    )
+    return {(row.process.removeprefix("r4p-"), row.version): row.connections for row in rows}
+
+
 def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
     """Release running jobs whose worker stopped renewing the lease, and return the ids of those now dead.
 
