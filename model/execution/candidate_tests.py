@@ -11,6 +11,7 @@ from typing import Final
 
 from model.domain import Patch, PatchId
 from model.errors import BadDiff, PatchDoesNotApply
+from model.execution.equality_screening import find_blind_equality
 from model.execution.patch_screening import (
     find_forbidden_code,
     find_forged_report,
@@ -118,6 +119,8 @@ def prepare_changes(
         return "the patch changes tests only"
     if code := find_forbidden_code(changes):
         return f"new code reaches for what runs the tests: {code}"
+    if method := find_blind_equality(changes):
+        return f"new code compares equal without a look at the other value: {method}"
     return changes
 
 

@@ -27,11 +27,12 @@ _METADATA: Final = re.compile(r"\.(?:dist|egg)-info(?:/|$)|(?:^|/)entry_points\.
 _BINARY_SUFFIXES: Final = (".so", ".pyd", ".pyc", ".pth", ".dll", ".egg", ".zip")
 """Suffixes of files that Python may run and nobody can read."""
 _FORBIDDEN: Final = re.compile(
-    r"\b(?:_?pytest|pytest_\w+|pluggy|pluginmanager|unittest|doctest|tamper_evidence|run_pytest|run_unittest|run_script)\b"
+    r"\b(?:_?pytest|pytest_\w+|pluggy|pluginmanager|unittest|doctest|tamper_evidence|function_watch|run_pytest|run_unittest|run_script)\b"
     r"|\b(?:ctypes|gc|runpy|SkipTest|SystemExit|faulthandler|atexit|importlib|__import__|__builtins__|builtins)\b"
     r"|\bsys\s*\.\s*(?:modules|_getframe|settrace|setprofile|monitoring|exit|meta_path|path_hooks)\b"
     r"|\bos\s*\.\s*(?:_exit|abort|kill|fork|dup2?|write|fdopen|exec\w*)\b"
     r"|\bfrom\s+(?:sys|os|signal|inspect)\s+import\b|\b__main__\s*\.|\bimport\s+__main__\b"
+    r"|\bmock\s*\.\s*ANY\b|\bfrom\s+mock\s+import\b"
     r"|\b_exit\b|\binspect\s*\.\s*(?:currentframe|stack)\b|\bsettrace\b|\bsetprofile\b"
     r"|\bsignal\s*\.\s*(?:raise_signal|signal|alarm|setitimer|pthread_kill)\b"
     r"|\b(?:tb_frame|f_back|gi_frame|cr_frame|__subclasses__|__globals__|__code__|__closure__|__defaults__)\b"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from model.errors import NoBaseline
-from model.execution.suite_run import SuiteRun
+from model.execution.suite_run import REPLACED, SuiteRun
 
 _SHOWN: Final = 3
 """Broken tests that a sentence names."""
@@ -155,9 +155,7 @@ def compare(baseline: Baseline, run: SuiteRun) -> RegressionEvidence:
     expected = len(baseline.stable)
     if run.failure is not None:
         return RegressionEvidence(expected=expected, unknown=run.failure)
-    if run.set_up != baseline.set_up:
-        changed = sorted(set(run.set_up) ^ set(baseline.set_up))
-        reason = f"the patch changes how the tests are run: {', '.join(changed)[:200]}"
+    if reason := _explain_difference(run.set_up, baseline.set_up):
         return RegressionEvidence(expected=expected, unknown=reason)
     broken = tuple(sorted(baseline.stable - run.list_passed()))
     # Nobody watched the tests of a file: what it leaves out may have passed.
@@ -165,3 +163,19 @@ def compare(baseline: Baseline, run: SuiteRun) -> RegressionEvidence:
         reason = f"the report tells no outcome of {len(missing)} of {expected} tests: {min(missing)[:200]}"
         return RegressionEvidence(expected=expected, unknown=reason, is_self_reported=True)
     return RegressionEvidence(broken, expected, is_self_reported=run.is_self_reported)
+
+
+def _explain_difference(patched: Sequence[str], base: Sequence[str]) -> str | None:
+    """Return how the run of a patched tree differs from that of the base; None when it does not.
+
+    What the tests replace themselves is replaced on the base too. A patch may end a test before it does so.
+    """
+    names = [name for name in patched if not name.startswith(REPLACED)]
+    expected = [name for name in base if not name.startswith(REPLACED)]
+    if names != expected:
+        changed = sorted(set(names) ^ set(expected))
+        return f"the patch changes how the tests are run: {', '.join(changed)[:200]}"
+    if more := sorted(set(patched) - set(base)):
+        shown = ", ".join(name.removeprefix(REPLACED) for name in more)
+        return f"the code under test replaces what the tests use: {shown[:200]}"
+    return None

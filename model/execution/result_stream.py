@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
 
-from model.execution.suite_run import Outcome, SuiteRun, build_failed_run
+from model.execution.suite_run import REPLACED, Outcome, SuiteRun, build_failed_run
 
 _PASSED: Final = frozenset({"setup passed", "call passed", "teardown passed"})
 _SKIPPED: Final = frozenset({"setup skipped", "call skipped"})
@@ -26,6 +26,8 @@ _FIELDS: Final = {
     "xml": 1,
 }
 """The fewest fields of each kind of event."""
+ENDED_EARLY: Final = "before it ran all tests"
+"""Ends the reason of a run whose runner gave up, for example because of a wrong argument."""
 _Event = tuple[str, ...]
 """(kind, field, …), for example ("test", "test_a.py::test_b", "call passed")."""
 
@@ -47,15 +49,17 @@ def read_run(lines: Iterable[bytes], key: bytes, seconds: float) -> SuiteRun:
         if kind == "test":  # a test that failed once stays failed, whatever a later line says
             phases.setdefault(fields[0], set()).update(fields[1:])
     outcomes = {test: _decide(fields) for test, fields in phases.items()}
-    set_up = (*events[0][1:], "then", *events[-2][1:])
+    replaced = [f"{REPLACED}{name}" for name in events[-1][2:]]
+    set_up = (*events[0][1:], "then", *events[-2][1:], *replaced)
     errors = {fields[0]: fields[1] for kind, *fields in events if kind == "error"}
     return SuiteRun(_drop_unknown(outcomes), errors=errors, set_up=set_up, seconds=seconds)
 
 
 def _explain_disbelief(events: Sequence[_Event]) -> str | None:
     """Return why a whole run says nothing; None when its outcomes may be believed."""
-    if changed := next((fields[0] for kind, *fields in events if kind == "changed"), None):
-        return f"the code under test changes the test runner while it runs: {changed}"
+    if changed := next((fields for kind, *fields in events if kind == "changed"), None):
+        what = "rewrites a test" if changed[1:] else "changes the test runner"
+        return f"the code under test {what} while it runs: {changed[0]}"
     if [event[0] for event in (*events[:1], *events[-2:])] != ["start", "plugins", "end"]:
         last = next((fields[0] for kind, *fields in reversed(events) if kind == "test"), None)
         return f"the tests ended without a report{f' after {last}' if last else ''}"
@@ -63,7 +67,7 @@ def _explain_disbelief(events: Sequence[_Event]) -> str | None:
     if status == _NO_TESTS:
         return "the test command found no test"
     if status not in _RAN:
-        return f"the test command ended with exit {status} before it ran all tests"
+        return f"the test command ended with exit {status} {ENDED_EARLY}"
     return None
 
 

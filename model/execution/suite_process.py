@@ -15,7 +15,7 @@ from typing import IO, Final
 
 from model.execution import inside
 from model.execution.junit_report import read_junit_run
-from model.execution.result_stream import read_run
+from model.execution.result_stream import ENDED_EARLY, read_run
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_run import SuiteRun, build_failed_run
 from model.execution.tree_changes import TreeChanges
@@ -39,6 +39,8 @@ ENDED_BY_CALLER: Final = "the tests were stopped before they finished"
 """Reason of a run that its caller ended, because its time is over or its result is not needed any more."""
 _CHUNK: Final = 65_536
 _OUTPUT_TAIL_BYTES: Final = 4_096
+_ERROR_CHARACTERS: Final = 200
+"""Most characters of an error of the test runner that a reason repeats."""
 _LOOK_SECONDS: Final = 0.2
 """How often a run looks whether it may go on."""
 
@@ -92,7 +94,10 @@ def _run(tree: Sequence[Mount], command: SuiteCommand, keep_going: Callable[[], 
         return build_failed_run(f"the tests wrote no report: {_pick_line(output)}", seconds)
     lines = raw.removesuffix(b"\n").split(b"\n")
     if not command.report:
-        return read_run(lines, key, seconds)
+        run = read_run(lines, key, seconds)
+        if run.failure and run.failure.endswith(ENDED_EARLY) and (line := _find_error(output)):
+            return replace(run, failure=f"{run.failure}: {line}")
+        return run
     run = read_junit_run(lines, key, seconds)
     return replace(run, failure=f"{run.failure} ({_pick_line(output)})") if run.failure else run
 
@@ -194,6 +199,13 @@ def _read_all(
             if len(lines) > command.output_bytes:
                 raise _RunEnded(f"the tests' report grew over {command.output_bytes:,} bytes")
     return bytes(lines)
+
+
+def _find_error(output: bytes | bytearray) -> str:
+    """Return the last line of the output that starts with `ERROR`, shortened and without control characters; "" without one."""
+    lines = output.decode(errors="replace").splitlines()
+    line = next((line for line in reversed(lines) if line.startswith("ERROR")), "")
+    return "".join(filter(str.isprintable, line))[:_ERROR_CHARACTERS]
 
 
 def _pick_line(output: bytes | bytearray) -> str:

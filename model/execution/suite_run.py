@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+REPLACED: Final = "replaced "
+"""Begins an entry of `SuiteRun.set_up` that names what the code under test replaced in the tests."""
 
 
 class Outcome(StrEnum):
@@ -29,7 +33,8 @@ class SuiteRun:
     failure: str | None = None
     """Why the run says nothing at all, for a person; None for a run that may be believed."""
     set_up: tuple[str, ...] = ()
-    """The plugins of the test runner, and the functions of it that they replaced before the first test."""
+    """The plugins of the test runner, the functions of it that they replaced before the first test, and what was replaced
+    in the tests while they ran."""
     seconds: float = 0.0
     """Wall-clock seconds."""
     is_self_reported: bool = False

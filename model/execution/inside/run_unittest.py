@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from function_watch import FunctionWatch  # type: ignore[import-not-found]  # found beside this file in the sandbox
 from tamper_evidence import MachineryWatch, SignedReport, read_key
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -41,7 +42,10 @@ class ResultReporter:
         for name, phases in _PHASES.items():
             self._extend(name, lambda test, *_, phases=phases: self._note(test, phases))
         self._extend("addSubTest", self._note_part)
+        self._extend("startTest", self._look_at_test)
         self._extend("stopTest", self._send)
+        self.functions = FunctionWatch()
+        self._extend_case()
         self.watch = MachineryWatch()
 
     def _extend(self, name: str, report: Callable[..., None]) -> None:
@@ -53,6 +57,23 @@ class ResultReporter:
 
         setattr(unittest.TestResult, name, method)
 
+    def _extend_case(self) -> None:
+        """Let each test record its function when it is made, right after its module was imported."""
+        original, functions = unittest.TestCase.__init__, self.functions
+
+        def create(case: Any, *arguments: Any, **options: Any) -> None:
+            original(case, *arguments, **options)
+            name, owner = case._testMethodName, type(case)  # noqa: SLF001
+            functions.record((owner, name), getattr(owner, name, None), owner)
+
+        setattr(unittest.TestCase, "__init__", create)  # noqa: B010 - mypy refuses the assignment
+
+    def _look_at_test(self, test: Any) -> None:
+        """Send the name of a rewritten function of a test; its new code may put back the old during the call."""
+        key = (type(test), getattr(test, "_testMethodName", None))
+        if change := self.functions.find_change(key, test.id()):
+            self._report.send("changed", change, "test")
+
     def _note(self, test: Any, phases: tuple[str, ...]) -> None:
         self._phases.setdefault(test.id(), []).extend(phases)
 
@@ -61,6 +82,7 @@ class ResultReporter:
             self._note(test, ("call failed",))
 
     def _send(self, test: Any) -> None:
+        self._look_at_test(test)
         self._report.send("test", test.id(), *self._phases.pop(test.id(), ()))
         if (now := self._clock()) > self._look_at:
             self._look_at = now + _SECONDS_BETWEEN_LOOKS
@@ -79,6 +101,7 @@ def main() -> int:
     reporter = ResultReporter(report)
     # Bound before the code under test is imported: it cannot replace what the last lines call.
     send, find_change, send_rest = report.send, reporter.watch.find_change, reporter.send_rest
+    replaced = reporter.functions.replaced
     send("start")
     program, sys.argv = sys.argv[2], sys.argv[2:]
     try:
@@ -95,7 +118,7 @@ def main() -> int:
     if change := find_change():
         send("changed", change)
     send("plugins")
-    send("end", f"{status}")
+    send("end", f"{status}", *sorted(replaced))
     return status
 
 

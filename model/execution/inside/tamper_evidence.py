@@ -16,7 +16,12 @@ from hashlib import blake2b
 
 _KEY_LINE = 65
 """Bytes of the key on standard input: 64 hex digits and a line break."""
-_RUNNERS = frozenset({"__main__", "_pytest", "pytest", "pluggy", "unittest", "tamper_evidence"})
+_RUNNERS = frozenset(
+    {
+        *("__main__", "_pytest", "pytest", "pluggy", "unittest"),
+        *("tamper_evidence", "function_watch"),
+    }
+)
 _KINDS = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -89,7 +94,7 @@ class MachineryWatch:
         for holder, name, value, parts in self._records:
             now = holder.get(name)
             if now is not value or any(
-                new is not old for new, old in zip(_take_apart(now), parts, strict=True)
+                new is not old for new, old in zip(take_apart(now), parts, strict=True)
             ):
                 yield f"{_name_holder(holder)}.{name}"
         for holder, names in self._names:
@@ -104,7 +109,7 @@ def _list_records() -> Iterator[_Record]:
         for holder in (vars(module), *_list_own_classes(module)):
             for name, value in list(holder.items()):
                 if isinstance(value, _KINDS) and name not in _BY_PYTEST:
-                    yield holder, name, value, _take_apart(value)
+                    yield holder, name, value, take_apart(value)
 
 
 def _list_classes() -> Iterator[_Holder]:
@@ -126,7 +131,7 @@ def _list_own_classes(module: types.ModuleType) -> list[_Holder]:
     ]
 
 
-def _take_apart(value: object) -> tuple[object, ...]:
+def take_apart(value: object) -> tuple[object, ...]:
     """Return the code and the default values of a function, of a method, or of a property's three functions."""
     functions = (
         getattr(value, "__func__", value),

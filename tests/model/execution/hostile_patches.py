@@ -47,8 +47,59 @@ OPEN = {
     "other letters": "import sys\nx = sys.\uff4dodules\n" + WRONG,
     "other encoding": "# coding: utf-7\n" + WRONG,
     "own main": "import __main__\n" + WRONG,
+    "equality of a tool": "from mock import ANY\n" + _late("return ANY"),
     "evaluated": _late("exec('import os; os._exit(0)')"),
 }
+_RETURN = "\n\ndef double(number):\n    return X(-1)\n"
+_CLASS = "class X:\n    def __init__(self, *_):\n        pass\n"
+EQUAL = {
+    "true": _CLASS + "    def __eq__(self, other):\n        return True\n" + _RETURN,
+    "true on every path": _CLASS
+    + "    def __eq__(self, other):\n        if other:\n            return True\n        else:\n            return 1\n"
+    + _RETURN,
+    "other argument names": _CLASS + "    def __eq__(*_):\n        return True\n" + _RETURN,
+    "argument deleted": _CLASS
+    + "    def __eq__(self, other):\n        del other\n        return not False\n"
+    + _RETURN,
+    "lambda": _CLASS + "    __eq__ = lambda self, other: True\n" + _RETURN,
+    "function of the module": "def same(one, other):\n    return True\n"
+    + _CLASS
+    + "    __eq__ = same\n"
+    + _RETURN,
+    "set later": _CLASS + "\nX.__eq__ = lambda *_: True\n" + _RETURN,
+    "setattr": _CLASS + "\nsetattr(X, '__eq__', lambda *_: True)\n" + _RETURN,
+    "made by type": "X = type('X', (int,), {'__eq__': lambda *_: True})\n" + _RETURN,
+    "made by type from keywords": "X = type('X', (int,), dict(__eq__=lambda *_: True))\n" + _RETURN,
+    "true object": _CLASS
+    + "    def __bool__(self):\n        return True\n    def __eq__(self, other):\n        return self\n"
+    + _RETURN,
+    "never unequal": _CLASS + "    def __ne__(self, other):\n        return False\n" + _RETURN,
+    "never unequal by nothing": _CLASS + "    def __ne__(self, other):\n        pass\n" + _RETURN,
+    "equal and hashed": _CLASS
+    + "    def __hash__(self):\n        return 0\n    def __eq__(self, other):\n        return True\n"
+    + _RETURN,
+    "number": "class X(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n"
+    + _RETURN,
+    "text": "class X(str):\n    def __eq__(self, other):\n        return True\n" + _RETURN,
+    "holds everything": "class X(list):\n    def __init__(self, _):\n        pass\n"
+    "    def __contains__(self, item):\n        return True\n" + _RETURN,
+    "of every class": "class M(type):\n    def __instancecheck__(cls, one):\n        return True\n\n"
+    "class X(metaclass=M):\n    pass\n" + _RETURN,
+    "total ordering": "import functools\n\n@functools.total_ordering\n"
+    + _CLASS
+    + "    def __eq__(self, other):\n        return True\n    def __lt__(self, other):\n        return False\n"
+    + _RETURN,
+}
+"""Objects that equal everything, which every test accepts. No run can see through them."""
+HIDDEN_EQUAL = {
+    "name in two parts": "X = type('X', (int,), {'__e' + 'q__': lambda *_: True})\n" + _RETURN,
+    "looks at the other": _CLASS
+    + "    def __eq__(self, other):\n        return other is not self\n"
+    + _RETURN,
+    "difference of nothing": "class X(int):\n    def __sub__(self, other):\n        return 0\n"
+    + _RETURN,
+}
+"""The same so that the screen does not see it. What the tests say about these is wrong."""
 _FIND = "import sys as s\nm = getattr(s, 'mod' + 'ules')\n"
 _OS = "import os as o\n"
 _GREEDY = (

@@ -88,8 +88,12 @@ def test_a_patch_that_cannot_be_tried_is_unknown(try_patch, diff, reason):
     [
         ({"tests/test_double.py": "def test(): assert 0\n"}, ("tests",), "none of 1 tests passes"),
         ({"tests/test_double.py": "x = 1\n"}, ("tests",), "found no test"),
-        ({"tests/test_double.py": "import missing\n"}, ("tests",), "exit 2"),
-        ({}, ("nowhere",), "exit 4"),
+        (
+            {"tests/test_double.py": "import missing\n"},
+            ("tests",),
+            "exit 2 before it ran all tests: ERROR tests/test_double.py",
+        ),
+        ({}, ("nowhere",), "all tests: ERROR: file or directory not found: nowhere"),
         ({}, ("--no-such-option",), "wrote no report: ERROR: usage"),
         ({"tests/test_double.py": "import time; time.sleep(60)\n"}, ("tests",), "ended after 2 s"),
     ],
@@ -107,6 +111,15 @@ def test_a_base_without_results_is_an_error_with_the_reason(
     with pytest.raises(NoBaseline) as caught:
         candidate_tests.run_candidate_tests(tree, [], command, base_runs=1)
     assert reason in str(caught.value)
+
+
+def test_the_runners_own_error_is_shortened_and_safe_to_show(bubblewrap, tree):
+    command = replace(COMMAND, arguments=(f"no\x1b\u202e{'x' * 200}",))
+    with pytest.raises(NoBaseline) as caught:
+        candidate_tests.run_candidate_tests(tree, [], command, base_runs=1)
+    error = str(caught.value).partition("before it ran all tests: ")[2]
+    assert error.startswith("ERROR: file or directory not found: noxxx")
+    assert len(error) == 200
 
 
 def test_a_flaky_test_does_not_count(bubblewrap, tree):

@@ -1,0 +1,189 @@
+"""Find new methods that compare equal without a look at the other value (pure).
+
+A test such as `assert half(4) == 2` passes for an object that equals everything, so it says nothing about a patch with
+such a method. A patch may still hide equality, for example in a metaclass or in text that it runs.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from model.execution.tree_changes import TreeChanges
+
+_POSITIVE: Final = frozenset({"__eq__", "__contains__", "__instancecheck__"})
+"""Methods whose true result makes a test pass. For `__ne__` it is a false one."""
+_METHODS: Final = _POSITIVE | {"__ne__"}
+_MENTION: Final = re.compile(rb"__(?:eq|ne|contains|instancecheck)__")
+_MOST_BYTES: Final = 2 * 1024**2
+"""A larger file is not read as Python."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class _Method(NamedTuple):
+    """A function that code gives to one of the methods, in whatever way."""
+
+    name: str
+    """The class, if there is one, and the method."""
+    text: str
+    """What the method is, without its place in the file."""
+    is_blind: bool
+    """Whether it can call anything equal without a look at it."""
+
+
+def find_blind_equality(changes: TreeChanges) -> str | None:
+    """Return the name of a new or changed method that can call anything equal without a look at it; None without one.
+
+    `changes` come from `keep_code`, so tests are not looked at. A method that stands on the base, in any of the changed
+    files, is not new.
+    """
+    old = {
+        (method.name, method.text)
+        for path, content in changes.before.items()
+        if path.endswith(".py")
+        for method in _list_methods(content) or ()
+    }
+    for path, content in changes.written.items():
+        if not path.endswith(".py"):
+            continue
+        methods = _list_methods(content)
+        if methods is None and _mentions_more(content, changes.before.get(path, b"")):
+            return path
+        for method in methods or ():
+            if method.is_blind and (method.name, method.text) not in old:
+                return method.name
+    return None
+
+
+def _mentions_more(after: bytes, before: bytes) -> bool:
+    """Return whether a file that cannot be read as Python has new lines about one of the methods."""
+    old = frozenset(before.splitlines())
+    return any(_MENTION.search(line) for line in after.splitlines() if line not in old)
+
+
+def _list_methods(content: bytes) -> list[_Method] | None:
+    """Return the functions that a file gives to the methods; None where it cannot be read."""
+    if not _MENTION.search(content):
+        return []
+    if len(content) > _MOST_BYTES:
+        return None
+    try:
+        tree = ast.parse(content)
+        functions: dict[str, _Function] = {
+            node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+        }
+        return list(_walk(tree, "", functions))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _walk(node: ast.AST, owner: str, functions: Mapping[str, _Function]) -> Iterator[_Method]:
+    for method, value in _read_bindings(node):
+        value = functions.get(value.id) if isinstance(value, ast.Name) else value  # noqa: PLW2901
+        if isinstance(method, str) and method in _METHODS and isinstance(value, _Function):
+            name = f"{owner}.{method}" if owner else method
+            yield _Method(name, ast.dump(value), _is_blind(method, value))
+    inner = node.name if isinstance(node, ast.ClassDef) else owner
+    for child in ast.iter_child_nodes(node):
+        yield from _walk(child, inner, functions)
+
+
+def _read_bindings(node: ast.AST) -> Iterator[tuple[object, ast.AST | None]]:
+    """Yield each name that a node gives a value, with the value: also names of attributes and keys of a dictionary."""
+    match node:
+        case ast.FunctionDef():
+            yield node.name, node
+        case ast.Assign(targets=targets, value=value):
+            yield from ((_name_target(target), value) for target in targets)
+        case ast.AnnAssign(target=target, value=value):
+            yield _name_target(target), value
+        case ast.Dict(keys=keys, values=values):
+            named = zip(keys, values, strict=True)
+            yield from ((getattr(key, "value", None), value) for key, value in named)
+        case ast.Call(args=[_, ast.Constant(value=name), value], keywords=[]):
+            yield name, value
+        case ast.Call(keywords=keywords):
+            yield from ((keyword.arg, keyword.value) for keyword in keywords)
+
+
+def _name_target(target: ast.expr) -> object:
+    """Return the name, the attribute or the constant key to which a value is assigned; None for another target."""
+    match target:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=key)):
+            return key
+    return None
+
+
+def _is_blind(method: str, function: _Function) -> bool:
+    """Return whether a method can say "equal" without its argument, or never says anything else."""
+    passes = method in _POSITIVE
+    results = _list_results(function)
+    if not _uses_argument(function):
+        return any(not _is_harmless(result, passes=passes) for result in results)
+    return bool(results) and all(_is_constant(result, passes) for result in results)
+
+
+def _uses_argument(function: _Function) -> bool:
+    """Return whether the body reads the compared value, or all values where it has no name of its own."""
+    arguments = function.args
+    named = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    compared = set(named[1:2] or named)
+    compared |= {arguments.vararg.arg} if arguments.vararg and len(named) < 2 else set()
+    body = function.body if isinstance(function.body, list) else [function.body]
+    return any(
+        isinstance(node, ast.Name) and node.id in compared and isinstance(node.ctx, ast.Load)
+        for part in body
+        for node in ast.walk(part)
+    )
+
+
+def _list_results(function: _Function) -> list[ast.expr | None]:
+    """Return the expression of each `return`; None for one without, and for an end of the body that may be reached."""
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    results = [
+        node.value
+        for part in function.body
+        for node in _walk_own(part)
+        if isinstance(node, ast.Return)
+    ]
+    return results if _ends(function.body) else [*results, None]
+
+
+def _walk_own(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and those inside it, but not those of inner functions and classes."""
+    yield node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        for child in ast.iter_child_nodes(node):
+            yield from _walk_own(child)
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Return whether a list of statements surely ends in `return` or `raise`."""
+    match body[-1:]:
+        case [ast.Return() | ast.Raise()]:
+            return True
+        case [ast.If(body=then, orelse=otherwise)]:
+            return _ends(then) and _ends(otherwise)
+        case [ast.With(body=inner)]:
+            return _ends(inner)
+        case [ast.Try(body=inner, handlers=handlers, orelse=otherwise, finalbody=last)]:
+            parts = [otherwise or inner, *(handler.body for handler in handlers)]
+            return _ends(last) or all(map(_ends, parts))
+    return False
+
+
+def _is_constant(result: ast.expr | None, expected: bool) -> bool:
+    return isinstance(result, ast.Constant) and bool(result.value) is expected
+
+
+def _is_harmless(result: ast.expr | None, *, passes: bool) -> bool:
+    """Return whether a result without a look at the argument makes no test pass."""
+    if isinstance(result, ast.Name) and result.id == "NotImplemented":
+        return True
+    if result is None:  # no value is a false one
+        return passes
+    return _is_constant(result, not passes)
