@@ -1,7 +1,5 @@
 """Each process logs in under a role of its own, and PostgreSQL refuses what is not its work."""
 
-from importlib.metadata import version
-
 import psycopg
 import pytest
 from sqlalchemy import func, inspect, make_url, select, text
@@ -11,10 +9,9 @@ from app.db import process_roles
 from app.db.process_grants import GRANTS, VIEWS
 from app.db.process_roles import NoRoles
 from app.db.row_rules import FOLLOW_UPS, ROW_RULES
-from app.db.session import create_database_engine
 from app.db.store.evidence import group_tests, reproduction_tests
 from app.db.store.issues import evaluations, votes
-from app.db.store.queue import jobs, upkeep
+from app.db.store.queue import jobs
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import metadata, patches
 from app.db.tables.schema import reproduction_tests as reproduction_table
@@ -281,17 +278,6 @@ def test_the_web_process_may_read_all_that_it_measures(scene):
     names = {metric.name for metric in stored}
     assert names == {family.name for family in (*QUEUE_FAMILIES, *VERDICT_FAMILIES)}
     database.dispose()
-
-
-def test_the_web_process_sees_the_version_of_a_worker(scene):
-    """The worker has another role, and PostgreSQL hides most of its connection."""
-    worker = create_database_engine(scene.url, pool_size=1, process="worker")
-    web = scene.log_in("web")
-    with worker.connect(), web.connect() as connection:
-        seen = upkeep.count_connections(connection)
-    assert seen["worker", version("r4p-bot")] == 1
-    worker.dispose()
-    web.dispose()
 
 
 def test_follow_ups_have_the_keys_that_the_jobs_give_themselves():
