@@ -19,6 +19,7 @@ from model.commands.index import index
 from model.commands.propose import propose
 from model.commands.report import report
 
+_LAST_PORT = 65_535
 _JUDGE, _RUN, _OPERATE, _LEARN = "Judge", "Run", "Operate", "Learn"
 """Headings of the commands in `r4p --help`."""
 
@@ -58,7 +59,9 @@ main.add_typer(environments.app, name="environments", rich_help_panel=_JUDGE)
 @main.command(rich_help_panel=_RUN)
 def up(
     data: Annotated[Path, Option(metavar="DIR", help="Folder that holds all data of the bot.")],
-    port: Annotated[int, Option(help="Port of the web process; 0 picks a free one.")] = 8000,
+    port: Annotated[
+        int, Option(min=0, max=_LAST_PORT, help="Port of the web process; 0 picks a free one.")
+    ] = 8000,
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     engine_url: Annotated[str | None, Option(help="OpenAI-compatible server, e.g. vLLM.")] = None,
     model: Annotated[str | None, Option(help="Name of the model it serves.")] = None,
@@ -87,7 +90,9 @@ def setup(
 @main.command(rich_help_panel=_RUN)
 def serve(
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen on.")] = 8000,
+    port: Annotated[
+        int, Option(min=0, max=_LAST_PORT, help="Port to listen on; 0 picks a free one.")
+    ] = 8000,
 ) -> None:
     """Run the web process, which receives webhooks and stores jobs."""
     from app.operator import processes
@@ -100,7 +105,7 @@ def worker(
     queues: Annotated[
         str, Option(help="Comma-separated queues. Each queue needs only its own secrets.")
     ] = "events,github",
-    concurrency: Annotated[int | None, Option(help="Child processes.")] = None,
+    concurrency: Annotated[int | None, Option(min=1, help="Child processes.")] = None,
 ) -> None:
     """Run a worker process, which claims jobs from PostgreSQL and carries them out."""
     from app.operator import processes

@@ -30,20 +30,26 @@ def validate(files: _Files = None) -> None:
 
 @main.command()
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Settings of a repository.")] = Path(
-        FILE
-    ),
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help=f"Settings of a repository. Without it, {FILE} here, if there is one.",
+        ),
+    ] = None,
     default: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Default of the organisation.")
     ] = None,
 ) -> None:
     """Show every setting in effect, and whether the file, the organisation's default or the bot gives it."""
-    paths = [file, *([default] if default else [])]
-    problems = [line for path in paths if path.exists() for line in _list_problems(path)]
+    usual = Path(FILE)
+    own_path = file or (usual if usual.exists() else None)
+    paths = [path for path in (own_path, default) if path]
+    problems = [line for path in paths for line in _list_problems(path)]
     if problems:
         typer.echo("\n".join(problems), err=True)
         raise typer.Exit(Exit.USAGE)
-    own, shared = (path.read_text() if path and path.exists() else None for path in (file, default))
+    own, shared = (path.read_text() if path else None for path in (own_path, default))
     settings = list_settings(own, shared, combine(own, shared))
     width = max(len(setting.key) for setting in settings)
     for setting in settings:

@@ -11,6 +11,7 @@ from app.process_guard import end_with_parent
 from app.settings import (
     AgentSettings,
     BrokerSettings,
+    CeilingSettings,
     ChildSettings,
     DatabaseSettings,
     EngineSettings,
@@ -159,7 +160,14 @@ _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
 }
 """Settings that jobs of each queue need."""
 _STORE_KINDS = (DatabaseSettings, BrokerSettings)
-_PACE_KINDS = (QueueSettings, RetentionSettings, LogSettings, IdentitySettings, ChildSettings)
+_PACE_KINDS = (
+    QueueSettings,
+    CeilingSettings,
+    RetentionSettings,
+    LogSettings,
+    IdentitySettings,
+    ChildSettings,
+)
 
 
 def exec_web(host: str, port: int) -> None:

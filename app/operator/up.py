@@ -38,7 +38,9 @@ from app.settings import (
     WebhookSettings,
     build_child_environment,
     data_folder,
+    find_engine_mistake,
     load,
+    refuse,
     set_environment,
 )
 from app.web.listen_address import Listen
@@ -208,8 +210,11 @@ def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Proces
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
     """Run the whole bot for `r4p up` until SIGINT or SIGTERM. Returns the exit code.
 
-    `data` is its folder. `engine_url` and `model` replace R4P_ENGINE_URL and R4P_MODEL; None keeps them.
+    `data` is its folder. `engine_url` and `model` replace R4P_ENGINE_URL and R4P_MODEL; None keeps them. Raises
+    SettingsError for settings with which the bot cannot start, before the folder exists.
     """
+    if engine_url and (why := find_engine_mistake(engine_url)):
+        refuse([f"--engine-url: {why}"])
     options = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
     set_environment({name: value for name, value in options.items() if value})
     try:

@@ -13,7 +13,6 @@ from app.settings.environment import (
 )
 from app.settings.github_settings import (
     AccountSettings,
-    BaseUrl,
     GitHubSettings,
     IdentitySettings,
     WebhookSettings,
@@ -42,6 +41,7 @@ from app.settings.runtime_settings import (
     RetentionSettings,
 )
 from app.settings.training_settings import GateSettings, RunSettings, TrainSettings
+from app.settings.url_checks import BaseUrl, find_engine_mistake
 
 __all__ = [
     "USAGE",
@@ -71,6 +71,7 @@ __all__ = [
     "build_child_environment",
     "build_plain_environment",
     "check",
+    "find_engine_mistake",
     "find_mistakes",
     "get_interpreter",
     "list_known_names",

@@ -3,10 +3,19 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import NoDecode
 
 from app.settings.loader import Settings
+from app.settings.url_checks import check_engine_url
+
+
+def _check_url(value: str | None) -> str | None:
+    return check_engine_url(value) if value else None
+
+
+def _check_urls(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(check_engine_url, values))
 
 
 class JudgeSettings(Settings):
@@ -14,7 +23,7 @@ class JudgeSettings(Settings):
 
     engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
     """auto: openai_compatible if a URL is set, else the embedded model."""
-    engine_url: str | None = None
+    engine_url: Annotated[str | None, AfterValidator(_check_url)] = None
     """Base URL of an OpenAI-compatible server, such as vLLM: `http://host:8000/v1`."""
     model: str | None = None
     """The served model's name, the catalogue's name of an embedded model, or the folder of a reward model."""
@@ -46,7 +55,7 @@ class EngineSettings(JudgeSettings):
     """Leave one rival out of each vote. A verdict that depends on one rival is then unsure."""
     min_lines: int = Field(0, ge=0)
     """The bot does not judge pull requests that change fewer lines. 0 judges all."""
-    engine_urls: Annotated[tuple[str, ...], NoDecode] = ()
+    engine_urls: Annotated[tuple[str, ...], NoDecode, AfterValidator(_check_urls)] = ()
     """Addresses of all servers, separated by commas, if `engine_url` is a load balancer. The bot loads trained
     adapters into each server. Empty: `engine_url` is the only server."""
     engine_api_key: SecretStr | None = None

@@ -4,33 +4,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    SecretStr,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import NoDecode
 
 from app.settings.loader import Settings
-
-
-def _check_base_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
-        raise ValueError(f"{value!r} is not a base URL: write https://host")
-    return value
-
-
-BaseUrl = Annotated[str, AfterValidator(_check_base_url)]
-"""github.com, or the base URL of a GitHub Enterprise Server."""
+from app.settings.url_checks import BaseUrl
 
 
 class IdentitySettings(Settings):
     """The bot's identity on GitHub, without secrets. Every process may read it."""
 
-    app_id: int | None = None
+    app_id: int | None = Field(None, ge=1)
     """Our App's id. The web process uses it to ignore our own check runs."""
     bot_name: str | None = None
     """The App's name, so that `@name verify` means `/r4p verify`."""
@@ -39,7 +23,9 @@ class IdentitySettings(Settings):
     ingress: Literal["webhook", "polling"] = "webhook"
     """How events reach the bot. `polling` reads them from GitHub's list of the App's deliveries, for a bot that GitHub
     cannot reach. The App's webhook must be active all the same, with any URL."""
-    writer_app_id: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
+    writer_app_id: Annotated[
+        int | None, Field(ge=1), BeforeValidator(lambda value: value or None)
+    ] = None
     """Id of the writer App, which opens draft pull requests and setup pull requests; None: there is none."""
     onboarding: bool = False
     """Let the writer App open one setup pull request in each new repository without settings. It adds `.github/r4p.yml`.
@@ -78,7 +64,7 @@ class WebhookSettings(AccountSettings):
 
     webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(split_list)]
     """The secret, or two separated by a comma while you replace one by another."""
-    max_body_bytes: int = 25 * 1024 * 1024
+    max_body_bytes: int = Field(25 * 1024 * 1024, ge=1)
     """Most bytes of a webhook's body. The default is GitHub's own limit."""
 
     @field_validator("webhook_secret")
@@ -92,7 +78,7 @@ class WebhookSettings(AccountSettings):
 class GitHubSettings(Settings):
     """Our App's id and private key. Only processes of the queue `github` load them."""
 
-    app_id: int
+    app_id: int = Field(ge=1)
     """The App's number from its settings page on GitHub."""
     private_key: SecretStr | None = None
     """Our App's private key as PEM text. Set either this or R4P_PRIVATE_KEY_PATH."""
@@ -119,7 +105,7 @@ class WriterSettings(Settings):
     Only processes of the queue `writer` load these settings.
     """
 
-    writer_app_id: int
+    writer_app_id: int = Field(ge=1)
     """The writer App's number from its settings page on GitHub."""
     writer_private_key: SecretStr | None = None
     """The writer App's private key as PEM text. Set either this or R4P_WRITER_PRIVATE_KEY_PATH."""

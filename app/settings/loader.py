@@ -59,7 +59,11 @@ class Settings(BaseSettings):
     """Base of all settings: read once from `R4P_…`, then frozen."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True
+        env_prefix=PREFIX,
+        frozen=True,
+        extra="ignore",
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
     )
 
 

@@ -5,6 +5,11 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
 
 from app.settings.loader import Settings
+from app.settings.url_checks import (
+    check_broker_url,
+    check_database_url,
+    find_http_mistake,
+)
 
 LEAST_DAYS: Final = 8
 """Fewest days of retention: GitHub Enterprise Server redelivers webhooks for 7 days, and a GUID must be known so long."""
@@ -17,9 +22,16 @@ class LogSettings(Settings):
     """The least important records that the process logs."""
     log_format: Literal["text", "json"] = "text"
     """`json` writes one JSON object a line."""
-    traces_url: str = Field("", pattern=r"^(https?://.+)?$")
+    traces_url: str = ""
     """Address that takes OpenTelemetry traces by OTLP over HTTP, such as `http://collector:4318/v1/traces`. Empty: no traces.
     It needs the extra `otel`."""
+
+    @field_validator("traces_url")
+    @classmethod
+    def _check_traces_url(cls, value: str) -> str:
+        if value and (why := find_http_mistake(value, "http://HOST:4318/v1/traces")):
+            raise ValueError(why)
+        return value
 
 
 class ChildSettings(Settings):
@@ -34,17 +46,13 @@ class DatabaseSettings(Settings):
 
     database_url: str
     """`postgresql://…`, PostgreSQL 15 or newer."""
-    pool_size: int = 8
+    pool_size: int = Field(8, ge=1)
     """Most database connections of one process."""
 
     @field_validator("database_url")
     @classmethod
-    def _plain_scheme(cls, value: str) -> str:
-        if not value.startswith("postgresql://"):
-            scheme, mark, _ = value.partition("://")
-            actual = f", not with {scheme}{mark}" if mark else ""
-            raise ValueError(f"must start with postgresql://{actual}")
-        return value
+    def _check_url(cls, value: str) -> str:
+        return check_database_url(value)
 
 
 def _parse_days(value: object) -> object:
@@ -85,41 +93,46 @@ class OperationsSettings(Settings):
 
 
 class BrokerSettings(Settings):
-    """The Celery broker. Without it, work waits for the next sweep, but nothing is lost."""
+    """The Celery broker. While it is down, no job starts, but nothing is lost."""
 
     redis_url: str
-    """`redis://…` or `redis+socket:///path`."""
+    """`redis://…`, `rediss://…` or `redis+socket:///path`."""
+
+    @field_validator("redis_url")
+    @classmethod
+    def _check_url(cls, value: str) -> str:
+        return check_broker_url(value)
 
 
 class QueueSettings(Settings):
     """Intervals and limits of the job queue."""
 
-    debounce_seconds: float = 10.0
-    """Delay after the last event on an issue, so that a burst of events leads to one evaluation."""
-    lease_seconds: float = 60.0
+    debounce_seconds: float = Field(10.0, ge=0)
+    """Delay after the last event on an issue, so that a burst of events leads to one evaluation. 0: none."""
+    lease_seconds: float = Field(60.0, gt=0)
     """Time after the last heartbeat for which a worker still owns its job."""
-    heartbeat_seconds: float = 15.0
+    heartbeat_seconds: float = Field(15.0, gt=0)
     """How often a worker renews the lease of its job."""
-    sweep_seconds: float = 2.0
+    sweep_seconds: float = Field(2.0, gt=0)
     """How often beat looks for due jobs and expired leases."""
-    retry_seconds: float = 5.0
-    """Delay after the first failed attempt. It doubles with each further attempt."""
-    max_attempts: int = 3
+    retry_seconds: float = Field(5.0, ge=0)
+    """Delay after the first failed attempt. It doubles with each further attempt. 0: none."""
+    max_attempts: int = Field(3, ge=1)
     """Attempts at a job before it gives up."""
-    concurrency: int = 2
+    concurrency: int = Field(2, ge=1)
     """Number of child processes of a worker."""
     max_running_per_installation: int = Field(default=16, ge=1)
     """Most jobs of one installation that run at the same time in one queue. Workers that claim in the same moment
     may exceed it by their number."""
-    day_seconds: float = 86_400.0
+    day_seconds: float = Field(86_400.0, gt=0)
     """Length of a day. Survival is measured after 7, 30 and 90 days."""
-    reactions_seconds: float = 3_600.0
+    reactions_seconds: float = Field(3_600.0, gt=0)
     """Interval between two reads of the thumbs on a verdict."""
-    reconcile_seconds: float = 900.0
+    reconcile_seconds: float = Field(900.0, gt=0)
     """Interval between two searches for missed changes and webhooks."""
     poll_seconds: float = Field(default=30.0, ge=1)
     """Interval between two reads of GitHub's deliveries with `R4P_INGRESS=polling`."""
-    calibrate_seconds: float = 3_600.0
+    calibrate_seconds: float = Field(3_600.0, gt=0)
     """Interval between two fits of the calibrators."""
 
 

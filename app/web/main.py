@@ -1,6 +1,7 @@
 """Builds the web process from its settings."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ from app.web.webhook import PATH, Decide, RequestLimits, WebhookReceiver
 
 if TYPE_CHECKING:
     from app.web.pages.routes import Pages
+
+log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS: Final = 1_000
 """Most open connections. Uvicorn answers 503 to more, because each may hold a buffer of 64 kB."""
@@ -140,6 +143,8 @@ def serve(host: str, port: int) -> None:
     settings, metrics = load_web_settings(), Metrics()
     logs.configure(load(LogSettings))
     tracing.configure(load(LogSettings), "web")
+    if why := settings.pages.explain_no_sign_in():
+        log.warning("%s: set what is missing, or unset R4P_OAUTH_CLIENT_ID", why)
     operations = create_operations_app(settings.database, settings.broker, metrics)
     with serve_operations(operations, load(OperationsSettings)):
         uvicorn.run(

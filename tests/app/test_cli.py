@@ -58,3 +58,33 @@ def test_help_shows_the_command_that_was_typed(r4p, command, path):
     assert usage is not None, done.stderr
     assert usage[1] == path
     assert "--called" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [
+        ("serve --port", "70000"),
+        ("serve --port", "-1"),
+        ("up --data data --port", "99999"),
+        ("up --data data --port", "-5"),
+        ("worker --concurrency", "0"),
+        ("worker --concurrency", "-1"),
+    ],
+)
+def test_number_out_of_its_range_is_a_mistake_of_usage(r4p, tmp_path, command, value):
+    done = r4p(*command.split(), value)
+    assert done.returncode == 2
+    assert f"Invalid value for '{command.split()[-1]}': Input should be " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("url", ["garbage", "gpu:8000/v1", "http://[", "http://h:port"])
+def test_up_refuses_an_engine_url_before_it_makes_its_folder(r4p, tmp_path, url):
+    done = r4p("up", "--data", "data", "--port", "0", "--engine-url", url)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "r4p: cannot start:",
+        f"  --engine-url: {url!r} is no http or https URL: write http://HOST:PORT/v1",
+    ]
+    assert not (tmp_path / "data").exists()

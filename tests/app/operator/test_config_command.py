@@ -58,6 +58,19 @@ def test_show_names_the_origin_of_each_setting(here, tmp_path):
     assert run("config", "show", "--default", str(default)).exit_code == Exit.USAGE
 
 
+@pytest.mark.parametrize("option", [(), ("--default",)], ids=["file", "default"])
+def test_show_refuses_a_file_that_is_missing(here, option):
+    result = run("config", "show", *option, "nope.yml")
+    assert result.exit_code == Exit.USAGE
+    assert result.output == "nope.yml: can't be read: No such file or directory\n"
+
+
+def test_show_without_a_file_is_about_the_bots_defaults(here):
+    result = run("config", "show")
+    assert result.exit_code == Exit.OK
+    assert "(bot's default)" in result.output
+
+
 def test_commands_of_comments_are_listed():
     output = run("config", "commands").output
     assert "/r4p pause" in output

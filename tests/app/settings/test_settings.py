@@ -8,6 +8,7 @@ from app.settings import (
     EngineSettings,
     GitHubSettings,
     IdentitySettings,
+    PagesSettings,
     SettingsError,
     WebhookSettings,
     WriterSettings,
@@ -146,3 +147,28 @@ def test_verifier_without_a_choice_depends_on_the_model(monkeypatch, settings, v
     for name, value in settings.items():
         monkeypatch.setenv(f"R4P_{name}", value)
     assert (EngineSettings().verifier, AgentSettings().verifier) == (verifier, verifier)
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, None),
+        ({"PUBLIC_URL": "https://h"}, None),
+        ({"OAUTH_CLIENT_ID": "Iv1"}, "R4P_PUBLIC_URL and R4P_OAUTH_CLIENT_SECRET"),
+        ({"OAUTH_CLIENT_ID": "Iv1", "PUBLIC_URL": "https://h"}, "R4P_OAUTH_CLIENT_SECRET"),
+        (
+            {
+                "OAUTH_CLIENT_ID": "Iv1",
+                "PUBLIC_URL": "https://h",
+                "OAUTH_CLIENT_SECRET": "s",
+            },
+            None,
+        ),
+    ],
+)
+def test_pages_that_lack_a_setting_name_it(monkeypatch, settings, names):
+    for name, value in settings.items():
+        monkeypatch.setenv(f"R4P_{name}", value)
+    why = load(PagesSettings).explain_no_sign_in()
+    expected = f"R4P_OAUTH_CLIENT_ID is set without {names}, so the pages are off"
+    assert why == (expected if names else None)

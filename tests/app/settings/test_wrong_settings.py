@@ -209,6 +209,7 @@ def test_a_key_that_is_missing_is_told_beside_what_else_is(monkeypatch):
                 "VERIFIER",
                 "AGENT",
                 "TRAIN_GPUS",
+                "MAX_VOTES",
             ],
         ),
         (("beat",), ["REDIS_URL", "LOG_LEVEL"]),
@@ -223,7 +224,13 @@ def test_a_key_that_is_missing_is_told_beside_what_else_is(monkeypatch):
     ],
 )
 def test_a_process_tells_every_mistake_in_its_settings_at_once(command, names):
-    wrong = {"LOG_LEVEL": "loud", "TRAIN_GPUS": "-1", "GATE_MARGIN": "7", "MODLE": "unknown"}
+    wrong = {
+        "LOG_LEVEL": "loud",
+        "TRAIN_GPUS": "-1",
+        "GATE_MARGIN": "7",
+        "MODLE": "unknown",
+        "MAX_VOTES": "0",
+    }
     # The doctor reports a verifier or an agent that does not exist in its table, not as a setting.
     if command == ("doctor",):
         wrong |= {"MIN_LINES": "-1", "STOP_EARLY": "soon"}
