@@ -1,4 +1,4 @@
-"""`r4p doctor` on what verdicts do not need: agents, tests of repositories, draft pull requests and disk space."""
+"""`r4p doctor` on what verdicts do not need: agents, tests of repositories, draft pull requests, pages and disk space."""
 
 import shutil
 from pathlib import Path
@@ -10,6 +10,7 @@ from app.settings import (
     AgentSettings,
     GitHubSettings,
     IdentitySettings,
+    PagesSettings,
     SuiteSettings,
     TrainSettings,
     WriterSettings,
@@ -63,6 +64,17 @@ def check_drafts() -> Line:
     writer = load(WriterSettings)
     message = f"App {writer.writer_app_id} opens them, if {FILE} says draft_pull_requests: true"
     return Line(Mark.OK, about, message)
+
+
+def check_pages() -> Line:
+    """Check whether people can sign in to the pages. They are off by default."""
+    about, settings = "pages", load(PagesSettings)
+    if settings.has_sign_in:
+        return Line(Mark.OK, about, f"on at {settings.public_url}")
+    if why := settings.explain_no_sign_in():
+        return Line(Mark.LESS, about, why, "set what is missing, or unset R4P_OAUTH_CLIENT_ID")
+    names = "R4P_PUBLIC_URL, R4P_OAUTH_CLIENT_ID and R4P_OAUTH_CLIENT_SECRET"
+    return Line(Mark.OK, about, f"off: {names} switch them on")
 
 
 def check_onboarding() -> Line:

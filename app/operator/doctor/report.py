@@ -12,14 +12,36 @@ from app.operator.doctor.store_checks import check_stores
 from app.operator.doctor.webhook_checks import check_webhooks, describe_polling
 from app.settings import (
     AgentSettings,
+    CeilingSettings,
     EngineSettings,
     IdentitySettings,
+    LogSettings,
+    OperationsSettings,
+    PagesSettings,
+    QueueSettings,
+    RetentionSettings,
+    SuiteSettings,
+    TrainSettings,
     check,
     load,
 )
 from model import catalog
 from model.commands.exit_codes import print_json
 
+_WITH_DEFAULTS: Final = (
+    EngineSettings,
+    AgentSettings,
+    IdentitySettings,
+    PagesSettings,
+    QueueSettings,
+    CeilingSettings,
+    RetentionSettings,
+    SuiteSettings,
+    TrainSettings,
+    LogSettings,
+    OperationsSettings,
+)
+"""Settings that none of the bot's processes demands. A wrong value of theirs keeps a process from starting."""
 UNFIT: Final = 5
 """Exit code when the bot cannot work with these settings."""
 
@@ -29,7 +51,7 @@ def run(data: Path | None = None, *, as_json: bool = False) -> int:
 
     `data` is the folder of `r4p up`; None: the settings of the environment alone.
     """
-    check(EngineSettings, AgentSettings, IdentitySettings)
+    check(*_WITH_DEFAULTS)
     lines = list(list_findings(data))
     if as_json:
         print_json(build_document(lines))
@@ -49,6 +71,7 @@ def list_findings(data: Path | None = None) -> Iterator[Line]:
     judging = list(check_engine(settings))
     yield from judging
     yield from _check_alternatives(settings.verifier, can_judge=not has_failure(judging))
+    yield optional_checks.check_pages()
     yield optional_checks.check_onboarding()
     yield optional_checks.check_tests()
     yield from check_stores(may_be_unset=data is not None)

@@ -66,5 +66,6 @@ def _check_broker(settings: BrokerSettings) -> Line:
             return Line(Mark.OK, "broker", "answers")
     finally:
         doorbell.close()
-    fix = "start it, or correct R4P_REDIS_URL; until then work waits for the next sweep"
-    return Line(Mark.LESS, "broker", "does not answer", fix)
+    # Workers hear of due jobs only through it: the sweep is a message of beat, too.
+    fix = "start it, or correct R4P_REDIS_URL; nothing is lost meanwhile"
+    return Line(Mark.FAIL, "broker", "does not answer, so no job starts", fix)
