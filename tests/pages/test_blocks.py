@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from dataclasses import fields
 
 import pytest
 
 from app.settings import build_plain_environment
+from model.commands.options import JudgeOptions
 from tests.model.chat_server import MODELS, build_completion, serve_chat
 from tests.pages.pages import README, ROOT, TUTORIAL, build_clone, list_blocks
 
@@ -58,6 +60,12 @@ def _run(text, folder, url):
         capture_output=True, text=True,
     )  # fmt: skip
     return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_tutorial_names_the_number_of_votes():
+    (votes,) = [each.default for each in fields(JudgeOptions) if each.name == "votes"]
+    words = {1: "once", 2: "twice", 3: "three times", 4: "four times"}
+    assert f"asks the model {words[votes]}, each time" in (ROOT / TUTORIAL).read_text()
 
 
 @pytest.mark.proof
