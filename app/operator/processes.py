@@ -45,8 +45,8 @@ SECRETS = _WRITER_KEY | {
     "R4P_PRIVATE_KEY",
     "R4P_PRIVATE_KEY_PATH",
     "R4P_ENGINE_API_KEY",
+    "R4P_OAUTH_CLIENT_SECRET",
 }
-
 
 _STORES = frozenset({"R4P_DATABASE_URL", "R4P_REDIS_URL", "R4P_END_WITH_PARENT"})
 """Settings that are useful only near the database and the broker."""
@@ -90,7 +90,7 @@ def list_processes(host: str, port: int) -> tuple[Process, ...]:
         Process(
             "web",
             ("serve", "--host", host, "--port", str(port)),
-            frozenset({"R4P_WEBHOOK_SECRET"}),
+            frozenset({"R4P_WEBHOOK_SECRET", "R4P_OAUTH_CLIENT_SECRET"}),
         ),
         Process(
             "github",

@@ -58,6 +58,13 @@ class Answers:
     engine_url: str = ""
     model: str = ""
     api_key: str = field(default="", repr=False)
+    local_url: str = ""
+    """Address of the bot for a browser on its own machine, from which the setup was opened; empty: another machine."""
+
+    @property
+    def pages_url(self) -> str:
+        """Address under which browsers reach the pages; empty: the pages stay off."""
+        return self.public_url or self.local_url
 
     @property
     def registration_url(self) -> str:
@@ -71,17 +78,18 @@ class Answers:
         manifest = build_manifest(
             self.name, self.public_url or self.github_url, webhook, redirect_url
         )
-        if self.public_url:
-            manifest["callback_urls"] = [f"{self.public_url}/sign-in/callback"]
+        if self.pages_url:
+            manifest["callback_urls"] = [f"{self.pages_url}/sign-in/callback"]
         return manifest
 
     def list_settings(self) -> dict[str, str]:
         """Return the settings that follow, without the App and without secrets."""
-        settings = {"R4P_GITHUB_URL": self.github_url}
-        if self.public_url:
-            settings |= {"R4P_INGRESS": "webhook", "R4P_PUBLIC_URL": self.public_url}
-        else:
-            settings |= {"R4P_INGRESS": "polling"}
+        settings = {
+            "R4P_GITHUB_URL": self.github_url,
+            "R4P_INGRESS": "webhook" if self.public_url else "polling",
+        }
+        if self.pages_url:
+            settings["R4P_PUBLIC_URL"] = self.pages_url
         if self.model_kind is ModelKind.EMBEDDED:
             settings["R4P_ENGINE"] = "local_transformers"
         if self.model_kind is ModelKind.SERVER:

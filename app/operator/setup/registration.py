@@ -16,20 +16,24 @@ from app.settings import data_folder
 from model.engines.server_check import check_server
 from model.errors import ModelError
 
-FIRST_VERDICT: Final = (
-    "Open an issue in a repository of the installation, and two pull requests that say Fixes #N.",
-    "The bot judges them in silence (shadow mode). Write /r4p verify on the issue to see the verdict.",
-    "Commit .github/r4p.yml with the lines version: 1 and mode: advisory when the bot may speak by itself.",
-)
-"""What to do after the setup, one step a sentence."""
-
-
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _PROBE_SECONDS: Final = 5
 
 
 class RegistrationRefused(Exception):
     """GitHub did not hand out an App. The message names the fix and holds no secret."""
+
+
+def list_first_steps(answers: Answers) -> tuple[str, ...]:
+    """Return what to do after the setup, one step a sentence, up to the first verdict."""
+    shadow = "The bot judges them in silence (shadow mode)."
+    if answers.pages_url:
+        shadow += " Its pages show the verdict."
+    return (
+        "Open an issue in a repository of the installation, and two pull requests that say Fixes #N.",
+        f"{shadow} Write /r4p verify on the issue to read the verdict there.",
+        "Commit .github/r4p.yml with the lines version: 1 and mode: advisory when the bot may speak by itself.",
+    )
 
 
 def check_servers(answers: Answers) -> Answers:
@@ -91,7 +95,7 @@ def register(data: Path, answers: Answers, code: str) -> NewApp:
         data_folder.KEY: app.private_key.get_secret_value(),
         "R4P_WEBHOOK_SECRET": app.webhook_secret.get_secret_value(),
     }
-    if answers.public_url:
+    if answers.pages_url:
         settings["R4P_OAUTH_CLIENT_ID"] = app.client_id
         # Without an operator, nobody may open the pages about jobs and models.
         if app.person:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ from app.operator.setup.answers import (
 from app.operator.setup.registration import RegistrationRefused
 from app.settings import IdentitySettings, load
 from app.settings.data_folder import BadFolder
+from app.settings.pages_settings import LOCAL_HOSTS
 from app.web.form_reader import BadForm, read_form
 from app.web.pages.rendering import list_static_routes, render_page, render_problem
 
@@ -82,7 +83,7 @@ class SetupPages:
             return self._open_session(request, request.query_params["token"])
         if self._has_session(request):
             if not self._form:  # the page offers an App with the default answers
-                self._answers = self.default_answers
+                self._answers = _add_local_url(self.default_answers, request)
             return self._render_form(request)
         return render_page("setup_token.html.j2", {"problem": ""})
 
@@ -117,7 +118,7 @@ class SetupPages:
         self._form = {name: value for name, value in form.items() if name != "api_key"}
         self._answers = None  # bad answers leave no App to offer
         try:
-            answers = parse_answers(form)
+            answers = _add_local_url(parse_answers(form), request)
             self._answers = await run_in_threadpool(registration.check_servers, answers)
         except BadAnswer as error:
             return self._render_form(request, str(error))
@@ -164,7 +165,7 @@ class SetupPages:
             "app": app,
             "answers": self._answers,
             "install_url": f"{app.url}/installations/new",
-            "steps": registration.FIRST_VERDICT,
+            "steps": registration.list_first_steps(self._answers),
         }
         return render_page("setup_done.html.j2", values)
 
@@ -176,7 +177,7 @@ class SetupPages:
 
         Before the first answers, the page also offers an App with the default ones.
         """
-        default = self.default_answers
+        default = _add_local_url(self.default_answers, request)
         values: dict[str, Any] = {
             "offer": None if self._form else self._build_offer(request, default),
             "form": {"name": default.name, "github_url": default.github_url} | self._form,
@@ -207,6 +208,13 @@ def explain_lost_app(data: Path, error: OSError | BadFolder) -> str:
         f"{error.filename or data}: {error.strerror or error}. Correct the file or its folder, delete the App on GitHub,"
         " and create the App again."
     )
+
+
+def _add_local_url(answers: Answers, request: Request) -> Answers:
+    """Add the address at which a browser on this machine asked; the pages then need no public address."""
+    if request.url.hostname in LOCAL_HOSTS:
+        return replace(answers, local_url=str(request.base_url).rstrip("/"))
+    return answers
 
 
 def _find_origin(answers: Answers) -> str:

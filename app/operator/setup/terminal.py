@@ -62,7 +62,7 @@ def run(data: Path) -> int:
     steps = (
         f"Start the bot: r4p up --data {data}",
         f"Install the App: {app.url}/installations/new",
-        *registration.FIRST_VERDICT,
+        *registration.list_first_steps(answers),
     )
     lines = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     sys.stdout.write("\n".join([f"{app.slug} ({app.id}) is stored in {data}.", *lines]) + "\n")

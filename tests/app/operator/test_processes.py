@@ -1,11 +1,13 @@
 """Each process is told only the secrets its work needs."""
 
+import inspect
 import os
 import subprocess
 import sys
 
 import pytest
 
+from app import settings
 from app.operator.processes import (
     FIT,
     SECRETS,
@@ -16,6 +18,7 @@ from app.operator.processes import (
     remote_environment,
 )
 from app.settings import SettingsError, build_child_environment
+from app.settings.loader import Settings
 
 GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
 
@@ -23,7 +26,7 @@ GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
 @pytest.mark.parametrize(
     ("name", "secrets"),
     [
-        ("web", {"R4P_WEBHOOK_SECRET"}),
+        ("web", {"R4P_WEBHOOK_SECRET", "R4P_OAUTH_CLIENT_SECRET"}),
         ("github", {"R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH"}),
         ("verify", {"R4P_ENGINE_API_KEY"}),
         ("agents", {"R4P_ENGINE_API_KEY"}),
@@ -39,6 +42,18 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
     environment = process.build_environment(GIVEN)
     assert SECRETS & environment.keys() == secrets
     assert environment["R4P_DATABASE_URL"] == "postgresql://"
+
+
+def test_every_secret_setting_is_withheld_by_default():
+    secret = {
+        f"R4P_{name}".upper()
+        for kind in vars(settings).values()
+        if inspect.isclass(kind) and issubclass(kind, Settings)
+        for name, field in kind.model_fields.items()
+        if "SecretStr" in str(field.annotation)
+    }
+    assert secret
+    assert secret <= SECRETS
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ def test_a_person_may_take_the_usual_answers(wizard, monkeypatch):
     assert wizard.browser.get(wizard.create_app(page)).status_code == 200
     settings = json.loads((wizard.pages.data / "settings.json").read_text())["settings"]
     assert settings["R4P_INGRESS"] == "polling"
+    assert settings["R4P_PUBLIC_URL"] == str(wizard.browser.base_url)
+    assert "R4P_OAUTH_CLIENT_ID" in settings
     assert "R4P_ENGINE" not in settings
     assert settings["R4P_BOT_NAME"] == wizard.pages.default_answers.name
 
@@ -58,6 +60,15 @@ def test_after_answers_of_their_own_a_person_sees_only_these(wizard):
     page = wizard.browser.get("/setup").text
     assert "usual answers" not in page
     assert 'value="r4p-bot-7"' in page
+
+
+def test_a_browser_on_another_machine_gets_no_pages_without_a_public_address(wizard):
+    wizard.browser.headers["Host"] = "bot.example.com:8000"
+    wizard.sign_in()
+    page = wizard.answer()
+    assert "sign-in/callback" not in page.text
+    wizard.create_app(page)
+    assert "R4P_PUBLIC_URL" not in wizard.pages._answers.list_settings()
 
 
 def test_an_app_of_an_organisation_makes_nobody_an_operator(wizard):
