@@ -97,7 +97,8 @@ class Bot:
     def __enter__(self) -> Self:
         self.listen = self.listen.resolve_port()
         chosen = load(OperationsSettings)
-        self.operations = Listen(chosen.ops_host, chosen.ops_port).resolve_port()
+        names = ("R4P_OPS_HOST", "R4P_OPS_PORT")
+        self.operations = Listen(chosen.ops_host, chosen.ops_port, names).resolve_port()
         logs = self.data / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         with ExitStack() as started:
@@ -252,7 +253,7 @@ def _run_bot(data: Path, listen: Listen) -> int:
     try:
         with Bot(data, listen, {}) as bot:
             data_folder.use_running_bot(data)
-            report_start(bot.url, data)
+            report_start(bot.listen.local_url, data)
             while not stopped.wait(1.0):
                 bot.check()
     except (BotDown, EmbeddedError) as error:

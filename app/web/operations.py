@@ -24,7 +24,9 @@ def create_operations_app(
     database: DatabaseSettings, broker: BrokerSettings, metrics: Metrics
 ) -> FastAPI:
     """Build the application that answers health checks and scrapes of `metrics`, with connections of its own."""
-    pool = create_database_engine(database.database_url, pool_size=1, limits=HEALTH_LIMITS, process="web")
+    pool = create_database_engine(
+        database.database_url, pool_size=1, limits=HEALTH_LIMITS, process="web"
+    )
     doorbell = Doorbell(broker.redis_url)
     metrics.register(StoredMetrics(pool))
     metrics.register(VerdictMetrics(pool))
