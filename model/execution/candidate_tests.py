@@ -11,20 +11,20 @@ from typing import Final
 
 from model.domain import Patch, PatchId
 from model.errors import BadDiff, PatchDoesNotApply
-from model.execution.equality_screening import find_blind_equality
-from model.execution.patch_screening import (
-    find_forbidden_code,
-    find_forged_report,
-    keep_code,
-)
 from model.execution.regression import (
     Baseline,
     RegressionEvidence,
     build_baseline,
     compare,
 )
-from model.execution.rewritten_tests import mark_rewritten
 from model.execution.run_slots import count_slots
+from model.execution.screening.equality_screening import find_blind_equality
+from model.execution.screening.patch_screening import (
+    find_forbidden_code,
+    find_forged_report,
+    keep_code,
+)
+from model.execution.screening.rewritten_tests import mark_rewritten
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_tests
 from model.execution.suite_run import SuiteRun

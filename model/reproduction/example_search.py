@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from model.errors import WorkspaceError
-from model.execution.patch_screening import is_test_file
+from model.execution.screening.patch_screening import is_test_file
 
 _MOST_FILES: Final = 200
 """Most files that are read. Those whose paths share words with the issue come first."""

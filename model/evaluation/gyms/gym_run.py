@@ -21,7 +21,7 @@ from model.execution import candidate_tests
 from model.execution.candidate_tests import prepare_changes, run_candidate_tests
 from model.execution.evidence_record import EvidenceRecord, RecordFile, hash_patch
 from model.execution.regression import Baseline, PatchEvidence, RegressionEvidence
-from model.execution.rewritten_tests import mark_rewritten
+from model.execution.screening.rewritten_tests import mark_rewritten
 from model.execution.suite_command import SECONDS, Runner, SuiteCommand, parse_command
 from model.execution.suite_process import run_tests
 from model.execution.suite_run import Outcome

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from model.execution import candidate_tests, patch_screening, suite_process
-from model.execution.patch_screening import keep_code
+from model.execution import candidate_tests, suite_process
 from model.execution.regression import build_baseline, compare
+from model.execution.screening import patch_screening
+from model.execution.screening.patch_screening import keep_code
 from model.execution.suite_command import parse_command
 from model.execution.tree_changes import TreeChanges, apply_diff
 from tests.model.execution.conftest import CODE, COMMAND, MORE_TESTS, TESTS, write_diff

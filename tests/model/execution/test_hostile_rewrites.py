@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from model.execution import suite_process
-from model.execution.patch_screening import keep_code
 from model.execution.regression import build_baseline, compare
+from model.execution.screening.patch_screening import keep_code
 from model.execution.suite_command import parse_command
 from model.execution.tree_changes import TreeChanges
 from tests.model.execution.conftest import CODE, COMMAND

@@ -6,8 +6,8 @@ from model.domain import Patch, PatchId
 from model.errors import BadSuiteCommand, NoBaseline
 from model.execution import candidate_tests
 from model.execution.junit_report import BadReport, parse_junit, read_junit_run
-from model.execution.patch_screening import find_forged_report
 from model.execution.regression import Baseline, compare, describe_regression
+from model.execution.screening.patch_screening import find_forged_report
 from model.execution.suite_command import parse_command, parse_junit_command
 from model.execution.suite_run import Outcome, SuiteRun
 from model.execution.tree_changes import TreeChanges

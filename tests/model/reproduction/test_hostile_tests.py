@@ -7,7 +7,7 @@ import pytest
 
 from model.domain import Patch, PatchId
 from model.execution import candidate_tests
-from model.execution.patch_screening import keep_code
+from model.execution.screening.patch_screening import keep_code
 from model.execution.tree_changes import TreeChanges
 from model.reproduction import reproduction_runs
 from model.reproduction.reproduction_test import IssueOutcome, collect_tests

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from model.errors import BadGym, GitFailed
-from model.execution.patch_screening import is_test_file
+from model.execution.screening.patch_screening import is_test_file
 from model.patches import git
 
 _SECONDS: Final = 120.0

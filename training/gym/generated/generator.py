@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from model.execution.patch_screening import is_test_file
+from model.execution.screening.patch_screening import is_test_file
 from model.execution.suite_command import SuiteCommand
 from model.execution.suite_process import run_tests
 from model.execution.tree_changes import TreeChanges, join_changes

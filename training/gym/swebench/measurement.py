@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from model.evaluation.labelled_group import LabelledPatch
-from model.execution.patch_screening import find_forbidden_code, keep_code
+from model.execution.screening.patch_screening import find_forbidden_code, keep_code
 from model.execution.suite_command import SuiteCommand, parse_command
 from model.execution.suite_process import run_tests
 from model.execution.suite_run import SuiteRun

@@ -14,8 +14,8 @@ from app.operator.doctor import app_checks, webhook_checks
 from app.operator.doctor.finding import Mark
 from app.operator.doctor.report import UNFIT
 from app.operator.setup.setup_pages import SetupPages
+from tests.app.operator.doctor.test_doctor import doctor, github, run_doctor  # noqa: F401 - fixtures
 from tests.app.operator.setup.setup_site import serve_setup_pages
-from tests.app.operator.test_doctor import doctor, github, run_doctor  # noqa: F401 - fixtures
 from tests.builders.github.local_github import KEY
 from tests.services import free_port, wait_for
 

@@ -16,8 +16,13 @@ from typing import Final, NamedTuple
 
 from model.codegraph.reader_pool import ReadRequest, read_all
 from model.errors import NoReader
-from model.execution.module_syntax import MODULE_BYTES, DefinitionSyntax, ModuleContent, read_syntax
 from model.execution.regression import RegressionEvidence
+from model.execution.screening.module_syntax import (
+    MODULE_BYTES,
+    DefinitionSyntax,
+    ModuleContent,
+    read_syntax,
+)
 from model.execution.tree_changes import TreeChanges
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ import pytest
 
 from model.domain import Patch, PatchId
 from model.execution import candidate_tests
-from model.execution.equality_screening import find_blind_equality
-from model.execution.patch_screening import keep_code
+from model.execution.screening.equality_screening import find_blind_equality
+from model.execution.screening.patch_screening import keep_code
 from model.execution.tree_changes import TreeChanges
 from tests.model.execution.conftest import CODE, write_diff
 from tests.model.execution.hostile_patches import EQUAL, HIDDEN_EQUAL

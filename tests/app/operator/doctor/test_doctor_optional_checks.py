@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from tests.app.operator.test_doctor import doctor, github  # noqa: F401 - fixtures
+from tests.app.operator.doctor.test_doctor import doctor, github  # noqa: F401 - fixtures
 from tests.builders.plain_environments import build_plain_environment
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"

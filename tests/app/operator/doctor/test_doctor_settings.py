@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from app.cli import main
 from app.operator.doctor.report import UNFIT
 from app.settings import USAGE
-from tests.app.operator.test_doctor import doctor, github  # noqa: F401 - fixtures
+from tests.app.operator.doctor.test_doctor import doctor, github  # noqa: F401 - fixtures
 
 
 def test_without_its_broker_the_bot_cannot_work(doctor):  # noqa: F811

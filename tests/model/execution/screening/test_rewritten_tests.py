@@ -3,9 +3,9 @@
 import pytest
 
 from model.errors import NoReader
-from model.execution import rewritten_tests
 from model.execution.regression import RegressionEvidence, describe_regression
-from model.execution.rewritten_tests import list_rewritten, mark_rewritten
+from model.execution.screening import rewritten_tests
+from model.execution.screening.rewritten_tests import list_rewritten, mark_rewritten
 from model.execution.tree_changes import TreeChanges
 
 OLD = b"""

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from model.execution.module_syntax import read_syntax
-from model.execution.rewritten_tests import list_rewritten
+from model.execution.screening.module_syntax import read_syntax
+from model.execution.screening.rewritten_tests import list_rewritten
 from model.execution.tree_changes import TreeChanges
 
 VALUES = b"""

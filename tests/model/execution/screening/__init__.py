@@ -1,0 +1,1 @@
+"""Tests of what screening reads in a patch."""
