@@ -73,10 +73,10 @@ class FunctionWatch:
         record = self._records.get(key)
         if record is None:
             return None
-        for used in record.used:
-            now = used.read()
-            if now is not used.value or not _is_same(_take_value_apart(now), used.parts):
-                self.replaced.add(f"{used.name} of {test}")
+        for name, read, value, parts in record.used:
+            now = read()
+            if now is not value or (parts and not _is_same(_take_value_apart(now), parts)):
+                self.replaced.add(f"{name} of {test}")
         for function, parts in record.functions:
             if not _is_same(_take_function_apart(function), parts):
                 return f"{function.__name__} of {test}"
@@ -119,7 +119,12 @@ def _take_value_apart(value: object) -> tuple[object, ...]:
 
 
 def _is_same(new: tuple[object, ...], old: tuple[object, ...]) -> bool:
-    return len(new) == len(old) and all(now is then for now, then in zip(new, old))  # noqa: B905 - Python 3.9
+    if len(new) != len(old):
+        return False
+    for now, then in zip(new, old):  # noqa: B905, SIM110 (Python 3.9, and `all` is slower)
+        if now is not then:
+            return False
+    return True
 
 
 def _list_used(function: types.FunctionType, owner: type | None) -> Iterator[_UsedValue]:

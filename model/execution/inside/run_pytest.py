@@ -6,15 +6,12 @@ Start it by `python run_pytest.py HANDLE ARGUMENTS…` in the tree. HANDLE is th
 from __future__ import annotations  # the repository's Python may be 3.9
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from function_watch import FunctionWatch  # type: ignore[import-not-found]  # found beside this file in the sandbox
 from tamper_evidence import MachineryWatch, SignedReport, read_key
 
-_SECONDS_BETWEEN_LOOKS = 0.2
-"""A look at all recorded functions takes a millisecond."""
 _ERRORS = 50
 """Most errors that are sent."""
 _ERROR_ENDS = (2_000, 4_000)
@@ -37,7 +34,7 @@ class Reporter:
         self._replaced = functions.replaced
         self._tests: dict[str, tuple[object, object]] = {}
         self._phases: dict[str, list[str]] = {}
-        self._clock, self._look_at = time.monotonic, 0.0
+        self._look = watch.find_change_now_and_then
         self._errors = 0
         self.has_started = False
 
@@ -86,10 +83,8 @@ class Reporter:
         """Send the outcome of a test, and look for changes now and then."""
         self.look_at_test(nodeid)
         self._send("test", nodeid, *self._phases.pop(nodeid, []))
-        if (now := self._clock()) > self._look_at:
-            self._look_at = now + _SECONDS_BETWEEN_LOOKS
-            if change := self._find_change():
-                self._send("changed", change)
+        if change := self._look():
+            self._send("changed", change)
 
     def pytest_sessionfinish(self, session) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         """Look for changes once more, and send the plugins again: the code under test must not have added one."""

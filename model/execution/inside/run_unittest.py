@@ -8,7 +8,6 @@ from __future__ import annotations  # the repository's Python may be 3.9
 
 import runpy
 import sys
-import time
 import traceback
 import unittest
 from collections.abc import Callable
@@ -18,8 +17,6 @@ from typing import Any
 from function_watch import FunctionWatch  # type: ignore[import-not-found]  # found beside this file in the sandbox
 from tamper_evidence import MachineryWatch, SignedReport, read_key
 
-_SECONDS_BETWEEN_LOOKS = 0.2
-"""A look at all recorded functions takes a millisecond."""
 _PASSED = ("setup passed", "call passed", "teardown passed")
 _PHASES = {
     "addSuccess": _PASSED,
@@ -38,7 +35,6 @@ class ResultReporter:
     def __init__(self, report: SignedReport) -> None:
         self._report = report
         self._phases: dict[str, list[str]] = {}
-        self._clock, self._look_at = time.monotonic, 0.0
         for name, phases in _PHASES.items():
             self._extend(name, lambda test, *_, phases=phases: self._note(test, phases))
         self._extend("addSubTest", self._note_part)
@@ -47,6 +43,7 @@ class ResultReporter:
         self.functions = FunctionWatch()
         self._extend_case()
         self.watch = MachineryWatch()
+        self._look = self.watch.find_change_now_and_then
 
     def _extend(self, name: str, report: Callable[..., None]) -> None:
         original = getattr(unittest.TestResult, name)
@@ -84,10 +81,8 @@ class ResultReporter:
     def _send(self, test: Any) -> None:
         self._look_at_test(test)
         self._report.send("test", test.id(), *self._phases.pop(test.id(), ()))
-        if (now := self._clock()) > self._look_at:
-            self._look_at = now + _SECONDS_BETWEEN_LOOKS
-            if change := self.watch.find_change():
-                self._report.send("changed", change)
+        if change := self._look():
+            self._report.send("changed", change)
 
     def send_rest(self) -> None:
         """Send the errors that belong to no test, such as those of `tearDownClass`, which the parent ignores."""
