@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from model.execution.screening.module_syntax import MODULE_BYTES
 from model.execution.tree_changes import TreeChanges
 
 _POSITIVE: Final = frozenset({"__eq__", "__contains__", "__instancecheck__"})
 """Methods whose true result makes a test pass. For `__ne__` it is a false one."""
 _METHODS: Final = _POSITIVE | {"__ne__"}
 _MENTION: Final = re.compile(rb"__(?:eq|ne|contains|instancecheck)__")
-_MOST_BYTES: Final = 2 * 1024**2
-"""A larger file is not read as Python."""
+_MOST_BYTES: Final = 512 * 1024
+"""All files together that are read as Python."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -38,16 +39,17 @@ def find_blind_equality(changes: TreeChanges) -> str | None:
     `changes` come from `keep_code`, so tests are not looked at. A method that stands on the base, in any of the changed
     files, is not new.
     """
+    reader = _MethodReader()
     old = {
         (method.name, method.text)
         for path, content in changes.before.items()
         if path.endswith(".py")
-        for method in _list_methods(content) or ()
+        for method in reader.list_methods(content) or ()
     }
     for path, content in changes.written.items():
         if not path.endswith(".py"):
             continue
-        methods = _list_methods(content)
+        methods = reader.list_methods(content)
         if methods is None and _mentions_more(content, changes.before.get(path, b"")):
             return path
         for method in methods or ():
@@ -62,20 +64,27 @@ def _mentions_more(after: bytes, before: bytes) -> bool:
     return any(_MENTION.search(line) for line in after.splitlines() if line not in old)
 
 
-def _list_methods(content: bytes) -> list[_Method] | None:
-    """Return the functions that a file gives to the methods; None where it cannot be read."""
-    if not _MENTION.search(content):
-        return []
-    if len(content) > _MOST_BYTES:
-        return None
-    try:
-        tree = ast.parse(content)
-        functions: dict[str, _Function] = {
-            node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-        }
-        return list(_walk(tree, "", functions))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+class _MethodReader:
+    """Reads files up to a size each and together, because a stranger chooses them and parsing can take quadratic time."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_BYTES
+
+    def list_methods(self, content: bytes) -> list[_Method] | None:
+        """Return the functions that a file gives to the methods; None where it cannot be read."""
+        if not _MENTION.search(content):
+            return []
+        self._left -= len(content)
+        if len(content) > MODULE_BYTES or self._left < 0:
+            return None
+        try:
+            tree = ast.parse(content)
+            functions: dict[str, _Function] = {
+                node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+            }
+            return list(_walk(tree, "", functions))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
 
 def _walk(node: ast.AST, owner: str, functions: Mapping[str, _Function]) -> Iterator[_Method]:

@@ -110,3 +110,12 @@ def test_what_the_tests_say_of_such_a_patch_is_unknown(tree, name):
     reason = candidate_tests.prepare_changes(tree, patch)
     assert isinstance(reason, str)
     assert "new code compares equal without a look at the other value: " in reason
+
+
+def test_files_that_take_long_to_parse_are_unknown_and_not_parsed():
+    """Python's parser takes quadratic time for an f-string: these would take half an hour."""
+    slow = f'{ANY}x = f"{"{a}" * 350_000}"\n'.encode()
+    written = {f"a{number}.py": slow for number in range(8)}
+    assert find_blind_equality(TreeChanges(written)) == "a0.py"
+    many = {f"a{number}.py": HONEST["value"].encode() + b"#" * 120_000 for number in range(5)}
+    assert find_blind_equality(TreeChanges(many)) == "a4.py"
