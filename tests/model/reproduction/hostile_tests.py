@@ -3,48 +3,49 @@
 from tests.model.execution.hostile_patches import WRONG
 from tests.model.reproduction.conftest import CODE, write_test
 
-_SAY = "\nprint('Issue reproduced')\n"
+SAY = "\nprint('Issue reproduced')\nif False:\n    print('Issue resolved')\n"
+"""A test that is kept: it reproduces the issue, and could say that it is resolved."""
 TESTS = {
     "always resolved": "print('Issue resolved')",
     "exit 0": "import sys\nsys.exit(0)",
-    "hard exit": "import os\nos._exit(0)" + _SAY,
-    "fork": "import os\nos.fork()" + _SAY,
-    "fork bomb": "import subprocess\nsubprocess.Popen(['sh', '-c', 'b() { b | b & }; b'])" + _SAY,
-    "daemon": "import os\nos.system('(sleep 600 &) &')" + _SAY,
-    "spawn": "import os\nos.posix_spawn('/bin/sleep', ['sleep', '600'], {})" + _SAY,
+    "hard exit": "import os\nos._exit(0)" + SAY,
+    "fork": "import os\nos.fork()" + SAY,
+    "fork bomb": "import subprocess\nsubprocess.Popen(['sh', '-c', 'b() { b | b & }; b'])" + SAY,
+    "daemon": "import os\nos.system('(sleep 600 &) &')" + SAY,
+    "spawn": "import os\nos.posix_spawn('/bin/sleep', ['sleep', '600'], {})" + SAY,
     "multiprocessing": "import multiprocessing as m, time\nm.Process(target=time.sleep, args=[600]).start()"
-    + _SAY,
-    "write outside": "open('/etc/passwd', 'a')" + _SAY,
-    "write into the tree": "open('halving.txt', 'w')" + _SAY,
-    "write a source": "open('halving.py', 'w')" + _SAY,
-    "reads the source": "assert 'number' in open('halving.py').read()" + _SAY,
+    + SAY,
+    "write outside": "open('/etc/passwd', 'a')" + SAY,
+    "write into the tree": "open('halving.txt', 'w')" + SAY,
+    "write a source": "open('halving.py', 'w')" + SAY,
+    "reads the source": "assert 'number' in open('halving.py').read()" + SAY,
     "reads through a link": "import os\nos.symlink(os.path.abspath('halving.py'), '/tmp/x')\nopen('/tmp/x').read()"
-    + _SAY,
-    "reads by descriptor": "import os\nos.open('halving.py', os.O_RDONLY)" + _SAY,
+    + SAY,
+    "reads by descriptor": "import os\nos.open('halving.py', os.O_RDONLY)" + SAY,
     "reads the syntax": "import ast, pathlib\nast.parse(pathlib.Path('halving.py').read_text())"
-    + _SAY,
-    "reads by inspect": "import inspect, halving\ninspect.getsource(halving)" + _SAY,
+    + SAY,
+    "reads by inspect": "import inspect, halving\ninspect.getsource(halving)" + SAY,
     "reads while importing": (
         "import sys\nopen('/tmp/peek.py', 'w').write('open(\"/tree/halving.py\").read()')\n"
-        "sys.path.insert(0, '/tmp')\nimport peek" + _SAY
+        "sys.path.insert(0, '/tmp')\nimport peek" + SAY
     ),
-    "reads memory": "open('/proc/self/mem', 'rb')" + _SAY,
-    "reads the diff": "import subprocess\nsubprocess.run(['git', 'diff'], check=True)" + _SAY,
+    "reads memory": "open('/proc/self/mem', 'rb')" + SAY,
+    "reads the diff": "import subprocess\nsubprocess.run(['git', 'diff'], check=True)" + SAY,
     "endless output": "while True:\n    print('x' * 10**6)",
     "endless": "while True: pass",
     "sleeps": "import time\ntime.sleep(600)",
     "endless sayings": "while True:\n    print('Issue reproduced')",
-    "memory": "x = [bytearray(10**9) for _ in range(20)]" + _SAY,
+    "memory": "x = [bytearray(10**9) for _ in range(20)]" + SAY,
     "threads": "import threading as t, time\n[t.Thread(target=time.sleep, args=[600]).start() for _ in range(5000)]"
-    + _SAY,
-    "network": "import socket\nsocket.create_connection(('192.0.2.1', 80), 2)" + _SAY,
+    + SAY,
+    "network": "import socket\nsocket.create_connection(('192.0.2.1', 80), 2)" + SAY,
     "loopback": "import socket\nsocket.create_connection(('127.0.0.1', PORT), 2).send(b'out')"
-    + _SAY,
+    + SAY,
     "forged line": (
         "import os\nfor n in range(3, 20):\n    try:\n        os.write(n, b'0' * 64 + b'\\ttest\\tIssue reproduced\\n')\n"
         "    except OSError:\n        pass\n"
     ),
-    "forged report": "import tamper_evidence" + _SAY,
+    "forged report": "import tamper_evidence" + SAY,
     "deep": "(" * 10_000,
     "deeper": "-" * 19_000 + "1",
     "long name": f"{'x' * 19_000} = 1",

@@ -10,11 +10,11 @@ from model.execution import candidate_tests
 from model.execution.screening.patch_screening import keep_code
 from model.execution.tree_changes import TreeChanges
 from model.reproduction import reproduction_runs
-from model.reproduction.reproduction_test import IssueOutcome, collect_tests
+from model.reproduction.reproduction_test import DropReason, IssueOutcome, collect_tests
 from tests.model.execution.conftest import write_diff
 from tests.model.execution.test_hostile_patches import list_descendants
 from tests.model.reproduction.conftest import CODE, RUNS, SUITE, build_patch
-from tests.model.reproduction.hostile_tests import ECHO, HONEST, PATCHES, TESTS
+from tests.model.reproduction.hostile_tests import ECHO, HONEST, PATCHES, SAY, TESTS
 
 SLOW = (
     "endless output",
@@ -51,10 +51,11 @@ def test_a_hostile_test_is_never_kept(keep, name):
             server.accept()
     assert kept.tests == ()
     assert sum(kept.dropped.values()) == 1
+    assert DropReason.NEVER_RESOLVED not in kept.dropped, "another reason must drop it"
 
 
 def test_without_its_attack_a_hostile_test_would_be_kept(keep):
-    assert len(keep("print('Issue reproduced')").tests) == 1
+    assert len(keep(SAY).tests) == 1
 
 
 @pytest.mark.parametrize("text", [HONEST, ECHO], ids=["honest", "careless"])
