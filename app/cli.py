@@ -11,6 +11,7 @@ from app.operator import installations_cli
 from app.operator.backup.cli import backup, restore
 from app.operator.data_option import DataOption
 from app.operator.verification.command import verify
+from app.values.ports import LAST_PORT
 from model.commands.evaluate import evaluate
 from model.commands.execution import environments
 from model.commands.execution.test import test
@@ -19,7 +20,6 @@ from model.commands.index import index
 from model.commands.propose import propose
 from model.commands.report import report
 
-_LAST_PORT = 65_535
 _JUDGE, _RUN, _OPERATE, _LEARN = "Judge", "Run", "Operate", "Learn"
 """Headings of the commands in `r4p --help`."""
 
@@ -60,7 +60,7 @@ main.add_typer(environments.app, name="environments", rich_help_panel=_JUDGE)
 def up(
     data: Annotated[Path, Option(metavar="DIR", help="Folder that holds all data of the bot.")],
     port: Annotated[
-        int, Option(min=0, max=_LAST_PORT, help="Port of the web process; 0 picks a free one.")
+        int, Option(min=0, max=LAST_PORT, help="Port of the web process; 0 picks a free one.")
     ] = 8000,
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     engine_url: Annotated[str | None, Option(help="OpenAI-compatible server, e.g. vLLM.")] = None,
@@ -91,7 +91,7 @@ def setup(
 def serve(
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, Option(min=0, max=_LAST_PORT, help="Port to listen on; 0 picks a free one.")
+        int, Option(min=0, max=LAST_PORT, help="Port to listen on; 0 picks a free one.")
     ] = 8000,
 ) -> None:
     """Run the web process, which receives webhooks and stores jobs."""

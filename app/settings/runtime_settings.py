@@ -10,6 +10,7 @@ from app.settings.url_checks import (
     check_database_url,
     find_http_mistake,
 )
+from app.values.ports import LAST_PORT
 
 LEAST_DAYS: Final = 8
 """Fewest days of retention: GitHub Enterprise Server redelivers webhooks for 7 days, and a GUID must be known so long."""
@@ -88,7 +89,7 @@ class OperationsSettings(Settings):
 
     ops_host: str = "127.0.0.1"
     """Address to listen on. Strangers must not reach it."""
-    ops_port: int = Field(8001, ge=0, le=65_535)
+    ops_port: int = Field(8001, ge=0, le=LAST_PORT)
     """Port to listen on; 0: any free one, which the log names."""
 
 

@@ -6,8 +6,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator
 
+from app.values.ports import LAST_PORT
+
 _DATABASE_FIX: Final = "write postgresql://USER:PASSWORD@HOST:5432/NAME, with %40 for @, %3A for : and %2F for / in the password"
-_LAST_PORT: Final = 65_535
 _BROKERS: Final = ("redis://", "rediss://", "redis+socket://")
 _BROKER_FIX: Final = (
     "write redis://:PASSWORD@HOST:6379/0, rediss://… for TLS, or redis+socket:///PATH"
@@ -70,11 +71,11 @@ def check_database_url(value: str) -> str:
         raise ValueError(f"is no URL that PostgreSQL can read: {_DATABASE_FIX}") from None
     try:
         ports.append(str(make_url(value).port or ""))
-        is_wrong = any(port and not 1 <= int(port) <= _LAST_PORT for port in ports)
+        is_wrong = any(port and not 1 <= int(port) <= LAST_PORT for port in ports)
     except ValueError:
         is_wrong = True
     if is_wrong:
-        raise ValueError(f"its port is no number from 1 to {_LAST_PORT}: {_DATABASE_FIX}")
+        raise ValueError(f"its port is no number from 1 to {LAST_PORT}: {_DATABASE_FIX}")
     return value
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
 from app.settings import refuse
+from app.values.ports import LAST_PORT
 
-_LAST_PORT: Final = 65_535
 _LOOPBACK: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (looked up, never opened)
 """For each host that means all addresses of this machine, the one that a browser on it can open."""
 _FOREIGN: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
@@ -55,8 +55,8 @@ class Listen:
         Raises SettingsError when the port is taken or no port, and when the host is no address of this machine.
         """
         host_name, port_name = self.names
-        if not 0 <= self.port <= _LAST_PORT:
-            self._refuse(port_name, "no such port", f"give a port from 0 to {_LAST_PORT}")
+        if not 0 <= self.port <= LAST_PORT:
+            self._refuse(port_name, "no such port", f"give a port from 0 to {LAST_PORT}")
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             return socket.create_server((self.host, self.port), family=family)

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from app.github.api_call import Json
 from app.github.app_manifest import UNREACHABLE_WEBHOOK, WEBHOOK_PATH, build_manifest
 from app.github.endpoints import build_endpoints
+from app.values.ports import LAST_PORT
 
 GITHUB: Final = "https://github.com"
 LONGEST_NAME: Final = 34
@@ -25,7 +26,6 @@ _HOST: Final = re.compile(
 _KEY: Final = re.compile(r"[!-~]*")
 """An API key, which is sent in a header of HTTP: printable ASCII without spaces."""
 _LONGEST: Final = 2_000
-_LAST_PORT: Final = 65_535
 
 
 class ModelKind(StrEnum):
@@ -154,8 +154,8 @@ def _check_url(url: str, about: str) -> str:
     if parts.scheme not in {"http", "https"} or host is None:
         raise BadAnswer(fix)
     port = host["port"]
-    if port is not None and not (0 < len(port) <= 5 and 1 <= int(port) <= _LAST_PORT):
-        raise BadAnswer(f"{about} {url[:80]!r}: give a port from 1 to {_LAST_PORT}, or none")
+    if port is not None and not (0 < len(port) <= 5 and 1 <= int(port) <= LAST_PORT):
+        raise BadAnswer(f"{about} {url[:80]!r}: give a port from 1 to {LAST_PORT}, or none")
     if parts.query or parts.fragment or not url.isprintable() or " " in url:
         raise BadAnswer(f"{fix}, without spaces, ? and #")
     return url.rstrip("/")

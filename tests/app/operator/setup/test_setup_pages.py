@@ -67,8 +67,12 @@ def test_a_browser_on_another_machine_gets_no_pages_without_a_public_address(wiz
     wizard.sign_in()
     page = wizard.answer()
     assert "sign-in/callback" not in page.text
-    wizard.create_app(page)
-    assert "R4P_PUBLIC_URL" not in wizard.pages._answers.list_settings()
+    callback = urlsplit(wizard.create_app(page))
+    assert callback.netloc == "bot.example.com:8000"
+    done = wizard.browser.get(f"{callback.path}?{callback.query}")
+    assert "The bot's pages" not in done.text
+    settings = json.loads((wizard.pages.data / "settings.json").read_text())["settings"]
+    assert not settings.keys() & {"R4P_PUBLIC_URL", "R4P_OAUTH_CLIENT_ID"}
 
 
 def test_an_app_of_an_organisation_makes_nobody_an_operator(wizard):
