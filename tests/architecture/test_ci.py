@@ -1,7 +1,8 @@
-"""The script for continuous integration brings each program whose absence lets a test skip."""
+"""What continuous integration stands on: its script brings each program, and a group of proofs stays on one worker."""
 
 import re
 import subprocess
+import sys
 
 from tests.architecture.source import ROOT
 
@@ -24,3 +25,18 @@ def test_no_test_skips_for_want_of_a_debian_package():
     )
     assert {"chromium", "prometheus", "systemd"} <= asked
     assert asked <= brought
+
+
+def test_the_proofs_of_one_group_run_on_one_worker(tmp_path):
+    # pytest-xdist 3.8 drops the groups under pytest 9.2 without a word (its issue 1386). Two servers of vLLM would then run at a time.
+    (tmp_path / "test_group.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.xdist_group('one')\n"
+        "@pytest.mark.parametrize('number', range(4))\n"
+        "def test_worker(number, worker_id):\n"
+        "    open(worker_id, 'a').close()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len([path for path in tmp_path.iterdir() if path.name.startswith("gw")]) == 1
