@@ -21,8 +21,8 @@ TINY = ProofSize(
     learning_rate=1e-2,
     example_tokens=1024,
     batch=8,
-    yes_no_steps=40,
-    boxed_steps=8,
+    yes_no_steps=24,
+    boxed_steps=4,
     rounds=2,
     prompts=4,
     replies=4,
@@ -62,7 +62,8 @@ def write_groups(path: Path, groups: list[dict]) -> None:
 
 def write_public_data(data: Path, issues: int = 32) -> Path:
     """Write the four public files: evaluated issues late in Django, others early in Django and elsewhere."""
-    late = [build_issue("django/django", 16_000 + number) for number in range(issues)]
+    # Calibration needs 30 issues with 20 patches of each label, so two patches of an issue are enough.
+    late = [build_issue("django/django", 16_000 + number, patches=2) for number in range(issues)]
     early = [build_issue("django/django", 10_000 + number) for number in range(24)]
     write_groups(data / "distinct_eval_groups.jsonl.gz", [*late, early[0]])
     write_groups(data / "r4p_style_eval_groups.jsonl.gz", late[:31])
