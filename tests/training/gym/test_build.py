@@ -53,7 +53,7 @@ def test_every_commit_has_its_fate_and_bytes_are_the_same(bubblewrap, repository
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         folder, built = build_gym(
-            repository, tmp_path / name, runs=3, has_suite=True, has_candidates=True
+            repository, tmp_path / name, runs=2, has_suite=True, has_candidates=True
         )
         folders.append(folder)
     assert dict(built.refusals) == FATES
