@@ -49,17 +49,24 @@ class Listen:
         with self.open_socket() as probe:
             return replace(self, port=int(probe.getsockname()[1]))
 
+    def check(self) -> None:
+        """Open the address and close it again, for a server that opens it later by itself.
+
+        Another process may take the port in between. Raises SettingsError like `open_socket`.
+        """
+        self.open_socket().close()
+
     def open_socket(self) -> socket.socket:
-        """Open a socket that takes connections.
+        """Open a socket that takes connections. A name with addresses of both kinds is opened by IPv4.
 
         Raises SettingsError when the port is taken or no port, and when the host is no address of this machine.
         """
         host_name, port_name = self.names
         if not 0 <= self.port <= LAST_PORT:
             self._refuse(port_name, "no such port", f"give a port from 0 to {LAST_PORT}")
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
-            return socket.create_server((self.host, self.port), family=family)
+            family, place = self._resolve()
+            return socket.create_server(place, family=family)
         except UnicodeError:  # of the codec `idna`, for a name that is too long
             self._refuse(host_name, "no name of a host", _OTHER_HOST)
         except OSError as error:
@@ -69,6 +76,14 @@ class Listen:
             if number < 0 or number in _FOREIGN:
                 self._refuse(host_name, why, _OTHER_HOST)
             self._refuse(port_name, why, "choose another")
+
+    def _resolve(self) -> tuple[int, tuple[object, ...]]:
+        """Return family and address of the socket. Raises OSError or UnicodeError for a name without an address."""
+        addresses = socket.getaddrinfo(
+            self.host or None, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, *_, place = min(addresses, key=lambda each: each[0] != socket.AF_INET)
+        return family, place
 
     def _refuse(self, name: str, why: str, fix: str) -> NoReturn:
         refuse([f"{name}: can't listen on {self._place}: {why}: {fix}"])

@@ -31,6 +31,7 @@ from app.settings import (
 )
 from app.web.health import answer_alive
 from app.web.ignored_deliveries import IgnoredCounts
+from app.web.listen_address import Listen
 from app.web.operations import create_operations_app, serve_operations
 from app.web.pages.rendering import list_static_routes
 from app.web.webhook import PATH, Decide, RequestLimits, WebhookReceiver
@@ -139,8 +140,13 @@ def _create_pages(settings: WebSettings, doorbell: BackgroundDoorbell) -> "Pages
 
 
 def serve(host: str, port: int) -> None:
-    """Run the web process on `host` and `port` until a signal stops it, with metrics on their own port."""
+    """Run the web process on `host` and `port` until a signal stops it, with metrics on their own port.
+
+    Raises SettingsError for wrong settings, and for an address on which this machine cannot listen.
+    """
     settings, metrics = load_web_settings(), Metrics()
+    # Uvicorn opens the address late, and a failure would be a line in the middle of its log.
+    Listen(host, port).check()
     logs.configure(load(LogSettings))
     tracing.configure(load(LogSettings), "web")
     if why := settings.pages.explain_no_sign_in():

@@ -70,3 +70,32 @@ def test_a_host_without_a_port_is_refused_with_the_names_of_its_settings(capsys)
 )
 def test_a_browser_on_this_machine_opens_the_loopback_address(host, url):
     assert Listen(host, 8000).local_url == url
+
+
+def test_a_check_leaves_the_port_free():
+    address = Listen().resolve_port()
+    address.check()
+    with address.open_socket(), pytest.raises(SettingsError):
+        address.check()
+
+
+@pytest.mark.parametrize(
+    ("addresses", "family"),
+    [
+        (["::1"], socket.AF_INET6),
+        (["::1", "127.0.0.1"], socket.AF_INET),
+        (["127.0.0.1", "::1"], socket.AF_INET),
+    ],
+    ids=str,
+)
+def test_a_name_is_opened_by_ipv4_unless_it_has_ipv6_only(monkeypatch, addresses, family):
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda _host, *rest, **options: [
+            place for address in addresses for place in resolve(address, *rest, **options)
+        ],
+    )
+    with Listen("r4p.example").open_socket() as listening:
+        assert listening.family == family
