@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ import httpx
 from app.db import migrate, process_roles
 from app.jobs.job import Queue
 from app.operator.doctor.finding import format_lines
-from app.operator.doctor.report import list_findings
+from app.operator.doctor.report import WITH_DEFAULTS, list_findings
 from app.operator.doctor.webhook_checks import describe_address
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import get_size, read_last_lines
@@ -26,19 +26,21 @@ from app.operator.processes import (
     TRAINER,
     WRITER,
     Process,
-    check_queues,
     list_processes,
     list_queue_mistakes,
 )
 from app.operator.setup.setup_server import serve_setup
 from app.settings import (
     USAGE,
+    DatabaseSettings,
     GitHubSettings,
     OperationsSettings,
+    Settings,
     WebhookSettings,
     build_child_environment,
     data_folder,
     find_engine_mistake,
+    find_mistakes,
     load,
     refuse,
     set_environment,
@@ -226,13 +228,14 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
     queues = [name for process in choose_processes(listen, {}) for name in process.queues]
     without_app = [name for name in queues if name != Queue.GITHUB]
     needs_setup = not data_folder.is_app_set()
-    if needs_setup and not list_queue_mistakes(without_app, (OperationsSettings,)):
+    if needs_setup and not _list_mistakes(without_app):
         sys.stderr.write(f"r4p: the bot will keep its data in {data}\n")
     else:
         needs_setup = False
-        check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))
+        _check_settings(queues)
     try:
-        _make_folders(data)
+        for folder in (data, data / "logs", data / "services"):
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         sys.stderr.write(_explain_folder(data, error))
         return USAGE
@@ -241,8 +244,23 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
         if not serve_setup(data, listen):
             return 0
         data_folder.use_settings(data, data_folder.SECRET_FILES)
-        check_queues(queues, (GitHubSettings, WebhookSettings, OperationsSettings))
+        _check_settings(queues)
     return _run_bot(data, listen)
+
+
+def _check_settings(queues: Sequence[str]) -> None:
+    """Raise SettingsError with every mistake in the settings that a child would refuse."""
+    if lines := _list_mistakes(queues, GitHubSettings, WebhookSettings):
+        refuse(lines)
+
+
+def _list_mistakes(queues: Sequence[str], *app_kinds: type[Settings]) -> list[str]:
+    """Return the mistakes in the settings of all children, one line each. `app_kinds` read the settings of the App."""
+    # The bot brings the database's address, so the environment's own, missing or wrong, is no mistake.
+    stores = [
+        line for line in find_mistakes(DatabaseSettings) if not line.startswith("R4P_DATABASE_URL:")
+    ]
+    return [*list_queue_mistakes(queues, (*app_kinds, *WITH_DEFAULTS)), *stores]
 
 
 def _run_bot(data: Path, listen: Listen) -> int:
@@ -271,11 +289,6 @@ def report_start(url: str, data: Path) -> None:
     )
     sys.stderr.write("\n".join(facts) + "\n")
     sys.stderr.write("\n".join(format_lines(list(list_findings(data)))) + "\n")
-
-
-def _make_folders(data: Path) -> None:
-    for folder in (data, data / "logs", data / "services"):
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _explain_folder(data: Path, error: OSError) -> str:

@@ -28,7 +28,7 @@ from app.settings import (
 from model import catalog
 from model.commands.exit_codes import print_json
 
-_WITH_DEFAULTS: Final = (
+WITH_DEFAULTS: Final = (
     EngineSettings,
     AgentSettings,
     IdentitySettings,
@@ -51,7 +51,7 @@ def run(data: Path | None = None, *, as_json: bool = False) -> int:
 
     `data` is the folder of `r4p up`; None: the settings of the environment alone.
     """
-    check(*_WITH_DEFAULTS)
+    check(*WITH_DEFAULTS)
     lines = list(list_findings(data))
     if as_json:
         print_json(build_document(lines))

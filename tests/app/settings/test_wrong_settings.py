@@ -251,3 +251,20 @@ def test_up_with_a_verifier_that_does_not_exist_starts_nothing(tmp_path):
     assert done.returncode == 2
     assert "R4P_VERIFIER: unknown verifier 'r4pp'" in done.stderr
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("has_app", [True, False])
+def test_up_with_settings_that_a_child_would_refuse_starts_nothing(tmp_path, has_app):
+    app = {"APP_ID": "7", "PRIVATE_KEY": PEM, "WEBHOOK_SECRET": "secret"} if has_app else {}
+    wrong = {"PUBLIC_URL": "nonsense", "POOL_SIZE": "0", "TRAIN_GPUS": "-1", "DATABASE_URL": "-"}
+    done = run_cli("up", "--data", str(tmp_path / "data"), **app, **wrong)
+    assert done.returncode == 2
+    lines = [
+        "  R4P_PUBLIC_URL: 'nonsense' is no http or https URL: write https://host",
+        "  R4P_TRAIN_GPUS: can't be '-1': give a whole number of at least 0",
+        "  R4P_POOL_SIZE: can't be '0': give a whole number of at least 1",
+    ]
+    assert set(lines) <= set(done.stderr.splitlines())
+    assert not has_app or set(done.stderr.splitlines()) == {"r4p: cannot start:", *lines}
+    assert "DATABASE_URL" not in done.stderr, "the bot brings its own"
+    assert not (tmp_path / "data").exists()
