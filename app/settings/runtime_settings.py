@@ -2,7 +2,14 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from app.settings.loader import Settings
 from app.settings.url_checks import (
@@ -113,7 +120,7 @@ class QueueSettings(Settings):
     lease_seconds: float = Field(60.0, gt=0)
     """Time after the last heartbeat for which a worker still owns its job."""
     heartbeat_seconds: float = Field(15.0, gt=0)
-    """How often a worker renews the lease of its job."""
+    """How often a worker renews the lease of its job. Less than R4P_LEASE_SECONDS."""
     sweep_seconds: float = Field(2.0, gt=0)
     """How often beat looks for due jobs and expired leases."""
     retry_seconds: float = Field(5.0, ge=0)
@@ -135,6 +142,16 @@ class QueueSettings(Settings):
     """Interval between two reads of GitHub's deliveries with `R4P_INGRESS=polling`."""
     calibrate_seconds: float = Field(3_600.0, gt=0)
     """Interval between two fits of the calibrators."""
+
+    @model_validator(mode="after")
+    def _check_heartbeat(self) -> "QueueSettings":
+        if self.heartbeat_seconds >= self.lease_seconds:
+            raise ValueError(
+                f"R4P_HEARTBEAT_SECONDS: {self.heartbeat_seconds:g} must be less than R4P_LEASE_SECONDS, which is "
+                f"{self.lease_seconds:g}, or each lease ends under a running worker: set it to "
+                f"{self.lease_seconds / 4:g} or less, or raise R4P_LEASE_SECONDS"
+            )
+        return self
 
 
 class CeilingSettings(Settings):

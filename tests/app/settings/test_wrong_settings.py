@@ -21,6 +21,7 @@ from app.settings import (
     TrainSettings,
     WebhookSettings,
     check,
+    find_mistakes,
     list_known_names,
     load,
 )
@@ -268,3 +269,29 @@ def test_up_with_settings_that_a_child_would_refuse_starts_nothing(tmp_path, has
     assert not has_app or set(done.stderr.splitlines()) == {"r4p: cannot start:", *lines}
     assert "DATABASE_URL" not in done.stderr, "the bot brings its own"
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "heartbeat", "lease", "fix"),
+    [
+        ({"HEARTBEAT": "60"}, "60", "60", "15"),
+        ({"LEASE": "10"}, "15", "10", "2.5"),
+        ({"HEARTBEAT": "9", "LEASE": "8"}, "9", "8", "2"),
+    ],
+)
+def test_a_heartbeat_that_is_slower_than_the_lease_is_refused(
+    monkeypatch, given, heartbeat, lease, fix
+):
+    for name, value in given.items():
+        monkeypatch.setenv(f"R4P_{name}_SECONDS", value)
+    (line,) = find_mistakes(QueueSettings)
+    assert line == (
+        f"R4P_HEARTBEAT_SECONDS: {heartbeat} must be less than R4P_LEASE_SECONDS, which is {lease}, or each lease ends "
+        f"under a running worker: set it to {fix} or less, or raise R4P_LEASE_SECONDS"
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [("HEARTBEAT", "59.9"), ("LEASE", "15.1")])
+def test_a_heartbeat_that_is_just_faster_than_the_lease_is_accepted(monkeypatch, name, value):
+    monkeypatch.setenv(f"R4P_{name}_SECONDS", value)
+    assert find_mistakes(QueueSettings) == []
