@@ -8,22 +8,22 @@ from typing import Final
 
 from training.gym.leak_check import LeakGuard
 from training.gym.statements.condition_wording import list_results, order_comparison
+from training.gym.statements.error_check import find_error_check, list_steps_under_check
 from training.gym.statements.expression_wording import list_calls, quote_code
 from training.gym.statements.failing_case import FailingCase, write_out_values
 from training.gym.statements.failure_text import Failure, find_call
 from training.gym.statements.outcome_wording import Outcome, describe_outcome
 from training.gym.statements.step_choice import choose_steps, list_used
-from training.gym.statements.step_wording import (
-    find_error_check,
-    list_checks,
-    list_steps,
-    list_steps_under_check,
-    say_omission,
+from training.gym.statements.step_outline import (
+    MOST_STEPS,
+    MOST_WAYS,
+    StepLine,
+    limit_lines,
+    list_lines,
+    outline_loop,
 )
+from training.gym.statements.step_wording import list_checks, say_omission
 
-_MOST_WAYS: Final = 60
-"""Ways of one sentence that are tried."""
-_MOST_STEPS: Final = 12
 _MOST_CHECKS: Final = 6
 _MOST_LINES: Final = 10
 """Lines of an error."""
@@ -53,9 +53,11 @@ def describe_test(test: FailedTest, guard: LeakGuard) -> Iterator[str]:
     outcome = describe_outcome(test.failure, case)
     has_place = case is None or case.failing is not None
     title = "What I run:" if has_place else "What I want to run:"
-    if steps := list(_list_run(replace(test, case=case), outcome, guard)):
-        yield from (title, "", *(f"{number}. {text}" for number, text in enumerate(steps, 1)), "")
+    if steps := list(_number(_list_run(replace(test, case=case), outcome), guard)):
+        yield from (title, "", *steps, "")
     happens = "What happens then:" if steps and has_place else "What happens:"
+    if case and case.loop:
+        happens = "What happens in that round:"
     yield from _describe_outcome(happens, test.failure, outcome, guard)
     after = case.after if case and case.failing else ()
     checks = [_say(chain(list_checks(step), _omit(step)), guard) for step in after]
@@ -69,54 +71,52 @@ def _omit(step: ast.stmt) -> Iterator[str]:
         yield say_omission(step)
 
 
-def _list_run(test: FailedTest, outcome: Outcome, guard: LeakGuard) -> Iterator[str]:
-    """Yield the sentences of the steps up to the failure."""
+def _number(lines: Iterable[StepLine], guard: LeakGuard) -> Iterator[str]:
+    """Yield the lines of a numbered list. Those within a block stand in a bullet list under its header."""
+    number = 0
+    for line in lines:
+        if text := _say(line.ways, guard, end=":" if line.is_header else "."):
+            number += line.depth == 0
+            yield f"{'    ' * line.depth}- {text}" if line.depth else f"{number}. {text}"
+
+
+def _list_run(test: FailedTest, outcome: Outcome) -> Iterator[StepLine]:
+    """Yield the lines of the steps up to the failure, and of all steps of a loop around it."""
     case = test.case
     if case is None:
         if call := find_call(test.failure.marked):
-            yield from filter(None, [_say((f"call {way}" for way in list_calls(call)), guard)])
+            yield StepLine([f"call {way}" for way in list_calls(call)])
         return
-    shown = [*([case.failing] if case.failing else []), *case.after[:_MOST_CHECKS]]
+    failing = case.loop or case.failing
+    shown = [*([failing] if failing else []), *case.after[:_MOST_CHECKS]]
     chosen = choose_steps(case, shown, test.modules, test.parameter)
     used = {name for step in (*chosen.steps, *shown) for name in list_used(step)}
     folders = {name: text for name, text in _FOLDERS.items() if name in used}
-    ways = _list_ways(chosen.definitions)
-    ways += [[f"take {text} as {quote_code(name)}"] for name, text in folders.items()]
-    ways += [*_limit(chosen.steps), *_list_failing(case, outcome)]
-    yield from filter(None, (_say(clauses, guard) for clauses in ways))
+    yield from list_lines(chosen.definitions)
+    for name, text in folders.items():
+        yield StepLine([f"take {text} as {quote_code(name)}"])
+    yield from limit_lines(chosen.steps)
+    yield from _list_failing(case, outcome)
 
 
-def _list_ways(steps: Sequence[ast.stmt]) -> list[list[str]]:
-    return [[*islice(list_steps(step), _MOST_WAYS), say_omission(step)] for step in steps]
-
-
-def _limit(steps: Sequence[ast.stmt]) -> list[list[str]]:
-    """Return the ways to say at most `_MOST_STEPS` steps: checks that passed go first, then steps in the middle."""
-    if len(steps) > _MOST_STEPS:
-        steps = [step for step in steps if not isinstance(step, ast.Assert)]
-    if len(steps) <= _MOST_STEPS:
-        return _list_ways(steps)
-    half = _MOST_STEPS // 2
-    gap = f"more steps of this kind follow; {len(steps) - 2 * half} are left out here"
-    return [*_list_ways(steps[:half]), [gap], *_list_ways(steps[-half:])]
-
-
-def _list_failing(case: FailingCase, outcome: Outcome) -> list[list[str]]:
-    """Return the ways to say the step that fails; none for a comparison, of which the outcome tells."""
+def _list_failing(case: FailingCase, outcome: Outcome) -> list[StepLine]:
+    """Return the lines of the step that fails, or of the loop around it; none for a comparison, of which the outcome tells."""
     step = case.failing
     if step is None:
-        steps: Sequence[ast.stmt] = case.after[:_MOST_STEPS]
-        return [list(islice(list_checks(part), _MOST_WAYS)) for part in steps]
+        steps: Sequence[ast.stmt] = case.after[:MOST_STEPS]
+        return [StepLine(list(islice(list_checks(part), MOST_WAYS))) for part in steps]
+    if case.loop:
+        return list(outline_loop(case.loop, step))
     if isinstance(step, ast.With | ast.AsyncWith) and find_error_check(step):
-        return _list_ways(list_steps_under_check(step))
+        return list_lines(list_steps_under_check(step))
     if not isinstance(step, ast.Assert):
-        return _list_ways([step])
+        return list_lines([step])
     if outcome.is_comparison:
         return []
     result = step.test
     if isinstance(result, ast.Compare) and len(result.ops) == 1:
         result = order_comparison(result)[0]
-    return [[f"evaluate {way}" for way in islice(list_results(result), _MOST_WAYS)]]
+    return [StepLine([f"evaluate {way}" for way in islice(list_results(result), MOST_WAYS)])]
 
 
 def _describe_outcome(
@@ -151,10 +151,12 @@ def _list_error(failure: Failure, outcome: Outcome, guard: LeakGuard) -> Iterato
     yield from [line.rstrip() for line in lines if line.strip()][:_MOST_LINES]
 
 
-def _say(clauses: Iterable[str], guard: LeakGuard, *, begins_sentence: bool = True) -> str | None:
-    """Return the first clause that gives nothing away, with a full stop."""
-    for clause in islice(clauses, _MOST_WAYS + 1):
+def _say(
+    clauses: Iterable[str], guard: LeakGuard, *, begins_sentence: bool = True, end: str = "."
+) -> str | None:
+    """Return the first clause that gives nothing away, with its end."""
+    for clause in islice(clauses, MOST_WAYS + 1):
         first = clause[:1].upper() if begins_sentence else clause[:1]
-        if guard.is_safe(sentence := f"{first}{clause[1:]}."):
+        if guard.is_safe(sentence := f"{first}{clause[1:]}{end}"):
             return sentence
     return None

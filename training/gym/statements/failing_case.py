@@ -5,14 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Final, TypeGuard
+from typing import Final, TypeGuard, TypeVar
 
+from training.gym.statements.error_check import find_error_check, read_error_check
 from training.gym.statements.expression_wording import is_literal, write_code
 from training.gym.statements.failure_text import Failure
 from training.gym.statements.parameters import list_parameters, read_parameters
-from training.gym.statements.step_wording import find_error_check, is_docstring, read_error_check
+from training.gym.statements.step_wording import is_docstring
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Loop = ast.For | ast.AsyncFor | ast.While
+_Step = TypeVar("_Step", bound=ast.stmt)
 _SET_UPS: Final = ("setUp", "setup_method")
 _COMPARISONS: Final[dict[str, type[ast.cmpop]]] = {
     "assertEqual": ast.Eq,
@@ -43,6 +46,8 @@ class FailingCase:
     """Steps before the failure. A block around the failure stands here without its steps."""
     failing: ast.stmt | None
     """None if the place of the failure is not known. Then all steps are in `after`."""
+    loop: Loop | None
+    """The outermost loop whose rounds run the failing step. Its steps are neither in `before` nor in `after`."""
     after: tuple[ast.stmt, ...]
     check: ast.Call | None
     """The call of `pytest.raises` around the failing step."""
@@ -61,6 +66,7 @@ class _Split:
     failing: ast.stmt
     after: list[ast.stmt]
     check: ast.Call | None = None
+    loop: Loop | None = None
 
 
 def parse_module(text: str) -> ast.Module | None:
@@ -90,6 +96,7 @@ def find_case(test: str, failure: Failure, module: ast.Module) -> FailingCase | 
     return FailingCase(
         (*set_up, *(split.before if split else ())),
         split.failing if split else None,
+        split.loop if split else None,
         tuple(split.after if split else body),
         split.check if split else None,
         tuple(parametrised),
@@ -105,7 +112,8 @@ def write_out_values(case: FailingCase) -> FailingCase:
     if not (isinstance(step, ast.Assert) and isinstance(step.test, ast.Compare)):
         return case
     sides = [step.test.left, *step.test.comparators]
-    written = [_write_out(side, case.before, case.values) for side in sides]
+    before = [*case.before, *([case.loop] if case.loop else [])]
+    written = [_write_out(side, before, case.values) for side in sides]
     if written == sides or all(map(is_literal, written)):
         return case
     test = ast.Compare(written[0], step.test.ops, written[1:])
@@ -185,17 +193,25 @@ def _split_steps(body: Sequence[ast.stmt], line: int) -> _Split | None:
     """Return the steps before, at and after a line; None if the line is in none of them."""
     for index, step in enumerate(body):
         if _find_start(step) <= line <= (step.end_lineno or step.lineno):
-            before, after = list(body[:index]), list(body[index + 1 :])
-            for opening, block in _list_blocks(step):
-                if inner := _split_steps(block, line):
-                    return _Split(
-                        [*before, *opening, *inner.before],
-                        inner.failing,
-                        [*inner.after, *after],
-                        inner.check or find_error_check(step),
-                    )
-            return _Split(before, step, after)
+            blocks = (_split_block(step, *parts, line) for parts in _list_blocks(step))
+            inner = next(filter(None, blocks), None) or _Split([], step, [])
+            before = [*body[:index], *inner.before]
+            return replace(inner, before=before, after=[*inner.after, *body[index + 1 :]])
     return None
+
+
+def _split_block(
+    step: ast.stmt, opening: Sequence[ast.stmt], block: Sequence[ast.stmt], line: int
+) -> _Split | None:
+    """Return the steps of a block before, at and after a line. The steps of a loop stay in it: earlier rounds run them all."""
+    inner = _split_steps(block, line)
+    if inner is None:
+        return None
+    if isinstance(step, Loop) and block is step.body:
+        loop = _replace(step, orelse=[])
+        return replace(inner, before=[], after=[], loop=loop)
+    check = inner.check or find_error_check(step)
+    return replace(inner, before=[*opening, *inner.before], check=check)
 
 
 def _find_start(step: ast.stmt) -> int:
@@ -209,8 +225,8 @@ def _list_blocks(step: ast.stmt) -> Iterator[tuple[list[ast.stmt], list[ast.stmt
     if isinstance(step, ast.With | ast.AsyncWith):
         items = [item for item in step.items if read_error_check(item) is None]
         yield [_replace(step, items=items, body=[])] if items else [], step.body
-    elif isinstance(step, ast.For | ast.AsyncFor):
-        yield [_replace(step, body=[], orelse=[])], step.body
+    elif isinstance(step, Loop):
+        yield [], step.body
         yield [_replace(step, orelse=[])], step.orelse
     elif isinstance(step, ast.If):
         yield [], step.body
@@ -221,7 +237,7 @@ def _list_blocks(step: ast.stmt) -> Iterator[tuple[list[ast.stmt], list[ast.stmt
         yield [_replace(step, finalbody=[])] if step.handlers else step.body, step.finalbody
 
 
-def _replace(step: ast.stmt, **fields: Sequence[ast.AST]) -> ast.stmt:
+def _replace(step: _Step, **fields: Sequence[ast.AST]) -> _Step:
     return type(step)(**{**vars(step), **fields})
 
 

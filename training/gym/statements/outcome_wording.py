@@ -13,10 +13,10 @@ from training.gym.statements.condition_wording import (
     order_comparison,
     read_instance,
 )
+from training.gym.statements.error_check import find_error_check, say_expected_error
 from training.gym.statements.expression_wording import list_phrases, quote_code, write_code
 from training.gym.statements.failing_case import FailingCase
 from training.gym.statements.failure_text import Failure
-from training.gym.statements.step_wording import find_error_check, say_expected_error
 
 _EXPECTED: Final = {
     "": "",

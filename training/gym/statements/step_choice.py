@@ -8,9 +8,9 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
-from training.gym.statements.failing_case import FailingCase, Function
+from training.gym.statements.error_check import find_error_check
+from training.gym.statements.failing_case import FailingCase, Function, Loop
 from training.gym.statements.fixture_steps import expand_fixtures
-from training.gym.statements.step_wording import find_error_check
 
 _TEST_TOOLS: Final = frozenset({"pytest", "unittest", "hypothesis", "mock"})
 _DEFINITIONS: Final = (
@@ -62,7 +62,9 @@ def _slice(steps: Sequence[ast.stmt], shown: Sequence[ast.stmt]) -> list[ast.stm
     assignment_counts = dict.fromkeys((name for step in steps for name in _list_bound(step)), 0)
     facts = [_StepFacts.read(step, assignment_counts) for step in steps]
     used = (name for step in shown for name in list_used(step))
-    needed = set(_pair(used, assignment_counts)) or set(assignment_counts.items())
+    read = (name for step in shown for name in _list_needed(step))
+    is_independent = assignment_counts.keys().isdisjoint(used)
+    needed = set(assignment_counts.items() if is_independent else _pair(read, assignment_counts))
     chosen: set[int] = set()
     while True:
         added = {
@@ -108,9 +110,14 @@ def _list_bound(step: ast.stmt) -> Iterator[str]:
     elif isinstance(step, ast.Import | ast.ImportFrom):
         yield from ((alias.asname or alias.name).partition(".")[0] for alias in step.names)
     else:
-        for node in ast.walk(step):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
+        yield from _list_stored(step)
+
+
+def _list_stored(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are set within a node."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
 
 
 def list_used(step: ast.AST) -> Iterator[str]:
@@ -120,6 +127,19 @@ def list_used(step: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
+
+
+def _list_needed(step: ast.stmt) -> Iterator[str]:
+    """Yield the names that a step reads. Names that each round of a loop sets before it reads them do not count."""
+    if not isinstance(step, Loop):
+        yield from list_used(step)
+        return
+    yield from list_used(step.test if isinstance(step, ast.While) else step.iter)
+    bound = set() if isinstance(step, ast.While) else set(_list_stored(step.target))
+    for part in step.body:
+        yield from set(_list_needed(part)) - bound
+        if isinstance(part, ast.Assign | ast.AnnAssign):
+            bound |= set(_list_bound(part))
 
 
 def _list_changed(step: ast.stmt) -> set[str]:

@@ -3,10 +3,21 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
-from itertools import chain, islice
-from typing import Final
+from itertools import islice
 
+from training.gym.statements.block_wording import (
+    LEFT_OUT,
+    MOST_WAYS,
+    Branch,
+    list_branches,
+    name_bound,
+)
 from training.gym.statements.condition_wording import list_conditions
+from training.gym.statements.error_check import (
+    find_error_check,
+    list_steps_under_check,
+    say_expected_error,
+)
 from training.gym.statements.expression_wording import (
     align,
     combine,
@@ -17,16 +28,7 @@ from training.gym.statements.expression_wording import (
     write_code,
 )
 
-_MOST_WAYS: Final = 12
-"""Ways of a step within a block that are tried."""
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
-_ERROR_CHECKS: Final = ("raises", "assertRaises", "assertRaisesRegex")
-_WARNING_CHECKS: Final = ("warns", "assertWarns", "assertWarnsRegex", "deprecated_call")
-_PATTERNS: Final = ("match", "expected_regex")
-_EXPECTED_CLASSES: Final = ("expected_exception", "expected_warning")
-"""Keywords for the class that a check waits for."""
-_LEFT_OUT: Final = ["`...`"]  # the way to say a long expression that has no other one
-_LOOP_END: Final = "if no step ends the loop"
 
 
 @singledispatch
@@ -40,49 +42,6 @@ def list_checks(step: ast.stmt) -> Iterator[str]:
     return list_conditions(step.test) if isinstance(step, ast.Assert) else list_steps(step)
 
 
-def find_error_check(step: ast.stmt) -> ast.Call | None:
-    """Return the call of `pytest.raises` or `pytest.warns` of a block; None for another step."""
-    items = step.items if isinstance(step, ast.With | ast.AsyncWith) else ()
-    return next(filter(None, map(read_error_check, items)), None)
-
-
-def read_error_check(item: ast.withitem) -> ast.Call | None:
-    """Return the call of `pytest.raises` or `pytest.warns` of one context; None for another context."""
-    call = item.context_expr
-    if isinstance(call, ast.Call) and _name_function(call) in _ERROR_CHECKS + _WARNING_CHECKS:
-        return call
-    return None
-
-
-def list_steps_under_check(step: ast.With | ast.AsyncWith) -> list[ast.stmt]:
-    """Return the steps under the check of a block, in a block of its other contexts if it has some."""
-    check = find_error_check(step)
-    others = [item for item in step.items if item.context_expr is not check]
-    return [type(step)(items=others, body=step.body)] if others else step.body
-
-
-def say_expected_error(check: ast.Call) -> Iterator[str]:
-    """Yield ways to say the error or warning that a check waits for."""
-    shown = _name_kind(check)
-    patterns = check.args[1:2] if _name_function(check).endswith("Regex") else []
-    patterns += [word.value for word in check.keywords if word.arg in _PATTERNS]
-    for phrase in chain.from_iterable(map(list_phrases, patterns)):
-        yield f"{shown} with a message that matches {phrase}"
-    yield shown
-
-
-def _name_kind(check: ast.Call) -> str:
-    """Return the class that a check waits for; words for any error or any warning."""
-    named = [word.value for word in check.keywords if word.arg in _EXPECTED_CLASSES]
-    kind = next((quote_code(write_code(node)) for node in (*check.args, *named)), "")
-    name = _name_function(check)
-    if name in _WARNING_CHECKS and kind:
-        return f"the warning {kind}"
-    if name == "deprecated_call":
-        return "a warning about deprecated use"
-    return kind or ("a warning" if name in _WARNING_CHECKS else "an error")
-
-
 def say_omission(step: ast.stmt) -> str:
     """Return the clause for a step that has no safe wording: the names that it binds."""
     stored = [
@@ -94,18 +53,8 @@ def say_omission(step: ast.stmt) -> str:
     return f"make {names} (I leave out how)" if names else "take a step that I leave out here"
 
 
-def name_bound(target: ast.expr) -> str:
-    """Return the code of what an assignment binds, without the brackets of a pair."""
-    code = write_code(target)
-    return code[1:-1] if isinstance(target, ast.Tuple) and code.startswith("(") else code
-
-
-def _name_function(call: ast.Call) -> str:
-    return write_code(call.func).rpartition(".")[2]
-
-
 def _say_error_check(body: Sequence[ast.stmt], check: ast.Call) -> Iterator[str]:
-    blocks = list(islice(_list_blocks(body), _MOST_WAYS))
+    blocks = list(islice(_list_blocks(body), MOST_WAYS))
     for steps, error in combine(blocks, list(say_expected_error(check))):
         yield f"{steps}; this gives {error}"
 
@@ -113,7 +62,7 @@ def _say_error_check(body: Sequence[ast.stmt], check: ast.Call) -> Iterator[str]
 def _list_blocks(steps: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield ways to say some steps in one clause."""
     acts = [step for step in steps if not is_docstring(step)] or [ast.Pass()]
-    ways = [list(islice(list_steps(step), _MOST_WAYS)) for step in acts]
+    ways = [list(islice(list_steps(step), MOST_WAYS)) for step in acts]
     if all(ways):
         yield from map("; ".join, align(ways))
 
@@ -165,32 +114,36 @@ def _say_assertion(step: ast.Assert) -> Iterator[str]:
 
 
 @list_steps.register
-def _say_block(step: ast.With | ast.AsyncWith) -> Iterator[str]:
+def _say_context(step: ast.With | ast.AsyncWith) -> Iterator[str]:
     if check := find_error_check(step):
         yield from _say_error_check(list_steps_under_check(step), check)
-        return
-    contexts = []
-    for item in step.items:
-        name = f" as {quote_code(name_bound(item.optional_vars))}" if item.optional_vars else ""
-        phrases = list(list_phrases(item.context_expr)) or _LEFT_OUT
-        contexts.append([f"{phrase}{name}" for phrase in phrases])
-    kind = "async context" if isinstance(step, ast.AsyncWith) else "context"
-    headers = (f"enter the {kind} {join_words(ways)}" for ways in align(contexts))
-    yield from _add_body(headers, step.body)
+    else:
+        yield from _say_block(step)
 
 
 @list_steps.register
-def _say_loop(step: ast.For | ast.AsyncFor) -> Iterator[str]:
-    header = f"for each {quote_code(name_bound(step.target))} of "
-    header += "the async " if isinstance(step, ast.AsyncFor) else ""
-    ways = _add_body((f"{header}{way}" for way in list_phrases(step.iter)), step.body)
-    yield from _add_branch(ways, _LOOP_END, step.orelse)
+def _say_flow(step: ast.For | ast.AsyncFor | ast.While | ast.If) -> Iterator[str]:
+    yield from _say_block(step)
+
+
+def _say_block(step: ast.stmt) -> Iterator[str]:
+    first, *others = list_branches(step)
+    yield from _add_branches(_add_body(first.headers, first.body), others)
 
 
 @list_steps.register
-def _say_choice(step: ast.If) -> Iterator[str]:
-    ways = _add_body((f"if {way}" for way in list_conditions(step.test)), step.body)
-    yield from _add_branch(ways, "otherwise", step.orelse)
+def _say_attempt(step: ast.Try) -> Iterator[str]:
+    first, *others = list_branches(step)
+    ways = (f"{header} ({body})" for header in first.headers for body in _list_blocks(first.body))
+    yield from _add_branches(ways, others)
+
+
+def _add_branches(ways: Iterable[str], branches: Iterable[Branch]) -> Iterable[str]:
+    """Return ways with more branches: those that have steps."""
+    for branch in branches:
+        for header in branch.headers:
+            ways = _add_branch(ways, header, branch.body)
+    return ways
 
 
 def _add_branch(ways: Iterable[str], header: str, body: Sequence[ast.stmt]) -> Iterable[str]:
@@ -203,8 +156,8 @@ def _add_body(headers: Iterable[str], body: Sequence[ast.stmt]) -> Iterator[str]
     if not body:
         yield from headers
         return
-    blocks = list(islice(_list_blocks(body), _MOST_WAYS))
-    for header, steps in combine(list(islice(headers, _MOST_WAYS)), blocks):
+    blocks = list(islice(_list_blocks(body), MOST_WAYS))
+    for header, steps in combine(list(islice(headers, MOST_WAYS)), blocks):
         yield f"{header} ({steps})" if len(body) > 1 else f"{header}, {steps}"
 
 
@@ -219,7 +172,7 @@ def _say_definition(step: _FUNCTION | ast.ClassDef, header: str) -> Iterator[str
     """Yield ways to say a definition with its decorators and its steps."""
     marks = list(map(_list_marks, step.decorator_list))
     # Computed once: computing it for each decorator would take exponential time in nested functions.
-    blocks = list(islice(_list_blocks(step.body), _MOST_WAYS))
+    blocks = list(islice(_list_blocks(step.body), MOST_WAYS))
     for ways in align(marks) if marks else [[]]:
         shown = f"{header}{' decorated by ' if ways else ''}{join_words(ways)}"
         yield from (f"{shown} ({steps})" for steps in blocks)
@@ -228,7 +181,7 @@ def _say_definition(step: _FUNCTION | ast.ClassDef, header: str) -> Iterator[str
 
 def _list_marks(mark: ast.expr) -> list[str]:
     ways = list_calls(mark) if isinstance(mark, ast.Call) else list_phrases(mark)
-    return list(islice(ways, _MOST_WAYS)) or _LEFT_OUT
+    return list(islice(ways, MOST_WAYS)) or LEFT_OUT
 
 
 @list_steps.register
@@ -279,22 +232,3 @@ def _say_nothing(_: ast.Pass) -> Iterator[str]:
 @list_steps.register
 def _say_end(step: ast.Break | ast.Continue) -> Iterator[str]:
     yield "end the loop" if isinstance(step, ast.Break) else "go on with the next one"
-
-
-@list_steps.register
-def _say_attempt(step: ast.Try) -> Iterator[str]:
-    ways: Iterable[str] = (f"try this ({body})" for body in _list_blocks(step.body))
-    for handler in step.handlers:
-        name = f" as {quote_code(handler.name)}" if handler.name else ""
-        error = quote_code(write_code(handler.type or ast.Name("BaseException")))
-        ways = _add_branch(ways, f"if it raises {error}{name}", handler.body)
-    ways = _add_branch(ways, "if it raises nothing", step.orelse)
-    yield from _add_branch(ways, "in the end", step.finalbody)
-
-
-@list_steps.register
-def _say_repetition(step: ast.While) -> Iterator[str]:
-    is_endless = isinstance(step.test, ast.Constant) and step.test.value
-    headers = (f"as long as {way}" for way in list_conditions(step.test))
-    ways = _add_body(["again and again"] if is_endless else headers, step.body)
-    yield from _add_branch(ways, _LOOP_END, step.orelse)

@@ -82,3 +82,29 @@ def test_sources_are_modules_and_what_may_hold_their_fixtures():
     }
     large = {"tests/test_old.py": b"x" * 3_000_000}
     assert read_sources(tests[1:2], large, files.get) == {"tests/conftest.py": "near"}
+
+
+LEAKY = """\
+def test_it(client):
+    for some_long_name in client.list_names("persisted"):
+        assert client.read(some_long_name, "persisted") == some_long_name
+        client.drop_table("persisted", some_long_name)
+"""
+
+
+def test_lines_of_a_loop_are_told_in_other_words():
+    told = [
+        "For each `some_long_name` of `client.list_names('persisted')`:",
+        "Check that `client.read(some_long_name, 'persisted')` equals `some_long_name`",
+        "- Call `client.drop_table('persisted', some_long_name)`.",
+    ]
+    patch = add_file("tests/test_it.py", LEAKY) + add_file("more.txt", "\n".join(told))
+    error = print_failure(LEAKY, 3, ["AssertionError: assert 1 == 2"])
+    text = write(LEAKY, {"test_it": error}, test_patch=patch)
+    assert find_leaks(text, PATCH, patch) == ()
+    assert (
+        "1. For each `some_long_name` of the result of `client.list_names` with `'persisted'`:\n"
+        in text
+    )
+    assert "this goes wrong in one of the rounds.\n" in text
+    assert "    - Call `client.drop_table` with `'persisted'` and `some_long_name`.\n" in text
