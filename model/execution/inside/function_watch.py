@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tamper_evidence import take_apart
+from tamper_evidence import is_same, take_apart
 
 _FUNCTIONS = (types.FunctionType, classmethod, staticmethod, property)
 _TRACES = frozenset(["sys.settrace", "sys.setprofile", "sys.monitoring.register_callback"])
@@ -75,10 +75,10 @@ class FunctionWatch:
             return None
         for name, read, value, parts in record.used:
             now = read()
-            if now is not value or (parts and not _is_same(_take_value_apart(now), parts)):
+            if now is not value or (parts and not is_same(_take_value_apart(now), parts)):
                 self.replaced.add(f"{name} of {test}")
         for function, parts in record.functions:
-            if not _is_same(_take_function_apart(function), parts):
+            if not is_same(_take_function_apart(function), parts):
                 return f"{function.__name__} of {test}"
         return None
 
@@ -116,15 +116,6 @@ def _take_function_apart(function: types.FunctionType) -> tuple[object, ...]:
 def _take_value_apart(value: object) -> tuple[object, ...]:
     # Asking for the type runs no code of the value, as `isinstance` would.
     return take_apart(value) if issubclass(type(value), _FUNCTIONS) else ()
-
-
-def _is_same(new: tuple[object, ...], old: tuple[object, ...]) -> bool:
-    if len(new) != len(old):
-        return False
-    for now, then in zip(new, old):  # noqa: B905, SIM110 (Python 3.9, and `all` is slower)
-        if now is not then:
-            return False
-    return True
 
 
 def _list_used(function: types.FunctionType, owner: type | None) -> Iterator[_UsedValue]:
