@@ -138,8 +138,10 @@ def _write_tree(folder: Path, tests: int) -> Path:
 
 
 def _measure_both(tree: Path, tests: int) -> tuple[float, float]:
-    """Seconds of our run and of bare pytest's, one after the other."""
+    """Seconds of our run, with the copy of the tree made and removed, and of bare pytest's after it."""
+    began = time.perf_counter()
     run = run_tests(tree, TreeChanges({}), SuiteCommand(_ARGUMENTS, variables=_VARIABLES))
+    ours = time.perf_counter() - began
     _require(run, tests)
     began = time.perf_counter()
     subprocess.run(
@@ -149,7 +151,7 @@ def _measure_both(tree: Path, tests: int) -> tuple[float, float]:
         stdout=subprocess.DEVNULL,
         check=True,
     )
-    return run.seconds, time.perf_counter() - began
+    return ours, time.perf_counter() - began
 
 
 def _require(run: SuiteRun, tests: int) -> None:
