@@ -55,7 +55,7 @@ class FunctionWatch:
         # Kept, because the code under test may replace them.
         self._get_frame, self._get_thread = sys._getframe, threading.get_ident  # noqa: SLF001
         self._noting: set[int] = set()
-        sys.addaudithook(self._note_event)
+        sys.addaudithook(_keep_watched(self._note_event))
 
     def record(
         self, key: Hashable, function: object, owner: type | None, more: Iterable[object] = ()
@@ -82,7 +82,7 @@ class FunctionWatch:
                 return f"{function.__name__} of {test}"
         return None
 
-    def _note_event(self, event: str, _arguments: tuple[Any, ...]) -> None:
+    def _note_event(self, event: str) -> None:
         """Note a trace function, and a look of the tree at frames or at all objects. An audit hook cannot be removed.
 
         Tools such as coverage set their trace functions from an installed package.
@@ -92,10 +92,21 @@ class FunctionWatch:
             if thread in self._noting:
                 return  # the look at the frame below is an event too
             self._noting.add(thread)
-            path = self._get_frame(1).f_code.co_filename
+            path = self._get_frame(2).f_code.co_filename  # below this method and the hook
             self._noting.discard(thread)
             if not (path.startswith(_OUTSIDE) if event in _LOOKS else "-packages" in path):
                 self.replaced.add(event)
+
+
+def _keep_watched(note: Callable[[str], None]) -> Callable[[str, tuple[Any, ...]], None]:
+    """Return an audit hook that passes on the watched events. Python calls it for each read of a function's code, so it is short."""
+    watched = _TRACES | _LOOKS
+
+    def note_watched(event: str, _arguments: tuple[Any, ...]) -> None:
+        if event in watched:
+            note(event)
+
+    return note_watched
 
 
 def _list_wrapped(function: object) -> Iterator[types.FunctionType]:
