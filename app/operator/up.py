@@ -233,6 +233,7 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
     else:
         needs_setup = False
         _check_settings(queues)
+        listen.check()
     try:
         for folder in (data, data / "logs", data / "services"):
             folder.mkdir(parents=True, exist_ok=True)

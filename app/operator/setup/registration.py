@@ -80,7 +80,10 @@ def register(data: Path, answers: Answers, code: str) -> NewApp:
 
     The webhook's secret and the App's key go to files that only their owner may read.
     """
-    fix = "the code is valid once and for an hour: create the App again"
+    # GitHub has the App by then, whatever becomes of the code.
+    fix = (
+        "the code is valid once and for an hour: delete the App on GitHub, and create the App again"
+    )
     if not _CODE.fullmatch(code):
         raise RegistrationRefused(f"GitHub sent no code: {fix}")
     transport = Transport(build_endpoints(answers.github_url))

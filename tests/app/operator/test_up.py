@@ -14,7 +14,7 @@ import pytest
 
 from app.operator.embedded_servers import get_size, read_last_lines
 from app.operator.up import Bot, BotDown, choose_processes, report_start, run
-from app.settings import USAGE
+from app.settings import USAGE, SettingsError
 from app.web.listen_address import Listen
 from model.interpreter import module_command
 from tests.services import wait_for
@@ -72,6 +72,16 @@ def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypat
     assert capsys.readouterr().err == (
         f"r4p up: {file} is a file; give --data a folder that you may write to\n"
     )
+
+
+def test_a_taken_port_is_told_before_anything_starts(tmp_path, monkeypatch):
+    for name, value in (("APP_ID", "7"), ("PRIVATE_KEY", PEM), ("WEBHOOK_SECRET", "secret")):
+        monkeypatch.setenv(f"R4P_{name}", value)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(SettingsError, match=f"--port: .*:{port}: Address already in use"):
+            run(tmp_path / "data", Listen(port=port), engine_url=None, model=None)
+    assert not (tmp_path / "data").exists()
 
 
 @contextmanager

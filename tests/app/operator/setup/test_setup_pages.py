@@ -237,7 +237,19 @@ def block_secrets(data):
     return data / "secrets"
 
 
-LOST = "elete the App on GitHub, and create the App again."
+LOST = "elete the App on GitHub, and create the App again"
+
+
+@pytest.mark.parametrize("fault", ["502_after_effect", "reset_after_effect", "garbled"])
+def test_an_app_whose_key_is_lost_on_the_way_is_to_be_deleted(wizard, fault):
+    """GitHub took the code, and its answer never came: only a new App has a key that the bot can know."""
+    wizard.sign_in()
+    location = wizard.create_app(wizard.answer())
+    wizard.github.fault("POST /app-manifests/*", fault)
+    page = wizard.browser.get(location)
+    assert page.status_code == 502
+    assert LOST in html.unescape(page.text)
+    assert not wizard.pages.is_done
 
 
 @pytest.mark.parametrize(
