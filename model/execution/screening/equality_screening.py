@@ -1,25 +1,37 @@
 """Find new methods that compare equal without a look at the other value (pure).
 
 A test such as `assert half(4) == 2` passes for an object that equals everything, so it says nothing about a patch with
-such a method. A patch may still hide equality, for example in a metaclass or in text that it runs.
+such a method. A patch may still hide equality, for example in a metaclass, in another file or in text that it runs.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from model.execution.screening.module_syntax import MODULE_BYTES
+from model.execution.screening.module_syntax import (
+    MODULE_BYTES,
+    hash_syntax,
+    list_statements,
+    parse_module,
+    unpack_assignment,
+)
 from model.execution.tree_changes import TreeChanges
 
 _POSITIVE: Final = frozenset({"__eq__", "__contains__", "__instancecheck__"})
 """Methods whose true result makes a test pass. For `__ne__` it is a false one."""
 _METHODS: Final = _POSITIVE | {"__ne__"}
-_MENTION: Final = re.compile(rb"__(?:eq|ne|contains|instancecheck)__")
+_MENTION: Final = re.compile(r"__(?:eq|ne|contains|instancecheck)__")
 _MOST_BYTES: Final = 512 * 1024
 """All files together that are read as Python."""
 
+_BLOCKS: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+"""What has names of its own. A method also sees those of its class here, which Python does not let it see."""
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Scope = ChainMap[str, list[ast.AST]]
 
 
 class _Method(NamedTuple):
@@ -61,7 +73,13 @@ def find_blind_equality(changes: TreeChanges) -> str | None:
 def _mentions_more(after: bytes, before: bytes) -> bool:
     """Return whether a file that cannot be read as Python has new lines about one of the methods."""
     old = frozenset(before.splitlines())
-    return any(_MENTION.search(line) for line in after.splitlines() if line not in old)
+    return any(_mentions(line) for line in after.splitlines() if line not in old)
+
+
+def _mentions(content: bytes) -> bool:
+    """Return whether text names one of the methods. Python reads names in the form NFKC, so `__\uff45q__` is `__eq__`."""
+    text = content.decode(errors="replace")
+    return bool(_MENTION.search(text if text.isascii() else unicodedata.normalize("NFKC", text)))
 
 
 class _MethodReader:
@@ -72,40 +90,69 @@ class _MethodReader:
 
     def list_methods(self, content: bytes) -> list[_Method] | None:
         """Return the functions that a file gives to the methods; None where it cannot be read."""
-        if not _MENTION.search(content):
+        if not _mentions(content):
             return []
         self._left -= len(content)
         if len(content) > MODULE_BYTES or self._left < 0:
             return None
         try:
-            tree = ast.parse(content)
-            functions: dict[str, _Function] = {
-                node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-            }
-            return list(_walk(tree, "", functions))
+            return list(_ModuleWalk().list_methods(parse_module(content), "", ChainMap()))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
 
-def _walk(node: ast.AST, owner: str, functions: Mapping[str, _Function]) -> Iterator[_Method]:
-    for method, value in _read_bindings(node):
-        value = functions.get(value.id) if isinstance(value, ast.Name) else value  # noqa: PLW2901
-        if isinstance(method, str) and method in _METHODS and isinstance(value, _Function):
-            name = f"{owner}.{method}" if owner else method
-            yield _Method(name, ast.dump(value), _is_blind(method, value))
-    inner = node.name if isinstance(node, ast.ClassDef) else owner
-    for child in ast.iter_child_nodes(node):
-        yield from _walk(child, inner, functions)
+class _ModuleWalk:
+    """Lists the methods of one module. It describes each function once, because thousands of lines may bind it."""
+
+    def __init__(self) -> None:
+        self._described: dict[tuple[int, bool], tuple[str, bool]] = {}
+
+    def list_methods(self, node: ast.AST, owner: str, scope: _Scope) -> Iterator[_Method]:
+        """Yield the methods inside a node that stands in the class `owner`, "" outside classes."""
+        for method, value in _read_bindings(node):
+            functions = scope.get(value.id, ()) if isinstance(value, ast.Name) else (value,)
+            if functions and isinstance(functions[0], _Function) and method in _METHODS:
+                name = f"{owner}.{method}" if owner else str(method)
+                yield _Method(name, *self._describe(functions, method in _POSITIVE))
+        if isinstance(node, ast.ClassDef):
+            owner = node.name
+        if isinstance(node, _BLOCKS):
+            scope = scope.new_child(_list_functions(node.body))
+        for child in ast.iter_child_nodes(node):
+            yield from self.list_methods(child, owner, scope)
+
+    def _describe(self, functions: Sequence[ast.AST | None], is_positive: bool) -> tuple[str, bool]:
+        """Return hash and blindness of the first blind function of a name, or of the last one."""
+        key = (id(functions[0]), is_positive)
+        if key not in self._described:
+            found = [each for each in functions if isinstance(each, _Function)]
+            blind = next((each for each in found if _is_blind(each, is_positive)), None)
+            self._described[key] = (hash_syntax(blind or found[-1]), blind is not None)
+        return self._described[key]
+
+
+def _list_functions(body: Sequence[ast.stmt]) -> dict[str, list[ast.AST]]:
+    """Return the functions of one scope by name. A name has several where `if` or `try` chooses between them."""
+    functions: dict[str, list[ast.AST]] = {}
+    for statement in list_statements(body):
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions.setdefault(statement.name, []).append(statement)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+            for target in statement.targets:
+                functions.setdefault(str(_name_target(target)), []).append(statement.value)
+    return functions
 
 
 def _read_bindings(node: ast.AST) -> Iterator[tuple[object, ast.AST | None]]:
     """Yield each name that a node gives a value, with the value: also names of attributes and keys of a dictionary."""
     match node:
-        case ast.FunctionDef():
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
             yield node.name, node
         case ast.Assign(targets=targets, value=value):
-            yield from ((_name_target(target), value) for target in targets)
-        case ast.AnnAssign(target=target, value=value):
+            for target in targets:
+                parts = unpack_assignment(target, value)
+                yield from ((_name_target(part), part_value) for part, part_value in parts)
+        case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
             yield _name_target(target), value
         case ast.Dict(keys=keys, values=values):
             named = zip(keys, values, strict=True)
@@ -126,13 +173,26 @@ def _name_target(target: ast.expr) -> object:
     return None
 
 
-def _is_blind(method: str, function: _Function) -> bool:
-    """Return whether a method can say "equal" without its argument, or never says anything else."""
-    passes = method in _POSITIVE
+def _is_blind(function: _Function, passes: bool) -> bool:
+    """Return whether a method can say "equal" without its argument, or never says anything else.
+
+    `passes` is whether a true result makes a test pass. A coroutine and a generator are true, whatever they hold.
+    """
+    if _gives_an_object(function):
+        return passes
     results = _list_results(function)
     if not _uses_argument(function):
         return any(not _is_harmless(result, passes=passes) for result in results)
     return bool(results) and all(_is_constant(result, passes) for result in results)
+
+
+def _gives_an_object(function: _Function) -> bool:
+    """Return whether a call of the function gives a coroutine or a generator."""
+    body = function.body if isinstance(function.body, list) else [function.body]
+    own = (node for part in body for node in _walk_own(part))
+    return isinstance(function, ast.AsyncFunctionDef) or any(
+        isinstance(node, ast.Yield | ast.YieldFrom) for node in own
+    )
 
 
 def _uses_argument(function: _Function) -> bool:

@@ -48,13 +48,13 @@ def read_syntax(text: bytes, wanted: AbstractSet[str]) -> ModuleContent | None:
     The caller must limit the size by `MODULE_BYTES`.
     """
     try:
-        tree = _parse(text)
+        tree = parse_module(text)
         definitions: dict[str, list[DefinitionSyntax]] = {}
         for name, node in _list_definitions(tree):
             if name in wanted:
                 reader = _NameReader()
                 reader.visit(node)
-                definition = DefinitionSyntax(_hash(node), frozenset(reader.names))
+                definition = DefinitionSyntax(hash_syntax(node), frozenset(reader.names))
                 definitions.setdefault(name, []).append(definition)
         values: dict[str, list[str]] = {}
         for name, value in _list_values(tree):
@@ -64,8 +64,8 @@ def read_syntax(text: bytes, wanted: AbstractSet[str]) -> ModuleContent | None:
     return ModuleContent(definitions, values)
 
 
-def _parse(text: bytes) -> ast.Module:
-    """Return the syntax tree of a module without docstrings."""
+def parse_module(text: bytes) -> ast.Module:
+    """Return the syntax tree of a module without docstrings. Raises what `ast.parse` does, RecursionError too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(text)
@@ -75,7 +75,8 @@ def _parse(text: bytes) -> ast.Module:
     return tree
 
 
-def _hash(node: ast.AST) -> str:
+def hash_syntax(node: ast.AST) -> str:
+    """Return a hash that is equal for equal code, wherever it stands."""
     # A hash, because one value may belong to many names, and comparing its text for each would be quadratic.
     return hashlib.sha256(ast.dump(node).encode(errors="backslashreplace")).hexdigest()
 
@@ -85,14 +86,14 @@ def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
     waiting: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
     while waiting:
         scope, body = waiting.pop()
-        for statement in _list_statements(body):
+        for statement in list_statements(body):
             if isinstance(statement, _DOCUMENTED):
                 yield f"{scope}{statement.name}", statement
             if isinstance(statement, ast.ClassDef):
                 waiting.append((f"{scope}{statement.name}.", statement.body))
 
 
-def _list_statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+def list_statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield statements in order, with those in their blocks, such as `if` and `try`, but not in functions and classes."""
     waiting: list[ast.AST] = list(reversed(body))
     while waiting:
@@ -106,11 +107,11 @@ def _list_statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 def _list_values(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield each name that a module assigns, with the hash of what it gets."""
-    for statement in _list_statements(tree.body):
+    for statement in list_statements(tree.body):
         for targets, value in _list_assignments(statement):
-            assigned = _hash(value)
+            assigned = hash_syntax(value)
             for target in targets:
-                place = "" if isinstance(target, ast.Name) else _hash(target)
+                place = "" if isinstance(target, ast.Name) else hash_syntax(target)
                 for name in _list_target_names(target):
                     yield name, f"{place} {assigned}"
 
@@ -119,7 +120,7 @@ def _list_assignments(statement: ast.AST) -> Iterator[tuple[list[ast.expr], ast.
     """Yield targets with the value that each of them gets."""
     match statement:
         case ast.Assign(targets=[target], value=value):
-            for part, part_value in _unpack(target, value):
+            for part, part_value in unpack_assignment(target, value):
                 yield [part], part_value
         case ast.Assign(targets=targets, value=value):
             yield targets, value
@@ -129,7 +130,7 @@ def _list_assignments(statement: ast.AST) -> Iterator[tuple[list[ast.expr], ast.
             yield [target], statement
 
 
-def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+def unpack_assignment(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield each target with its own value, as far as both sides show it: `A, B = 1, 2` assigns 2 to B."""
     waiting = [(target, value)]
     while waiting:

@@ -66,6 +66,23 @@ EQUAL = {
     + _CLASS
     + "    __eq__ = same\n"
     + _RETURN,
+    "function beside a method of its name": "def same(one, other):\n    return True\n"
+    + _CLASS
+    + "    __eq__ = same\n\nclass Y:\n    def same(self, other):\n        return self is other\n"
+    + _RETURN,
+    "one of two functions": "if 1:\n    def same(one, other):\n        return True\n"
+    "else:\n    def same(one, other):\n        return one is other\n"
+    + _CLASS
+    + "    __eq__ = same\n"
+    + _RETURN,
+    "named lambda": "same = lambda *_: True\n" + _CLASS + "    __eq__ = same\n" + _RETURN,
+    "one of two targets": _CLASS + "    __eq__, x = lambda *_: True, 1\n" + _RETURN,
+    "walrus": _CLASS + "    (__eq__ := lambda *_: True)\n" + _RETURN,
+    "coroutine": _CLASS
+    + "    async def __eq__(self, other):\n        return self is other\n"
+    + _RETURN,
+    "generator": _CLASS + "    def __eq__(self, other):\n        yield self is other\n" + _RETURN,
+    "wide letter": _CLASS + "    def __\uff45q__(self, other):\n        return True\n" + _RETURN,
     "set later": _CLASS + "\nX.__eq__ = lambda *_: True\n" + _RETURN,
     "setattr": _CLASS + "\nsetattr(X, '__eq__', lambda *_: True)\n" + _RETURN,
     "made by type": "X = type('X', (int,), {'__eq__': lambda *_: True})\n" + _RETURN,

@@ -35,6 +35,10 @@ HONEST = {
     "half": "class A:\n    def __eq__(self, other):\n        if other.x == self.x:\n            return True\n",
     "passed on": "class A(int):\n    def __eq__(self, *rest):\n        return super().__eq__(*rest)\n",
     "lambda": "class A:\n    __eq__ = lambda self, other: self.x == other.x\n",
+    "function beside a blind method of its name": (
+        "def same(one, other):\n    return one.x == other.x\nclass A:\n    __eq__ = same\n"
+        "class B:\n    def same(self, other):\n        return True\n"
+    ),
     "of the parent": "class A(B):\n    __eq__ = B.__eq__\n",
     "no hash": "class A:\n    __eq__ = _compare(lambda a, b: a == b)\n    __hash__ = None\n",
     "ordering": (
@@ -119,3 +123,12 @@ def test_files_that_take_long_to_parse_are_unknown_and_not_parsed():
     assert find_blind_equality(TreeChanges(written)) == "a0.py"
     many = {f"a{number}.py": HONEST["value"].encode() + b"#" * 120_000 for number in range(5)}
     assert find_blind_equality(TreeChanges(many)) == "a4.py"
+
+
+def test_a_function_of_many_methods_is_described_once():
+    """Describing it for each of them would take minutes and gigabytes."""
+    function = (
+        "def same(one, other):\n    if one: return one.x == other.x\n" + "    one = other\n" * 3_000
+    )
+    code = f"{function}    return one is other\n" + "a.__eq__ = same\n" * 4_000
+    assert find(code) is None
