@@ -22,7 +22,7 @@ from training.gym.statements.step_outline import (
     list_lines,
     outline_loop,
 )
-from training.gym.statements.step_wording import list_checks, say_omission
+from training.gym.statements.step_wording import list_check_wordings, say_omission
 
 _MOST_CHECKS: Final = 6
 _MOST_LINES: Final = 10
@@ -60,7 +60,7 @@ def describe_test(test: FailedTest, guard: LeakGuard) -> Iterator[str]:
         happens = "What happens in that round:"
     yield from _describe_outcome(happens, test.failure, outcome, guard)
     after = case.after if case and case.failing else ()
-    checks = [_say(chain(list_checks(step), _omit(step)), guard) for step in after]
+    checks = [_say(chain(list_check_wordings(step), _omit(step)), guard) for step in after]
     if shown := [check for check in checks if check][:_MOST_CHECKS]:
         yield from ("", "After that, this should work:", "", *(f"- {check}" for check in shown))
 
@@ -104,7 +104,7 @@ def _list_failing(case: FailingCase, outcome: Outcome) -> list[StepLine]:
     step = case.failing
     if step is None:
         steps: Sequence[ast.stmt] = case.after[:MOST_STEPS]
-        return [StepLine(list(islice(list_checks(part), MOST_WAYS))) for part in steps]
+        return [StepLine(list(islice(list_check_wordings(part), MOST_WAYS))) for part in steps]
     if case.loop:
         return list(outline_loop(case.loop, step))
     if isinstance(step, ast.With | ast.AsyncWith) and find_error_check(step):

@@ -7,35 +7,18 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Final, TypeGuard, TypeVar
 
+from training.gym.statements.bound_names import list_bound
 from training.gym.statements.error_check import find_error_check, read_error_check
 from training.gym.statements.expression_wording import is_literal, write_code
 from training.gym.statements.failure_text import Failure
 from training.gym.statements.parameters import list_parameters, read_parameters
 from training.gym.statements.step_wording import is_docstring
+from training.gym.statements.unittest_rewriter import UnittestRewriter
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
 _Step = TypeVar("_Step", bound=ast.stmt)
 _SET_UPS: Final = ("setUp", "setup_method")
-_COMPARISONS: Final[dict[str, type[ast.cmpop]]] = {
-    "assertEqual": ast.Eq,
-    "assertEquals": ast.Eq,
-    "assertListEqual": ast.Eq,
-    "assertTupleEqual": ast.Eq,
-    "assertSetEqual": ast.Eq,
-    "assertDictEqual": ast.Eq,
-    "assertMultiLineEqual": ast.Eq,
-    "assertNotEqual": ast.NotEq,
-    "assertIs": ast.Is,
-    "assertIsNot": ast.IsNot,
-    "assertIn": ast.In,
-    "assertNotIn": ast.NotIn,
-    "assertLess": ast.Lt,
-    "assertLessEqual": ast.LtE,
-    "assertGreater": ast.Gt,
-    "assertGreaterEqual": ast.GtE,
-}
-"""Methods of unittest that compare two values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +40,8 @@ class FailingCase:
     """Their values, as far as they are known."""
     fixtures: tuple[str, ...]
     """Names of the other arguments."""
+    shared: AbstractSet[str]
+    """Names that any call may bind anew: global names, and attributes of `self`, which stand here without it."""
     module: ast.Module
 
 
@@ -86,7 +71,10 @@ def find_case(test: str, failure: Failure, module: ast.Module) -> FailingCase | 
         return None
     lines = [line for place, line in failure.places if place == path]
     set_ups = [part for owner in owners for part in owner.body if _is_set_up(part)]
-    *bodies, body = _rewrite_unittest([*set_ups, function]) if owners else [_list_body(function)]
+    methods = [*set_ups, function]
+    (*bodies, body), attributes = (
+        _rewrite_unittest(methods) if owners else ([_list_body(function)], set[str]())
+    )
     prepared = (step for steps in bodies for step in steps)
     set_up = [step for step in prepared if not write_code(step).startswith("super()")]
     split = next(filter(None, (_split_steps(body, line) for line in lines)), None)
@@ -102,6 +90,7 @@ def find_case(test: str, failure: Failure, module: ast.Module) -> FailingCase | 
         tuple(parametrised),
         read_parameters(marked, parameter.removesuffix("]"), failure),
         tuple(name for name in arguments if name not in {"self", "cls", *parametrised}),
+        attributes | _list_declared(methods),
         module,
     )
 
@@ -112,33 +101,41 @@ def write_out_values(case: FailingCase) -> FailingCase:
     if not (isinstance(step, ast.Assert) and isinstance(step.test, ast.Compare)):
         return case
     sides = [step.test.left, *step.test.comparators]
-    before = [*case.before, *([case.loop] if case.loop else [])]
-    written = [_write_out(side, before, case.values) for side in sides]
+    written = [_write_out(side, case) for side in sides]
     if written == sides or all(map(is_literal, written)):
         return case
     test = ast.Compare(written[0], step.test.ops, written[1:])
     return replace(case, failing=ast.copy_location(ast.Assert(test), step))
 
 
-def _write_out(
-    node: ast.expr, before: Sequence[ast.stmt], values: Mapping[str, ast.expr]
-) -> ast.expr:
-    """Return the literal that a name stands for; the node itself where that is not sure."""
+def _write_out(node: ast.expr, case: FailingCase) -> ast.expr:
+    """Return the literal that a name stands for; the node itself where that is not sure.
+
+    A list may change where it is read, and a shared name where anything is called: after its assignment or in the comparison.
+    """
     if not isinstance(node, ast.Name):
         return node
-    is_read = False
-    for step in reversed(before):
+    is_shared = node.id in case.shared
+    is_read, is_called = False, _has_call(case.failing)
+    for step in reversed([*case.before, *([case.loop] if case.loop else [])]):
         uses = [
             part for part in ast.walk(step) if isinstance(part, ast.Name) and part.id == node.id
         ]
-        if any(isinstance(part.ctx, ast.Store) for part in uses):
+        # An inner function may bind a variable of the test, so its names count as well.
+        is_stored = any(isinstance(part.ctx, ast.Store) for part in uses)
+        if is_stored or node.id in list_bound(step):
             is_plain = isinstance(step, ast.Assign) and step.targets == uses
             value = step.value if is_plain and isinstance(step, ast.Assign) else node
             is_sure = isinstance(value, ast.Constant) or (is_literal(value) and not is_read)
-            return value if is_sure else node
+            return value if is_sure and not (is_shared and is_called) else node
         is_read = is_read or bool(uses)
-    value = values.get(node.id, node)
+        is_called = is_called or _has_call(step)
+    value = case.values.get(node.id, node)
     return value if is_literal(value) else node
+
+
+def _has_call(step: ast.stmt | None) -> bool:
+    return step is not None and any(isinstance(node, ast.Call) for node in ast.walk(step))
 
 
 def list_names(test: str, module: ast.Module) -> set[str]:
@@ -177,23 +174,31 @@ def _list_body(function: Function) -> list[ast.stmt]:
     return [step for step in function.body if not is_docstring(step)]
 
 
-def _rewrite_unittest(methods: Sequence[Function]) -> Iterator[list[ast.stmt]]:
-    """Yield the steps of methods as those of functions: without `self`, and with `assert`.
+def _rewrite_unittest(methods: Sequence[Function]) -> tuple[list[list[ast.stmt]], set[str]]:
+    """Return the steps of methods as those of functions, without `self` and with `assert`, and the names that lost `self`.
 
     An attribute keeps its `self` if a variable of a method has its name.
     """
     nodes = [node for method in methods for node in ast.walk(method)]
     variables = {node.id for node in nodes if isinstance(node, ast.Name)}
     variables |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    for method in methods:
-        yield [_UnittestRewriter(variables).visit(deepcopy(s)) for s in _list_body(method)]
+    rewriter = UnittestRewriter(variables)
+    bodies = [[rewriter.visit(deepcopy(s)) for s in _list_body(method)] for method in methods]
+    return bodies, rewriter.attributes
+
+
+def _list_declared(functions: Sequence[Function]) -> set[str]:
+    """Return the names that functions, or those within them, declare as global or nonlocal."""
+    nodes = [node for function in functions for node in ast.walk(function)]
+    declarations = (node for node in nodes if isinstance(node, ast.Global | ast.Nonlocal))
+    return {name for node in declarations for name in node.names}
 
 
 def _split_steps(body: Sequence[ast.stmt], line: int) -> _Split | None:
     """Return the steps before, at and after a line; None if the line is in none of them."""
     for index, step in enumerate(body):
         if _find_start(step) <= line <= (step.end_lineno or step.lineno):
-            blocks = (_split_block(step, *parts, line) for parts in _list_blocks(step))
+            blocks = (_split_block(step, *parts, line) for parts in _list_inner_blocks(step))
             inner = next(filter(None, blocks), None) or _Split([], step, [])
             before = [*body[:index], *inner.before]
             return replace(inner, before=before, after=[*inner.after, *body[index + 1 :]])
@@ -220,7 +225,7 @@ def _find_start(step: ast.stmt) -> int:
     return min([step.lineno, *(mark.lineno for mark in decorators)])
 
 
-def _list_blocks(step: ast.stmt) -> Iterator[tuple[list[ast.stmt], list[ast.stmt]]]:
+def _list_inner_blocks(step: ast.stmt) -> Iterator[tuple[list[ast.stmt], list[ast.stmt]]]:
     """Yield the parts of a step that run before a block in it, and the block. Contexts that check for errors are left out."""
     if isinstance(step, ast.With | ast.AsyncWith):
         items = [item for item in step.items if read_error_check(item) is None]
@@ -239,44 +244,3 @@ def _list_blocks(step: ast.stmt) -> Iterator[tuple[list[ast.stmt], list[ast.stmt
 
 def _replace(step: _Step, **fields: Sequence[ast.AST]) -> _Step:
     return type(step)(**{**vars(step), **fields})
-
-
-class _UnittestRewriter(ast.NodeTransformer):
-    """Writes the assertions of unittest as `assert`, and `self.name` as `name` if no variable has that name."""
-
-    def __init__(self, variables: AbstractSet[str]) -> None:
-        self._variables = variables
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        """Return a class as it is: its `self` is another one."""
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """Return the name of an attribute of `self`."""
-        self.generic_visit(node)
-        is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
-        if is_own and node.attr not in self._variables:
-            return ast.copy_location(ast.Name(node.attr, node.ctx), node)
-        return node
-
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        """Return the `assert` for a method of unittest."""
-        self.generic_visit(node)
-        test = _read_assertion(node.value)
-        return ast.copy_location(ast.Assert(test), node) if test else node
-
-
-def _read_assertion(node: ast.expr) -> ast.expr | None:
-    if not (isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name)):
-        return None
-    name, (first, *others) = node.func.id, node.args
-    if name in _COMPARISONS and others:
-        return ast.Compare(first, [_COMPARISONS[name]()], [others[0]])
-    if name == "assertIsInstance" and others:
-        return ast.Call(ast.Name("isinstance", ast.Load()), [first, others[0]], [])
-    return {
-        "assertTrue": first,
-        "assertFalse": ast.UnaryOp(ast.Not(), first),
-        "assertIsNone": ast.Compare(first, [ast.Is()], [ast.Constant(None)]),
-        "assertIsNotNone": ast.Compare(first, [ast.IsNot()], [ast.Constant(None)]),
-    }.get(name)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Final
 
+from training.gym.statements.bound_names import walk_scope
 from training.gym.statements.failing_case import Function
 from training.gym.statements.step_wording import is_docstring
 
@@ -55,7 +56,7 @@ def _find_mark(function: Function) -> ast.expr | None:
 def _write_steps(name: str, function: Function, parameter: str) -> list[ast.stmt]:
     """Return the steps of a fixture up to its value, which gets the fixture's name; none for one with several values."""
     body = [deepcopy(step) for step in function.body if not is_docstring(step)]
-    nodes = [node for step in body for node in _walk_scope(step)]
+    nodes = [node for step in body for node in walk_scope(step)]
     values = [node.value for node in nodes if isinstance(node, ast.Yield | ast.Return)]
     if len(values) != 1 or values[0] is None:
         return []
@@ -79,22 +80,14 @@ def _name_value(
 
 def _is_set(name: str, steps: Iterable[ast.stmt]) -> bool:
     """Return whether a step sets a variable. The variables of functions are others."""
-    nodes = (node for step in steps for node in _walk_scope(step) if isinstance(node, ast.Name))
+    nodes = (node for step in steps for node in walk_scope(step) if isinstance(node, ast.Name))
     return any(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
-
-
-def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those in it, without the inner parts of functions and classes."""
-    yield node
-    if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
-            yield from _walk_scope(child)
 
 
 def _cut_at_value(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the steps before the value of a fixture, with those in the blocks around it."""
     for step in body:
-        has_value = any(isinstance(node, ast.Yield | ast.Return) for node in _walk_scope(step))
+        has_value = any(isinstance(node, ast.Yield | ast.Return) for node in walk_scope(step))
         if not has_value:
             yield step
             continue

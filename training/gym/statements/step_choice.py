@@ -8,14 +8,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
+from training.gym.statements.bound_names import list_bound, walk_scope
 from training.gym.statements.error_check import find_error_check
 from training.gym.statements.failing_case import FailingCase, Function, Loop
 from training.gym.statements.fixture_steps import expand_fixtures
 
 _TEST_TOOLS: Final = frozenset({"pytest", "unittest", "hypothesis", "mock"})
-_DEFINITIONS: Final = (
-    ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | Function | ast.ClassDef
-)
 _CHANGES: Final = ast.AugAssign | ast.Delete | ast.Expr
 """Steps of a module that may change what a definition holds."""
 _HELPERS: Final = frozenset({"describe_value"})
@@ -59,7 +57,7 @@ def _slice(steps: Sequence[ast.stmt], shown: Sequence[ast.stmt]) -> list[ast.stm
     Steps that may change what modules hold belong to it, too. A value is a name and the number of its assignment, so that a
     name may stand for several values in turn. Where `shown` needs no value, such as a call of `pytest.fail`, all last values count.
     """
-    assignment_counts = dict.fromkeys((name for step in steps for name in _list_bound(step)), 0)
+    assignment_counts = dict.fromkeys((name for step in steps for name in list_bound(step)), 0)
     facts = [_StepFacts.read(step, assignment_counts) for step in steps]
     used = (name for step in shown for name in list_used(step))
     read = (name for step in shown for name in _list_needed(step))
@@ -91,7 +89,7 @@ class _StepFacts:
         """Return the facts of a step, and count its assignments in `assignment_counts`."""
         used = set(_pair(list_used(step), assignment_counts))
         touched = set(_pair(_list_changed(step), assignment_counts))
-        for name in set(_list_bound(step)):
+        for name in set(list_bound(step)):
             assignment_counts[name] += isinstance(step, ast.Assign | ast.AnnAssign)
             touched.add((name, assignment_counts[name]))
         is_global = _acts_on_globals(step, set(assignment_counts))
@@ -101,23 +99,6 @@ class _StepFacts:
 def _pair(names: Iterable[str], assignment_counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """Yield the values that names stand for at present; none for a name that no step binds."""
     yield from ((name, assignment_counts[name]) for name in names if name in assignment_counts)
-
-
-def _list_bound(step: ast.stmt) -> Iterator[str]:
-    """Yield the names that a step binds in its own scope."""
-    if isinstance(step, Function | ast.ClassDef):
-        yield step.name
-    elif isinstance(step, ast.Import | ast.ImportFrom):
-        yield from ((alias.asname or alias.name).partition(".")[0] for alias in step.names)
-    else:
-        yield from _list_stored(step)
-
-
-def _list_stored(node: ast.AST) -> Iterator[str]:
-    """Yield the names that are set within a node."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            yield part.id
 
 
 def list_used(step: ast.AST) -> Iterator[str]:
@@ -135,11 +116,11 @@ def _list_needed(step: ast.stmt) -> Iterator[str]:
         yield from list_used(step)
         return
     yield from list_used(step.test if isinstance(step, ast.While) else step.iter)
-    bound = set() if isinstance(step, ast.While) else set(_list_stored(step.target))
+    bound = set() if isinstance(step, ast.While) else set(list_bound(step.target))
     for part in step.body:
         yield from set(_list_needed(part)) - bound
         if isinstance(part, ast.Assign | ast.AnnAssign):
-            bound |= set(_list_bound(part))
+            bound |= set(list_bound(part))
 
 
 def _list_changed(step: ast.stmt) -> set[str]:
@@ -186,15 +167,16 @@ def _list_definitions(
     steps: Sequence[ast.stmt], modules: Sequence[ast.Module], arguments: AbstractSet[str]
 ) -> Iterator[ast.stmt]:
     """Yield the imports and definitions of the modules that the steps use."""
-    bound = {name for step in steps for name in _list_bound(step)} | arguments
+    bound = {name for step in steps for name in list_bound(step)} | arguments
     wanted = {name for step in steps for name in list_used(step)} - bound - _HELPERS
-    places = [node for module in modules for node in _list_top_level(module.body)]
+    places = [node for module in modules for node in module.body if not _is_declaration(node)]
+    names_set = list(map(_list_set, places))
     chosen: set[int] = set()
     count = -1
     while count < len(chosen):  # a definition may need another one
         count = len(chosen)
         for index, node in enumerate(places):
-            names = _list_set(node)
+            names = names_set[index]
             is_import = isinstance(node, ast.Import | ast.ImportFrom)
             if names & wanted and not is_import and index not in chosen:
                 chosen.add(index)
@@ -208,10 +190,13 @@ def _list_definitions(
 
 def _list_set(node: ast.stmt) -> set[str]:
     """Return the names that a step of a module binds, and those whose values it changes."""
-    names = set(_list_bound(node))
-    if isinstance(node, _CHANGES):
-        return names | _list_changed(node) - _TEST_TOOLS
-    return names | _list_set_parts(node) if isinstance(node, ast.Assign) else names
+    names = set(list_bound(node))
+    for part in walk_scope(node):
+        if isinstance(part, _CHANGES):
+            names |= _list_changed(part) - _TEST_TOOLS
+        elif isinstance(part, ast.Assign):
+            names |= _list_set_parts(part)
+    return names
 
 
 def _merge(imports: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[ast.stmt]:
@@ -227,14 +212,6 @@ def _merge(imports: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[ast.stmt]
     yield from merged.values()
 
 
-def _list_top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        if isinstance(node, ast.Try | ast.If):
-            yield from _list_top_level(node.body)
-        elif isinstance(node, _DEFINITIONS | _CHANGES) and not _is_declaration(node):
-            yield node
-
-
 def _is_declaration(node: ast.stmt) -> bool:
     """Return whether a step tells a type alone and binds nothing."""
     return isinstance(node, ast.AnnAssign) and node.value is None
@@ -244,17 +221,17 @@ def _narrow_import(
     node: ast.Import | ast.ImportFrom, wanted: AbstractSet[str]
 ) -> Iterator[ast.Import | ast.ImportFrom]:
     """Yield an import of the wanted names alone; nothing for the standard library and the tools of tests."""
-    is_plain = isinstance(node, ast.Import)
-    # `import a.b` is dropped: the steps name `a.b` in full, so they tell where it comes from. `import a.b as c` stays.
-    names = [
-        alias
-        for alias in node.names
-        if (alias.asname if is_plain else alias.asname or alias.name) in wanted
-    ]
-    module = names[0].name if is_plain and names else getattr(node, "module", None) or ""
-    root = module.partition(".")[0]
-    is_relative = isinstance(node, ast.ImportFrom) and node.level > 0
-    if names and (is_relative or root not in sys.stdlib_module_names | _TEST_TOOLS):
+    if names := [alias for alias in node.names if _is_needed(alias, node, wanted)]:
         narrowed = deepcopy(node)
         narrowed.names = names
         yield narrowed
+
+
+def _is_needed(
+    alias: ast.alias, node: ast.Import | ast.ImportFrom, wanted: AbstractSet[str]
+) -> bool:
+    # `import a.b` is dropped: the steps name `a.b` in full, so they tell where it comes from. `import a.b as c` stays.
+    name, module = alias.asname, alias.name
+    if isinstance(node, ast.ImportFrom):
+        name, module = alias.asname or alias.name, "." * node.level + (node.module or "")
+    return name in wanted and module.partition(".")[0] not in sys.stdlib_module_names | _TEST_TOOLS

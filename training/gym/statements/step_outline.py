@@ -9,7 +9,7 @@ from typing import Final
 from training.gym.statements.block_wording import list_branches
 from training.gym.statements.error_check import find_error_check
 from training.gym.statements.failing_case import Loop
-from training.gym.statements.step_wording import is_docstring, list_steps, say_omission
+from training.gym.statements.step_wording import is_docstring, list_step_wordings, say_omission
 
 MOST_WAYS: Final = 60
 """Ways of one sentence that are tried."""
@@ -40,7 +40,7 @@ class StepLine:
 def list_lines(steps: Sequence[ast.stmt], depth: int = 0) -> list[StepLine]:
     """Return a line for each step."""
     return [
-        StepLine([*islice(list_steps(step), MOST_WAYS), say_omission(step)], depth)
+        StepLine([*islice(list_step_wordings(step), MOST_WAYS), say_omission(step)], depth)
         for step in steps
     ]
 
@@ -91,7 +91,7 @@ def _outline_step(step: ast.stmt, failing: ast.stmt, depth: int) -> Iterator[Ste
     if not _is_same(step, failing) or find_error_check(step):
         yield from _outline_branches(step, failing, depth)
         return
-    ways = [*islice(list_steps(step), MOST_WAYS), _omit_failing(step)]
+    ways = [*islice(list_step_wordings(step), MOST_WAYS), _omit_failing(step)]
     yield StepLine([f"{way}{_MARK}" for way in ways], depth)
 
 

@@ -152,3 +152,80 @@ def test_an_error_whose_place_is_unknown_claims_no_steps():
     text = write(MISSING, {"test_mode": "E   TypeError: no"})
     assert "What I want to run:" in text
     assert "I expect this to work." in text
+
+
+CART = """
+import unittest
+from shop import Cart, count_items
+
+
+class TestCart(unittest.TestCase):
+    def setUp(self):
+        self.cart = Cart()
+        self.total = 0
+
+    def load(self):
+        self.total = 5
+
+    def test_it(self):
+        {step}
+        self.assertEqual({first}, self.total)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "first"),
+    [
+        ("self.load()", "count_items()"),
+        ("loaded = self.load()", "count_items()"),
+        ("self.cart.on_change(self.load)", "count_items()"),
+        ("for _ in range(3): self.load()", "count_items()"),
+        ("self.cart.size = 3", "self.load()"),
+        ("self.cart.size = 3", "count_items(self)"),
+    ],
+)
+def test_an_attribute_that_a_call_may_change_has_no_sure_value(step, first):
+    source = CART.format(step=step, first=first)
+    error = print_failure(source, 16, ["AssertionError: 3 != 5"])
+    text = write(source, {"TestCart::test_it": error})
+    assert text.endswith(" should equal `total`.\n")
+    assert "Set `total` to `0`." in text
+
+
+@pytest.mark.parametrize("step", ["self.cart.size = 3", "self.load(); self.total = 0"])
+def test_an_attribute_that_no_call_may_change_is_the_expected_value(step):
+    source = CART.format(step=step, first="self.cart.size")
+    error = print_failure(source, 16, ["AssertionError: 3 != 0"])
+    assert "`cart.size` should be `0`.\n" in write(source, {"TestCart::test_it": error})
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "from shop import expected",
+        "import shop.prices as expected",
+        "def expected(): pass",
+        "class expected: pass",
+        "try: sell()\n    except ValueError as expected: pass",
+        "match sell():\n        case expected: pass",
+        "match sell():\n        case {**expected}: pass",
+        "if sell(): from shop import expected",
+        "def sell():\n        nonlocal expected\n        expected = 2",
+    ],
+)
+def test_a_name_that_a_step_binds_anew_has_no_sure_value(step):
+    before = f"    expected = 1\n    {step}\n"
+    text = tell("count(sql) == expected", ["assert 3 == 2"], before)
+    assert text == "`count(sql)` is `3`.\n\nI expect `2`."
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "    global total\n    total = 0\n    load()\n",
+        "    def load():\n        nonlocal total\n        total = 5\n    total = 0\n    load()\n",
+    ],
+)
+def test_a_variable_that_a_call_may_change_has_no_sure_value(before):
+    text = tell("count(sql) == total", ["assert 3 == 5"], before)
+    assert text == "`count(sql)` is `3`.\n\nI expect `5`."

@@ -138,3 +138,57 @@ def test_the_last_of_two_functions_of_one_name_runs():
         "def test_it():\n    new()\n    box = read()\n    assert box.size == 1\n"
     )
     assert list_steps(source) == ["Call `new()`.", "Set `box` to `read()`."]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("import os as o, numpy as np", "Import `numpy` as `np`."),
+        ("import numpy as np, os as o", "Import `numpy` as `np`."),
+        ("import numpy as np, shop.prices as o", "Import `numpy` as `np` and `shop.prices` as `o`."),
+    ],
+)  # fmt: skip
+def test_each_name_of_an_import_is_kept_or_dropped_by_its_own_module(line, shown):
+    assert list_steps_of("assert np.load(o.devnull) == 1", f"{line}\n\n\n") == [shown]
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        (
+            "try:\n    from shop import helper\nexcept ImportError:\n    from shop.old import helper",
+            "Try this (import `helper` from `shop`); if it raises `ImportError`, import `helper` from `shop.old`.",
+        ),
+        (
+            "try:\n    import numpy\nexcept ImportError:\n    helper = None\nelse:\n    helper = numpy.sum",
+            "Try this (import `numpy`); if it raises `ImportError`, set `helper` to `None`; if it raises nothing, set `helper` to `numpy.sum`.",
+        ),
+        (
+            "try:\n    helper = unicode\nexcept NameError:\n    helper = str",
+            "Try this (set `helper` to `unicode`); if it raises `NameError`, set `helper` to `str`.",
+        ),
+        (
+            "if sys.version_info[0] == 3:\n    helper = 1\nelse:\n    helper = 2",
+            "If `sys.version_info[0]` is `3`, set `helper` to `1`; otherwise, set `helper` to `2`.",
+        ),
+        ("if WINDOWS:\n    def helper():\n        return 1", "If `WINDOWS` is true, define `helper()` (return `1`)."),
+        ("with quiet():\n    from shop import helper", "Enter the context `quiet()`, import `helper` from `shop`."),
+        ("for helper in NAMES:\n    break", "For each `helper` of `NAMES`, end the loop."),
+        (
+            "match NAMES:\n    case [helper]:\n        def other():\n            inner = 1",
+            "Make `helper` and `other` (I leave out how).",
+        ),
+    ],
+)  # fmt: skip
+def test_a_block_of_a_module_is_told_with_all_its_branches(head, shown):
+    body = "assert run(helper) == 1"
+    assert list_steps_of(body, f"{head}\n\n\n") == [shown]
+    assert list_steps_of("assert run(other_name) == 1", f"{head}\n\n\n") == []
+
+
+def test_a_change_in_a_block_of_a_module_is_told_with_its_condition():
+    head = "CASES = [1]\nif WINDOWS:\n    CASES.append(2)\n    size = len(CASES)\n\n\n"
+    assert list_steps_of("assert run(CASES) == 1", head) == [
+        "Set `CASES` to `[1]`.",
+        "If `WINDOWS` is true (call `CASES.append(2)`; set `size` to `len(CASES)`).",
+    ]

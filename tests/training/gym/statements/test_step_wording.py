@@ -172,3 +172,18 @@ LONG = f"c[{' + '.join(['1'] * 200)}]"
 )  # fmt: skip
 def test_a_part_that_is_too_long_is_told_as_dots(form, shown):
     assert list_steps_before(form) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("step", "names"),
+    [
+        ("match p:\n    case P(x=a):\n        def g():\n            inner = 1", "`a` and `g`"),
+        ("match p:\n    case {'a': a, **b}:\n        from shop import c, d as e", "`b`, `a`, `c` and `e`"),
+        ("match p:\n    case [a, *b]:\n        c = [i for i in a]", "`a`, `b` and `c`"),
+        ("match p:\n    case _:\n        try:\n            f()\n        except A as b:\n            pass", "`b`"),
+        ("match p:\n    case 1:\n        class C:\n            d = 2\n        g((e := 3))", "`C` and `e`"),
+    ],
+)  # fmt: skip
+def test_a_step_without_words_is_told_by_the_names_that_it_binds(step, names):
+    name = names.split("`")[1]
+    assert list_steps_before(f"{step}\nbox = run({name})")[0] == f"Make {names} (I leave out how)."
