@@ -36,7 +36,8 @@ class Listen:
 
     @property
     def _place(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        host = self.host or "0.0.0.0"  # noqa: S104 (an empty host means all addresses)
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
     def resolve_port(self) -> "Listen":
         """Return this address with a free port in place of port 0. Any other port stays as it is.
@@ -70,10 +71,9 @@ class Listen:
         except UnicodeError:  # of the codec `idna`, for a name that is too long
             self._refuse(host_name, "no name of a host", _OTHER_HOST)
         except OSError as error:
-            # `create_server` repeats the address in its text. Errors of the look-up of a name have negative numbers.
+            # `create_server` repeats the address in its text.
             why = str(error.strerror).partition(" (while ")[0]
-            number = error.errno or 0
-            if number < 0 or number in _FOREIGN:
+            if isinstance(error, socket.gaierror) or error.errno in _FOREIGN:
                 self._refuse(host_name, why, _OTHER_HOST)
             self._refuse(port_name, why, "choose another")
 

@@ -15,9 +15,10 @@ from app.web.listen_address import Listen
         ("localhost", "http://localhost:8000"),
         ("::1", "http://[::1]:8000"),
         ("::", "http://[::]:8000"),
+        ("", "http://0.0.0.0:8000"),
     ],
 )
-def test_a_host_of_ipv6_stands_in_brackets(host, url):
+def test_the_address_is_a_url_of_rfc_3986(host, url):
     assert Listen(host, 8000).url == url
 
 
@@ -77,6 +78,18 @@ def test_a_check_leaves_the_port_free():
     address.check()
     with address.open_socket(), pytest.raises(SettingsError):
         address.check()
+
+
+def test_a_name_without_an_address_is_the_hosts_fault_on_every_system(monkeypatch, capsys):
+    """The numbers of these errors are negative with glibc and positive on macOS and musl."""
+
+    def refuse(*_rest, **_options):
+        raise socket.gaierror(8, "nodename nor servname provided, or not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with pytest.raises(SettingsError):
+        Listen("no-such.invalid", 80).open_socket()
+    assert capsys.readouterr().err.splitlines()[1].startswith("  --host: can't listen on ")
 
 
 @pytest.mark.parametrize(
