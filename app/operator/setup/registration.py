@@ -76,9 +76,10 @@ def _check_model(answers: Answers) -> Answers:
 
 
 def register(data: Path, answers: Answers, code: str) -> NewApp:
-    """Exchange the code of a manifest for the App, and store it with the answers in `data`. Raises RegistrationRefused.
+    """Exchange the code of a manifest for the App, and store it with the answers in `data`.
 
-    The webhook's secret and the App's key go to files that only their owner may read.
+    The webhook's secret and the App's key go to files that only their owner may read. Raises RegistrationRefused when
+    GitHub hands out no App, and OSError or BadFolder when `data` cannot store it. GitHub has the App in each case.
     """
     # GitHub has the App by then, whatever becomes of the code.
     fix = (

@@ -26,6 +26,7 @@ from app.operator.setup.answers import (
     suggest_name,
 )
 from app.operator.setup.registration import RegistrationRefused
+from app.operator.setup.setup_pages import explain_lost_app
 from app.settings import USAGE, data_folder
 from app.settings.data_folder import BadFolder
 
@@ -90,9 +91,10 @@ def _ask() -> dict[str, str]:
 
 
 def _register(data: Path, answers: Answers) -> NewApp:
-    """Let the operator create the App on GitHub, and store it in `data`. Raises RegistrationRefused.
+    """Let the operator create the App on GitHub, and store it in `data`.
 
-    A wrong address is asked for again, because the App exists on GitHub by then.
+    A wrong address is asked for again, because the App exists on GitHub by then. Raises RegistrationRefused after
+    TRIES wrong addresses and when `data` cannot store the App, and OSError when `data` cannot hold the page.
     """
     # The state stays valid after a refused code, so that the page can create the App again.
     state = secrets.token_urlsafe(24)
@@ -103,6 +105,8 @@ def _register(data: Path, answers: Answers) -> NewApp:
             return registration.register(data, answers, _read_code(address, state))
         except RegistrationRefused as error:
             sys.stderr.write(f"r4p setup: {error}\n")
+        except (OSError, BadFolder) as error:
+            raise RegistrationRefused(explain_lost_app(data, error)) from None
     fix = "delete the App on GitHub, and run the command again"
     raise RegistrationRefused(f"{TRIES} addresses without a valid code: {fix}")
 

@@ -112,3 +112,21 @@ def test_a_file_in_place_of_the_folder_is_one_line(setup, tmp_path, capsys):
     (tmp_path / "data").touch()
     assert setup()[0] == 2
     assert capsys.readouterr().err.endswith("data: File exists: name another --data\n")
+
+
+@pytest.mark.parametrize("place", ["secrets", "settings.json"])
+def test_an_app_that_cannot_be_stored_is_to_be_deleted_on_github(setup, tmp_path, capsys, place):
+    """The file gets in the way after the first look at the folder, when GitHub has the App already."""
+
+    def block(address):
+        broken = tmp_path / "data" / place
+        broken.write_text("{")
+        return address
+
+    code, data = setup(block)
+    told = capsys.readouterr().err
+    assert code == 2
+    assert told.startswith(f"r4p setup: {data / place}")
+    assert told.endswith("elete the App on GitHub, and create the App again.\n")
+    assert "--data" not in told
+    assert told.count("\n") == 1
