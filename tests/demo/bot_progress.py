@@ -12,7 +12,7 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.queue import progress, upkeep
 from app.jobs.job import VerifyGroup
-from app.operator.up import Bot, BotDown
+from app.operator.bot import Bot, BotDown
 from app.values.identifiers import IssueNumber, RepositoryId
 from tests.builders.history import stored_outcomes
 from tests.builders.history.stored_outcomes import OutcomeRow

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from app.db.session import create_database_engine, transaction
 from app.db.store.issues import groups
-from app.operator.up import Bot, BotDown, Listen
+from app.operator.bot import Bot, BotDown
 from app.values.identifiers import RepositoryId
+from app.web.listen_address import Listen
 from tests.demo.example.example import Example
 from tests.github.facts import App
 from tests.github.repo import Repo
@@ -59,7 +60,7 @@ def run_stage(
 
 def _install(standin: StandIn, app: App, bot: Bot, examples: Sequence[Example]) -> dict[str, Repo]:
     """Set the webhook's URL, create the repositories and install the App on them."""
-    standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
+    standin.set_webhook_url(app.app_id, f"{bot.listen.url}/api/github/webhooks")
     repositories = {
         each.repository: standin.create_repository(each.repository, each.tree) for each in examples
     }

@@ -15,8 +15,8 @@ from rich.console import Console
 
 from app.db.store.issues.evaluations import Evaluation
 from app.jobs.job import Json
+from app.operator.bot import BotDown
 from app.operator.embedded import EmbeddedError
-from app.operator.up import BotDown
 from app.settings import EngineSettings, load
 from model import catalog
 from model.catalog import EngineChoice

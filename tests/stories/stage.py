@@ -15,7 +15,8 @@ from celery import Celery
 from sqlalchemy import Engine
 
 from app.db.session import create_database_engine
-from app.operator.up import Bot, Listen
+from app.operator.bot import Bot
+from app.web.listen_address import Listen
 from tests.github.facts import App
 from tests.github.stand_in import StandIn
 from tests.stories import scripted_engine
@@ -132,7 +133,7 @@ def run_stage(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
             **judging,
         }
         with Bot(data / "bot", Listen(), settings) as bot:
-            standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
+            standin.set_webhook_url(app.app_id, f"{bot.listen.url}/api/github/webhooks")
             database = create_database_engine(bot.services.database_url, pool_size=2)
             try:
                 yield Stage(standin, app, bot, database, data / "checkouts", writer, settings)

@@ -12,14 +12,21 @@ import httpx
 import psutil
 import pytest
 
+from app.operator.bot import Bot, BotDown, choose_processes
 from app.operator.embedded_servers import get_size, read_last_lines
-from app.operator.up import Bot, BotDown, choose_processes, report_start, run
-from app.settings import USAGE, SettingsError
+from app.operator.up import report_start, run
+from app.settings import USAGE, SettingsError, build_plain_environment
 from app.web.listen_address import Listen
 from model.interpreter import module_command
 from tests.services import wait_for
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
+APP = {"R4P_APP_ID": "7", "R4P_PRIVATE_KEY": PEM, "R4P_WEBHOOK_SECRET": "secret"}
+
+
+def set_all(monkeypatch, settings):
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.services
@@ -63,8 +70,7 @@ def test_a_dead_model_server_is_among_what_up_finds_at_its_start(tmp_path, monke
 
 @pytest.mark.parametrize("place", ["data", "data/logs", "data/services"])
 def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypatch, capsys, place):
-    for name, value in (("APP_ID", "7"), ("PRIVATE_KEY", PEM), ("WEBHOOK_SECRET", "secret")):
-        monkeypatch.setenv(f"R4P_{name}", value)
+    set_all(monkeypatch, APP)
     file = tmp_path / place
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
@@ -74,14 +80,74 @@ def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypat
     )
 
 
-def test_a_taken_port_is_told_before_anything_starts(tmp_path, monkeypatch):
-    for name, value in (("APP_ID", "7"), ("PRIVATE_KEY", PEM), ("WEBHOOK_SECRET", "secret")):
-        monkeypatch.setenv(f"R4P_{name}", value)
+@pytest.mark.parametrize("settings", [APP, {}], ids=["an App is set", "no App is set"])
+@pytest.mark.parametrize("name", ["--port", "R4P_OPS_PORT"])
+def test_a_taken_port_is_told_before_anything_starts(tmp_path, monkeypatch, name, settings):
+    set_all(monkeypatch, settings)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(SettingsError, match=f"--port: .*:{port}: Address already in use"):
-            run(tmp_path / "data", Listen(port=port), engine_url=None, model=None)
+        if name == "R4P_OPS_PORT":
+            monkeypatch.setenv(name, str(port))
+        address = Listen(port=port if name == "--port" else 0)
+        with pytest.raises(SettingsError, match=f"{name}: .*:{port}: Address already in use"):
+            run(tmp_path / "data", address, engine_url=None, model=None)
     assert not (tmp_path / "data").exists()
+
+
+def test_one_port_for_webhooks_and_metrics_is_refused(tmp_path, monkeypatch):
+    port = Listen().resolve_port().port
+    set_all(monkeypatch, APP | {"R4P_OPS_PORT": str(port)})
+    with pytest.raises(SettingsError, match=f"R4P_OPS_PORT: .*:{port}: Address already in use"):
+        run(tmp_path / "data", Listen(port=port), engine_url=None, model=None)
+    assert not (tmp_path / "data").exists()
+
+
+SLOW_WEB = """
+import sys, time
+if "serve" in sys.orig_argv:
+    time.sleep(600)
+"""
+"""A `sitecustomize.py` that keeps the web process from ever being ready."""
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
+@pytest.mark.parametrize("moment", ["services/postgres.pid", "logs/beat.log"])
+def test_a_signal_ends_the_start_without_an_error(tmp_path, number, moment):
+    """The signal comes once the file `moment` exists: before the migrations, and when every process runs."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW_WEB)
+    data = tmp_path / "data"
+    with run_up(data, environment=APP | {"PYTHONPATH": str(tmp_path)}) as started:
+        wait_for((data / moment).exists, 60)
+        parts = psutil.Process(started.pid).children(recursive=True)
+        started.send_signal(number)
+        told = started.communicate(timeout=30)[1]
+    assert (started.returncode, told) == (0, "")
+    assert psutil.wait_procs(parts, timeout=10)[1] == []
+    assert not (data / "addresses.json").exists()
+
+
+@pytest.mark.services
+def test_the_bot_starts_behind_a_proxy_and_on_all_addresses(tmp_path):
+    proxy = dict.fromkeys(("HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
+    everywhere = {"R4P_OPS_HOST": "", "R4P_GITHUB_URL": "http://127.0.0.1:9"}
+    with run_up(tmp_path, "--host", "", environment=APP | proxy | everywhere) as started:
+        assert started.stderr.readline().startswith("r4p: up at http://127.0.0.1:")
+        started.send_signal(signal.SIGTERM)
+        told = started.communicate(timeout=60)[1]
+    assert started.returncode == 0, told
+
+
+@contextmanager
+def run_up(data, *options, environment):
+    """Run the real `r4p up` with more variables in its environment, and yield its process."""
+    command = module_command("app.cli", "up", "--data", str(data), "--port", "0", *options)
+    more = build_plain_environment() | environment
+    with subprocess.Popen(command, env=more, stderr=subprocess.PIPE, text=True) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
 
 
 @contextmanager

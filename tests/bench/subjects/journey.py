@@ -62,7 +62,7 @@ def _round(running: Stage, count: int) -> list[tuple[float, float]]:
     digest = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
     signed = {"X-GitHub-Event": "issues", "X-Hub-Signature-256": f"sha256={digest}"}
     found = []
-    with httpx.Client(base_url=running.bot.url, trust_env=False) as client:
+    with httpx.Client(base_url=running.bot.listen.url, trust_env=False) as client:
         for _ in range(count):
             guid = str(uuid.uuid4())
             time.sleep(PAUSE_SECONDS)

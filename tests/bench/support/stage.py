@@ -8,7 +8,8 @@ from pathlib import Path
 
 import psycopg
 
-from app.operator.up import Bot, Listen
+from app.operator.bot import Bot
+from app.web.listen_address import Listen
 from tests.github.facts import App
 from tests.github.stand_in import StandIn
 from tests.services import wait_for
@@ -64,6 +65,6 @@ def running(data: Path) -> Iterator[Stage]:
             "R4P_DEBOUNCE_SECONDS": "0",
         }
         with Bot(data / "bot", Listen(), settings) as bot:
-            standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
+            standin.set_webhook_url(app.app_id, f"{bot.listen.url}/api/github/webhooks")
             with psycopg.connect(bot.services.database_url, autocommit=True) as connection:
                 yield Stage(standin, app, bot, connection)

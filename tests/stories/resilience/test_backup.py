@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from app.db.session import create_database_engine
-from app.operator.up import Bot, Listen
+from app.operator.bot import Bot
+from app.web.listen_address import Listen
 from tests.stories.stage import build_script_settings, run_stage
 from tests.stories.story import Story
 from tests.stories.verdicts import ADVISORY
@@ -26,7 +27,7 @@ def start_again(stage, stack):
     stage.bot = stack.enter_context(Bot(stage.bot.data, Listen(), stage.settings))
     stage.database = create_database_engine(stage.bot.services.database_url, pool_size=2)
     stack.callback(stage.database.dispose)
-    stage.standin.set_webhook_url(stage.app.app_id, f"{stage.bot.url}/api/github/webhooks")
+    stage.standin.set_webhook_url(stage.app.app_id, f"{stage.bot.listen.url}/api/github/webhooks")
 
 
 def test_a_bot_restored_from_its_backup_goes_on(tmp_path):
