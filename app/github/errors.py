@@ -16,6 +16,7 @@ GitHubError
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -32,6 +33,8 @@ were seen."""
 _MESSAGE_CHARACTERS: Final = 300
 _CLOSED: Final = ("issue is locked", "Interactions on this repository have been")
 """Words of GitHub's messages about a locked conversation and about limited interactions."""
+_CONNECTION: Final = re.compile(r"^\w+\(host='([^']*)', port=(\d+)\): ")
+"""How urllib3 begins a message about a connection."""
 
 
 class GitHubError(Exception):
@@ -138,8 +141,15 @@ def from_transport(call: Call, error: requests.RequestException) -> GitHubError:
 
     It is Ambiguous when GitHub may have received a write, else GitHubDown.
     """
-    text = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
+    text = f"{call}: {type(error).__name__}: {_shorten(error)[:_MESSAGE_CHARACTERS]}"
     return GitHubDown(text) if _has_never_left(error) else build_lost_answer_error(call, text)
+
+
+def _shorten(error: requests.RequestException) -> str:
+    """Return why a call failed, without the layers of the HTTP library and without known secrets."""
+    cause = error.args[0] if error.args else None
+    reason = cause.reason if isinstance(cause, MaxRetryError) and cause.reason else error
+    return _CONNECTION.sub(r"\1:\2: ", redact(str(reason)))
 
 
 def build_lost_answer_error(call: Call, text: str) -> GitHubError:

@@ -5,10 +5,12 @@ A variable of the environment replaces the folder's value of the same name.
 
 import json
 import os
+import socket
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 from app.settings.environment import read_environment, set_environment
 from app.settings.loader import list_known_names
@@ -60,11 +62,23 @@ def remove_addresses(data: Path) -> None:
 def use_running_bot(data: Path) -> None:
     """Point this process at the database and the broker of the `r4p up` that runs on `data`. Raises NotRunning."""
     addresses = _read_values(data / _ADDRESSES, "addresses")
-    if addresses is None:
+    # A bot that was killed leaves its addresses behind.
+    if addresses is None or _is_gone(str(addresses.get("R4P_DATABASE_URL", ""))):
         raise NotRunning(
             f"no bot runs on {data}: start it by `r4p up --data {data}`, or correct --data"
         )
     set_environment({name: str(value) for name, value in addresses.items()})
+
+
+def _is_gone(database_url: str) -> bool:
+    """Return whether nobody listens on the socket of the embedded database, whose folder is the URL's `host`."""
+    place = parse_qs(urlsplit(database_url).query)
+    if not {"host", "port"} <= place.keys():
+        return False
+    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+        probe.connect(f"{place['host'][0]}/.s.PGSQL.{place['port'][0]}")
+        return False
+    return True
 
 
 def use_settings(data: Path, secrets: Collection[str] = ()) -> None:
@@ -114,12 +128,18 @@ def save_settings(data: Path, settings: Mapping[str, str], secrets: Mapping[str,
     """
     folder = data / _SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    close_secrets(data)
     for name, text in secrets.items():
         _write(folder / SECRET_FILES[name], text)
     stored = _read_values(data / _SETTINGS, "settings") or {}
     document = {"schema": "r4p.settings/1", "settings": {**stored, **settings}}
     _write(data / _SETTINGS, json.dumps(document, indent=2) + "\n")
+
+
+def close_secrets(data: Path) -> None:
+    """Let only the owner look into the folder of secrets in `data`, if there is one."""
+    with suppress(FileNotFoundError):
+        (data / _SECRETS).chmod(0o700)
 
 
 def _read_values(file: Path, section: str) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from app.operator.backup.archive import DUMP, FILES, Manifest
 from app.operator.backup.postgres_tools import BackupError, dump_database, load_dump
 from app.operator.embedded import Embedded, EmbeddedError
 from app.operator.embedded_servers import Postgres
-from app.settings import DatabaseSettings, load
+from app.settings import DatabaseSettings, data_folder, load
 from model.commands.exit_codes import Exit, format_count, stop
 from model.commands.output import show_progress
 
@@ -138,6 +138,7 @@ def _restore_folder(source: Path, data: Path, say: Callable[[str], None]) -> Non
         archive.extract_archive(source, Path(folder), say)
         restored = Path(folder, FILES)
         restored.mkdir(exist_ok=True)
+        data_folder.close_secrets(restored)
         with Embedded(restored / "services") as services:
             manifest = archive.read_manifest(source)
             _fill(Path(folder, DUMP), services.database_url, manifest, say, can_log_in=True)

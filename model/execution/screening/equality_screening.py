@@ -125,9 +125,9 @@ class _ModuleWalk:
         """Return hash and blindness of the first blind function of a name, or of the last one."""
         key = (id(functions[0]), is_positive)
         if key not in self._described:
-            found = [each for each in functions if isinstance(each, _Function)]
-            blind = next((each for each in found if _is_blind(each, is_positive)), None)
-            self._described[key] = (hash_syntax(blind or found[-1]), blind is not None)
+            real = [each for each in functions if isinstance(each, _Function)]
+            blind = next((each for each in real if _is_blind(each, is_positive)), None)
+            self._described[key] = (hash_syntax(blind or real[-1]), blind is not None)
         return self._described[key]
 
 

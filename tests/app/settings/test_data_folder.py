@@ -1,6 +1,7 @@
 """The folder of `r4p up`: what `r4p setup` stored, and where the running bot's database is."""
 
 import stat
+from urllib.parse import quote
 
 import pytest
 
@@ -94,6 +95,16 @@ def test_addresses_are_there_while_the_bot_runs(tmp_path, environment, monkeypat
     assert environment()["R4P_DATABASE_URL"] == "postgresql://here"
     assert environment()["R4P_REDIS_URL"] == "redis://there"
     data_folder.remove_addresses(tmp_path)
+    with pytest.raises(NotRunning):
+        data_folder.use_running_bot(tmp_path)
+
+
+@pytest.mark.services
+def test_a_bot_that_was_killed_is_not_running(tmp_path, environment, database_url):
+    data_folder.write_addresses(tmp_path, database_url, "redis://there")
+    data_folder.use_running_bot(tmp_path)
+    lost = f"postgresql://postgres@/postgres?host={quote(str(tmp_path), safe='')}&port=5432"
+    data_folder.write_addresses(tmp_path, lost, "redis://there")
     with pytest.raises(NotRunning):
         data_folder.use_running_bot(tmp_path)
 

@@ -40,6 +40,9 @@ def test_a_bot_restored_from_its_backup_goes_on(tmp_path):
         adapter = stage.bot.data / "trainings" / "run-1" / "adapter.bin"
         adapter.parent.mkdir(parents=True)
         adapter.write_bytes(b"weights")
+        secrets = stage.bot.data / "secrets"
+        secrets.mkdir(mode=0o700)
+        (secrets / "webhook-secret").touch(mode=0o600)
         call("backup", archive, "--data", stage.bot.data)
 
         story.push(first, "h * w")  # after the backup: the restored bot has never heard of it
@@ -49,6 +52,7 @@ def test_a_bot_restored_from_its_backup_goes_on(tmp_path):
         shutil.rmtree(stage.bot.data)
         call("restore", archive, "--data", stage.bot.data)
         assert adapter.read_bytes() == b"weights"
+        assert secrets.stat().st_mode & 0o077 == 0, "its names are the owner's, too"
 
         start_again(stage, stack)
         stage.tick("reconcile")
