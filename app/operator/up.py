@@ -48,11 +48,12 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
     queues = [name for process in choose_processes(listen, {}) for name in process.queues]
     without_app = [name for name in queues if name != Queue.GITHUB]
     needs_setup = not data_folder.is_app_set()
-    if needs_setup and not _list_mistakes(without_app):
-        sys.stderr.write(f"r4p: the bot will keep its data in {data}\n")
-    else:
-        needs_setup = False
+    if not needs_setup:
         _check_settings(queues)
+    elif lines := _list_mistakes(without_app):  # those of the App come from the setup
+        refuse(lines)
+    else:
+        sys.stderr.write(f"r4p: the bot will keep its data in {data}\n")
     _check_addresses(listen)
     try:
         for folder in (data, data / "logs", data / "services"):

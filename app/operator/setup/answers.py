@@ -26,6 +26,7 @@ _HOST: Final = re.compile(
 _KEY: Final = re.compile(r"[!-~]*")
 """An API key, which is sent in a header of HTTP: printable ASCII without spaces."""
 _LONGEST: Final = 2_000
+_THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ModelKind(StrEnum):
@@ -111,7 +112,7 @@ def parse_answers(form: Mapping[str, str]) -> Answers:
     if kind not in set(ModelKind):
         raise BadAnswer(f"model: choose one of {', '.join(ModelKind)}")
     has_server = kind == ModelKind.SERVER
-    return Answers(
+    answers = Answers(
         name=_check_name(given.get("name", "")),
         github_url=_check_url(given.get("github_url") or GITHUB, "GitHub server"),
         organisation=_check_organisation(given.get("organisation", "")),
@@ -121,6 +122,10 @@ def parse_answers(form: Mapping[str, str]) -> Answers:
         model=given.get("model", "") if has_server else "",
         api_key=_check_key(given.get("api_key", "")) if has_server else "",
     )
+    if answers.github_url == GITHUB and urlsplit(answers.public_url).hostname in _THIS_MACHINE:
+        fix = "give one that github.com can reach, or none to poll GitHub"
+        raise BadAnswer(f"public address {answers.public_url!r} is this machine's own: {fix}")
+    return answers
 
 
 def _check_name(name: str) -> str:
@@ -166,6 +171,6 @@ def _check_public_url(url: str) -> str:
         return ""
     checked = _check_url(url, "public address")
     parts = urlsplit(checked)
-    if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
+    if parts.scheme != "https" and parts.hostname not in _THIS_MACHINE:
         raise BadAnswer(f"public address {url[:80]!r}: give one with https, or none to poll GitHub")
     return checked

@@ -150,6 +150,16 @@ def run_up(data, *options, environment):
             started.kill()
 
 
+def test_a_mistake_before_the_setup_is_told_without_the_settings_that_the_setup_makes(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("R4P_VERIFIER", "zz")
+    with pytest.raises(SettingsError, match="R4P_VERIFIER") as refused:
+        run(tmp_path / "data", Listen(), engine_url=None, model=None)
+    assert "R4P_APP_ID" not in str(refused.value)
+    assert "R4P_WEBHOOK_SECRET" not in str(refused.value)
+
+
 @contextmanager
 def offer_setup(data, host="127.0.0.1"):
     """Run the real `r4p up` without an App; yield its process, and the page's address and token from the terminal."""

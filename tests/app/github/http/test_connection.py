@@ -273,10 +273,7 @@ def test_a_write_needs_its_own_installations_permit(github):
 
 
 def test_a_refused_connection_is_down_even_for_a_write():
-    with (
-        connect("http://127.0.0.1:9") as github,
-        pytest.raises(GitHubDown, match=":9: "),
-    ):
+    with connect("http://127.0.0.1:9") as github, pytest.raises(GitHubDown, match=":9: "):
         github.transport.send(Call(Method.POST, "/x"), None)
 
 

@@ -88,6 +88,11 @@ def test_a_model_server_is_kept_without_its_key():
         ({"github_url": f"https://{'a' * 64}.com"}, "give an address, as in https://host"),
         (SERVER | {"engine_url": "http://..:1/v1"}, "model server 'http://..:1/v1': give"),
         ({"public_url": "https://r4p.example.com#x"}, "public address 'https://r4p.example.com#x'"),
+        (
+            {"public_url": "https://127.0.0.1"},
+            "'https://127.0.0.1' is this machine's own: give one",
+        ),
+        ({"public_url": "http://[::1]:9"}, "'http://[::1]:9' is this machine's own: give one"),
         ({"public_url": "http://r4p.example.com"}, "give one with https, or none to poll GitHub"),
         ({"model_kind": "gpt"}, "model: choose one of none, embedded, server"),
         ({"model_kind": "server"}, "model server '': give an address"),
