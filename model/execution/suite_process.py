@@ -1,6 +1,7 @@
 """Run a test command once on a patched copy of a tree, in the sandbox, and read its signed report."""
 
 import os
+import re
 import secrets
 import selectors
 import signal
@@ -39,6 +40,7 @@ ENDED_BY_CALLER: Final = "the tests were stopped before they finished"
 """Reason of a run that its caller ended, because its time is over or its result is not needed any more."""
 _CHUNK: Final = 65_536
 _OUTPUT_TAIL_BYTES: Final = 4_096
+_ERROR: Final = re.compile(r"E   \w+Error\b|ERROR")
 _ERROR_CHARACTERS: Final = 200
 """Most characters of an error of the test runner that a reason repeats."""
 _LOOK_SECONDS: Final = 0.2
@@ -202,10 +204,12 @@ def _read_all(
 
 
 def _find_error(output: bytes | bytearray) -> str:
-    """Return the last line of the output that starts with `ERROR`, shortened and without control characters; "" without one."""
+    """Return the last error that pytest quotes, else the last line that starts with `ERROR`, shortened; "" without one."""
     lines = output.decode(errors="replace").splitlines()
-    line = next((line for line in reversed(lines) if line.startswith("ERROR")), "")
-    return "".join(filter(str.isprintable, line))[:_ERROR_CHARACTERS]
+    errors = (line for line in reversed(lines) if _ERROR.match(line))
+    line = max(errors, key=lambda line: line.startswith("E "), default="")
+    shown = "".join(filter(str.isprintable, line.removeprefix("E ")))
+    return shown.strip()[:_ERROR_CHARACTERS]
 
 
 def _pick_line(output: bytes | bytearray) -> str:

@@ -23,6 +23,8 @@ from model.execution.tree_changes import TreeChanges
 _POSITIVE: Final = frozenset({"__eq__", "__contains__", "__instancecheck__"})
 """Methods whose true result makes a test pass. For `__ne__` it is a false one."""
 _METHODS: Final = _POSITIVE | {"__ne__"}
+_COMPARISONS: Final = frozenset({"__eq__", "__ne__"})
+"""Methods that say nothing about their object unless they read it. A container may look for its items elsewhere."""
 _MENTION: Final = re.compile(r"__(?:eq|ne|contains|instancecheck)__")
 _MOST_BYTES: Final = 512 * 1024
 """All files together that are read as Python."""
@@ -43,6 +45,14 @@ class _Method(NamedTuple):
     """What the method is, without its place in the file."""
     is_blind: bool
     """Whether it can call anything equal without a look at it."""
+
+
+class _Description(NamedTuple):
+    text: str
+    """The hash of the function."""
+    is_blind: bool
+    reads: frozenset[str] | None
+    """The names that it reads; None if its own object is among them, or has no name."""
 
 
 def find_blind_equality(changes: TreeChanges) -> str | None:
@@ -105,7 +115,7 @@ class _ModuleWalk:
     """Lists the methods of one module. It describes each function once, because thousands of lines may bind it."""
 
     def __init__(self) -> None:
-        self._described: dict[tuple[int, bool], tuple[str, bool]] = {}
+        self._described: dict[tuple[int, bool], _Description] = {}
 
     def list_methods(self, node: ast.AST, owner: str, scope: _Scope) -> Iterator[_Method]:
         """Yield the methods inside a node that stands in the class `owner`, "" outside classes."""
@@ -113,7 +123,10 @@ class _ModuleWalk:
             functions = scope.get(value.id, ()) if isinstance(value, ast.Name) else (value,)
             if functions and isinstance(functions[0], _Function) and method in _METHODS:
                 name = f"{owner}.{method}" if owner else str(method)
-                yield _Method(name, *self._describe(functions, method in _POSITIVE))
+                text, is_blind, reads = self._describe(functions, method in _POSITIVE)
+                # A class may call all its objects equal: then it looks for its own name.
+                is_deaf = method in _COMPARISONS and reads is not None and owner not in reads
+                yield _Method(name, text, is_blind or is_deaf)
         if isinstance(node, ast.ClassDef):
             owner = node.name
         if isinstance(node, _BLOCKS):
@@ -121,13 +134,15 @@ class _ModuleWalk:
         for child in ast.iter_child_nodes(node):
             yield from self.list_methods(child, owner, scope)
 
-    def _describe(self, functions: Sequence[ast.AST | None], is_positive: bool) -> tuple[str, bool]:
-        """Return hash and blindness of the first blind function of a name, or of the last one."""
+    def _describe(self, functions: Sequence[ast.AST | None], is_positive: bool) -> _Description:
+        """Describe the first blind function of a name, or the last one."""
         key = (id(functions[0]), is_positive)
         if key not in self._described:
             real = [each for each in functions if isinstance(each, _Function)]
             blind = next((each for each in real if _is_blind(each, is_positive)), None)
-            self._described[key] = (hash_syntax(blind or real[-1]), blind is not None)
+            chosen = blind or real[-1]
+            names = _list_names_without_self(chosen, is_positive)
+            self._described[key] = _Description(hash_syntax(chosen), blind is not None, names)
         return self._described[key]
 
 
@@ -207,6 +222,17 @@ def _uses_argument(function: _Function) -> bool:
         for part in body
         for node in ast.walk(part)
     )
+
+
+def _list_names_without_self(function: _Function, passes: bool) -> frozenset[str] | None:
+    """Return the names that a function reads; None if it reads its first argument, has none, or makes no test pass."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    results = _list_results(function)
+    if not arguments or all(_is_harmless(result, passes=passes) for result in results):
+        return None
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    names = frozenset(node.id for node in nodes if isinstance(node.ctx, ast.Load))
+    return None if names & {arguments[0].arg, "super", "__class__"} else names
 
 
 def _list_results(function: _Function) -> list[ast.expr | None]:

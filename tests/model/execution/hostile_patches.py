@@ -82,6 +82,13 @@ EQUAL = {
     + "    async def __eq__(self, other):\n        return self is other\n"
     + _RETURN,
     "generator": _CLASS + "    def __eq__(self, other):\n        yield self is other\n" + _RETURN,
+    "any number": _CLASS
+    + "    def __eq__(self, other):\n        return isinstance(other, int)\n"
+    + _RETURN,
+    "equal to itself": _CLASS
+    + "    def __eq__(self, other):\n        return other == other\n"
+    + _RETURN,
+    "anything": _CLASS + "    __eq__ = lambda self, other: other is not None\n" + _RETURN,
     "wide letter": _CLASS + "    def __\uff45q__(self, other):\n        return True\n" + _RETURN,
     "set later": _CLASS + "\nX.__eq__ = lambda *_: True\n" + _RETURN,
     "setattr": _CLASS + "\nsetattr(X, '__eq__', lambda *_: True)\n" + _RETURN,

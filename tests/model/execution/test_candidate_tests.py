@@ -91,7 +91,7 @@ def test_a_patch_that_cannot_be_tried_is_unknown(try_patch, diff, reason):
         (
             {"tests/test_double.py": "import missing\n"},
             ("tests",),
-            "exit 2 before it ran all tests: ERROR tests/test_double.py",
+            "exit 2 before it ran all tests: ModuleNotFoundError: No module named 'missing'",
         ),
         ({}, ("nowhere",), "all tests: ERROR: file or directory not found: nowhere"),
         ({}, ("--no-such-option",), "wrote no report: ERROR: usage"),

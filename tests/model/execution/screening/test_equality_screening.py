@@ -16,6 +16,11 @@ HONEST = {
         "class A:\n    def __eq__(self, other):\n        if not isinstance(other, A):\n            return NotImplemented\n"
         "        return True\n"
     ),
+    "all of one class": (
+        "class A:\n    def __eq__(self, other):\n        return isinstance(other, A)\n"
+        "    def __ne__(self, other):\n        return not isinstance(other, A)\n"
+    ),
+    "looks elsewhere": "class A:\n    def __contains__(self, item):\n        return item in REGISTRY\n",
     "identity": "class A:\n    def __eq__(self, other):\n        return other is self\n",
     "never": "class A:\n    def __eq__(self, other):\n        return False\n",
     "never, other word": "class A:\n    def __ne__(self, other):\n        return True\n",
