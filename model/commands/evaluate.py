@@ -69,7 +69,13 @@ def evaluate(options: EvaluateOptions) -> None:
     if attack:
         attack_run.write_result(cases, runs[0], kept, json_output=options.json_output)
         return
-    caution = judge_catalog.build_caution(verifier, groups)
+    cautions = [judge_catalog.build_caution(verifier, groups)]
+    if evidence:
+        judged = [
+            (group.instance_id, each.patch.diff) for group in groups for each in group.patches
+        ]
+        cautions.append(evidence.warn_of_gaps(judged))
+    caution = " ".join(filter(None, cautions)) or None
     if drawn:
         document = best_of_document.build_best_of(
             drawn, runs[0], used[0], left_out=left_out, caution=caution

@@ -7,7 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -161,6 +161,16 @@ class EvidenceFile:
     def select_task(self, task: str) -> RecordedTests:
         """Return the evidence about one task, which is empty for a task without a record."""
         return RecordedTests(self.tasks.get(task, {}), self.fingerprint)
+
+    def warn_of_gaps(self, patches: Collection[tuple[str, str]]) -> str | None:
+        """Return a warning if the record lacks some of the patches, each a task and a diff; else None."""
+        missing = sum(hash_patch(diff) not in self.tasks.get(task, {}) for task, diff in patches)
+        if not missing:
+            return None
+        return (
+            f"The record holds no tests of {missing} of {len(patches)} patches, which are judged without them. "
+            "Continue it by `r4p gym run`."
+        )
 
 
 def read_evidence(path: Path, *, with_fail_to_pass: bool = False) -> EvidenceFile:

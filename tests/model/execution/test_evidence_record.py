@@ -125,3 +125,12 @@ def test_a_patch_resolves_the_issue_if_every_fail_to_pass_test_passes(outcomes, 
 
 def test_a_diff_without_its_last_line_end_is_the_same_patch():
     assert hash_patch("--- a\n+++ b") == hash_patch("--- a\n+++ b\n") != hash_patch("--- a\n+++ c")
+
+
+def test_a_record_without_some_of_the_patches_says_how_many(tmp_path):
+    with open_record(tmp_path / "runs.jsonl") as file:
+        file.add(replace(ONE, task="task", patch=hash_patch(PATCHES[0].diff)))
+    evidence = read_evidence(tmp_path / "runs.jsonl")
+    assert evidence.warn_of_gaps([("task", PATCHES[0].diff)]) is None
+    asked = [("task", patch.diff) for patch in PATCHES] + [("other", PATCHES[0].diff)]
+    assert evidence.warn_of_gaps(asked).startswith("The record holds no tests of 3 of 4 patches")
