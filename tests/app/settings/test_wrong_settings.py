@@ -216,7 +216,7 @@ def test_a_key_that_is_missing_is_told_beside_what_else_is(monkeypatch):
         (("beat",), ["REDIS_URL", "LOG_LEVEL"]),
         (
             ("up", "--data", "none"),
-            ["WEBHOOK_SECRET", "APP_ID", "PRIVATE_KEY_PATH", "VERIFIER", "AGENT", "LOG_LEVEL"],
+            ["VERIFIER", "AGENT", "LOG_LEVEL", "MAX_VOTES"],
         ),
         (("models", "promote", "m"), ["DATABASE_URL", "GATE_MARGIN"]),
         (("doctor",), ["MIN_LINES", "STOP_EARLY"]),

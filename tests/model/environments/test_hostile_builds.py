@@ -63,9 +63,12 @@ def attack(build, packages):
 
 def test_setup_code_sees_no_file_of_the_host_and_writes_none(attack, tmp_path, cache):
     (tmp_path / "id_ed25519").write_text("secret")
-    outside = (tmp_path / "id_ed25519", tmp_path / "new", "/root/new", "/etc/new", "/usr/new")
+    # An ordinary user's code writes beside its cache too, into memory that ends with the build.
+    hidden = (tmp_path / "id_ed25519", tmp_path / "new")
+    outside = ("/root/new", "/etc/new", "/usr/new")
     paths = [
-        *map(str, outside),
+        *map(str, hidden),
+        *outside,
         "/etc/shadow",
         "/etc/passwd",
         "/root/.ssh/id_rsa",
@@ -75,7 +78,7 @@ def test_setup_code_sees_no_file_of_the_host_and_writes_none(attack, tmp_path, c
     contents, user, variables, environments = eval(
         ask(environment, "import evil; print(evil.VALUE)")
     )
-    assert not set(contents) & set(map(str, outside))
+    assert not set(contents) & set(outside)
     assert not set(contents) & {"/etc/shadow", "/etc/passwd", "/root/.ssh/id_rsa"}
     assert "secret" not in str(contents)
     assert user != 0

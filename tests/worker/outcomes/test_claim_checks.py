@@ -65,7 +65,8 @@ def test_a_strangers_commit_reverts_only_by_its_patch(world, checking, method, v
     first = world.first.number
     world.repo.merge(first, user="maintainer")
     merge_stranger(world, f"Reverts #{first}", *versions, method=method)
-    kinds = [kind for kind, _ in check(world, checking, first)]
+    # Both may fall into one second, and GitHub's times have no parts of it.
+    kinds = sorted(kind for kind, _ in check(world, checking, first))
     assert kinds == (["merged", "reverted"] if is_revert else ["merged"])
 
 
