@@ -69,13 +69,7 @@ def evaluate(options: EvaluateOptions) -> None:
     if attack:
         attack_run.write_result(cases, runs[0], kept, json_output=options.json_output)
         return
-    cautions = [judge_catalog.build_caution(verifier, groups)]
-    if evidence:
-        judged = [
-            (group.instance_id, each.patch.diff) for group in groups for each in group.patches
-        ]
-        cautions.append(evidence.warn_of_gaps(judged))
-    caution = " ".join(filter(None, cautions)) or None
+    caution = _build_cautions(verifier, groups, evidence)
     if drawn:
         document = best_of_document.build_best_of(
             drawn, runs[0], used[0], left_out=left_out, caution=caution
@@ -83,6 +77,18 @@ def evaluate(options: EvaluateOptions) -> None:
         best_of_run.write_result(document, kept, json_output=options.json_output)
     else:
         _write_result(runs, kept, caution, left_out, json_output=options.json_output)
+
+
+def _build_cautions(
+    verifier: str, groups: "Sequence[LabelledGroup]", evidence: "EvidenceFile | None"
+) -> str | None:
+    """Return what the reader should know before believing the figures; None for nothing."""
+    from model.evaluation import judge_catalog
+
+    patches = [(group.instance_id, each.patch.diff) for group in groups for each in group.patches]
+    gaps = evidence.warn_of_gaps(patches) if evidence else None
+    training = judge_catalog.build_caution(verifier, groups)
+    return " ".join(filter(None, (training, gaps))) or None
 
 
 @contextmanager

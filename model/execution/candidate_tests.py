@@ -120,7 +120,7 @@ def prepare_changes(
     if code := find_forbidden_code(changes):
         return f"new code reaches for what runs the tests: {code}"
     if method := find_blind_equality(changes):
-        return f"new code compares equal without a look at the other value: {method}"
+        return f"new code compares equal without a look at both values: {method}"
     return changes
 
 

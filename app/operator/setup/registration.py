@@ -109,3 +109,13 @@ def register(data: Path, answers: Answers, code: str) -> NewApp:
         secrets["R4P_ENGINE_API_KEY"] = answers.api_key
     data_folder.save_settings(data, settings, secrets)
     return app
+
+
+def explain_lost_app(data: Path, error: OSError | data_folder.BadFolder) -> str:
+    """Say what to do when GitHub has the App and this machine could not store it."""
+    if isinstance(error, data_folder.BadFolder):
+        return f"{error}. Then delete the App on GitHub, and create the App again."
+    return (
+        f"{error.filename or data}: {error.strerror or error}. Correct the file or its folder, delete the App on GitHub,"
+        " and create the App again."
+    )

@@ -158,7 +158,7 @@ class SetupPages:
         except RegistrationRefused as error:
             return render_problem(HTTPStatus.BAD_GATEWAY, str(error), link=_BACK)
         except (OSError, BadFolder) as error:
-            problem = explain_lost_app(self.data, error)
+            problem = registration.explain_lost_app(self.data, error)
             return render_problem(HTTPStatus.INTERNAL_SERVER_ERROR, problem, link=_BACK)
         self.is_done = True
         values = {
@@ -198,16 +198,6 @@ def create_app(pages: SetupPages) -> Starlette:
         return render_problem(status, str(error), link=_BACK)
 
     return Starlette(routes=pages.list_routes(), exception_handlers={BadForm: refuse})
-
-
-def explain_lost_app(data: Path, error: OSError | BadFolder) -> str:
-    """Say what to do when GitHub has the App and this machine could not store it."""
-    if isinstance(error, BadFolder):
-        return f"{error}. Then delete the App on GitHub, and create the App again."
-    return (
-        f"{error.filename or data}: {error.strerror or error}. Correct the file or its folder, delete the App on GitHub,"
-        " and create the App again."
-    )
 
 
 def _add_local_url(answers: Answers, request: Request) -> Answers:

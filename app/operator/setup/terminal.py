@@ -26,7 +26,6 @@ from app.operator.setup.answers import (
     suggest_name,
 )
 from app.operator.setup.registration import RegistrationRefused
-from app.operator.setup.setup_pages import explain_lost_app
 from app.settings import USAGE, data_folder
 from app.settings.data_folder import BadFolder
 
@@ -106,7 +105,7 @@ def _register(data: Path, answers: Answers) -> NewApp:
         except RegistrationRefused as error:
             sys.stderr.write(f"r4p setup: {error}\n")
         except (OSError, BadFolder) as error:
-            raise RegistrationRefused(explain_lost_app(data, error)) from None
+            raise RegistrationRefused(registration.explain_lost_app(data, error)) from None
     fix = "delete the App on GitHub, and run the command again"
     raise RegistrationRefused(f"{TRIES} addresses without a valid code: {fix}")
 

@@ -1,4 +1,4 @@
-"""Find new methods that compare equal without a look at the other value (pure).
+"""Find new methods that compare equal without a look at both values (pure).
 
 A test such as `assert half(4) == 2` passes for an object that equals everything, so it says nothing about a patch with
 such a method. A patch may still hide equality, for example in a metaclass, in another file or in text that it runs.
@@ -44,19 +44,22 @@ class _Method(NamedTuple):
     text: str
     """What the method is, without its place in the file."""
     is_blind: bool
-    """Whether it can call anything equal without a look at it."""
+    """Whether it can call values equal without a look at both."""
 
 
 class _Description(NamedTuple):
+    """What a function is and reads, whatever class it is given to."""
+
     text: str
     """The hash of the function."""
     is_blind: bool
+    """Whether it can call anything equal without a look at the other value."""
     reads: frozenset[str] | None
-    """The names that it reads; None if its own object is among them, or has no name."""
+    """The names that it reads; None if its own object is among them or has no name, and if it makes no test pass."""
 
 
 def find_blind_equality(changes: TreeChanges) -> str | None:
-    """Return the name of a new or changed method that can call anything equal without a look at it; None without one.
+    """Return the name of a new or changed method that can call values equal without a look at both; None without one.
 
     `changes` come from `keep_code`, so tests are not looked at. A method that stands on the base, in any of the changed
     files, is not new.
@@ -123,10 +126,11 @@ class _ModuleWalk:
             functions = scope.get(value.id, ()) if isinstance(value, ast.Name) else (value,)
             if functions and isinstance(functions[0], _Function) and method in _METHODS:
                 name = f"{owner}.{method}" if owner else str(method)
-                text, is_blind, reads = self._describe(functions, method in _POSITIVE)
+                description = self._describe(functions, method in _POSITIVE)
                 # A class may call all its objects equal: then it looks for its own name.
-                is_deaf = method in _COMPARISONS and reads is not None and owner not in reads
-                yield _Method(name, text, is_blind or is_deaf)
+                reads_own = description.reads is None or owner in description.reads
+                is_blind = description.is_blind or (method in _COMPARISONS and not reads_own)
+                yield _Method(name, description.text, is_blind)
         if isinstance(node, ast.ClassDef):
             owner = node.name
         if isinstance(node, _BLOCKS):

@@ -103,9 +103,9 @@ def test_one_port_for_webhooks_and_metrics_is_refused(tmp_path, monkeypatch):
 
 
 SLOW_WEB = """
-import sys, time
+import signal, sys
 if "serve" in sys.orig_argv:
-    time.sleep(600)
+    signal.pause()
 """
 """A `sitecustomize.py` that keeps the web process from ever being ready."""
 

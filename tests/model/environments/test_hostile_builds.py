@@ -65,7 +65,7 @@ def test_setup_code_sees_no_file_of_the_host_and_writes_none(attack, tmp_path, c
     (tmp_path / "id_ed25519").write_text("secret")
     # An ordinary user's code writes beside its cache too, into memory that ends with the build.
     hidden = (tmp_path / "id_ed25519", tmp_path / "new")
-    outside = ("/root/new", "/etc/new", "/usr/new")
+    outside = (str(Path.home() / "new"), "/etc/new", "/usr/new")
     paths = [
         *map(str, hidden),
         *outside,

@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from app.operator.setup.setup_pages import explain_lost_app
+from app.operator.setup.registration import explain_lost_app
 
 
 def break_settings(data):

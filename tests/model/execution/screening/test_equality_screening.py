@@ -1,4 +1,4 @@
-"""Which new methods can compare equal without a look at the other value?"""
+"""Which new methods can compare equal without a look at both values?"""
 
 import pytest
 
@@ -118,7 +118,7 @@ def test_what_the_tests_say_of_such_a_patch_is_unknown(tree, name):
     patch = Patch(PatchId("#1"), write_diff("doubling.py", CODE, EQUAL[name]))
     reason = candidate_tests.prepare_changes(tree, patch)
     assert isinstance(reason, str)
-    assert "new code compares equal without a look at the other value: " in reason
+    assert "new code compares equal without a look at both values: " in reason
 
 
 def test_files_that_take_long_to_parse_are_unknown_and_not_parsed():
